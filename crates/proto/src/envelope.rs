@@ -1,0 +1,385 @@
+//! The JSON-RPC frame around a message, read in one pass whatever the order of its keys. Everything
+//! is borrowed from the message's bytes; nothing is decoded that the next decision does not need.
+//! Which revision allows what is decided later, in `admit`.
+
+use crate::error::Malformed;
+use crate::json::{Cursor, JsonStr, Kind as JsonKind};
+use crate::limits::Limits;
+
+/// What a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An answer that failed.
+    Error,
+    /// A method without an id: never answered.
+    Notification,
+    /// A method with an id.
+    Request,
+    /// An answer that succeeded.
+    Response,
+}
+
+/// The id of a request, as raw JSON: a string with its quotes, or an integer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Id<'a>(&'a str);
+
+impl<'a> Id<'a> {
+    /// The JSON text, to be copied into the answer as it is.
+    #[must_use]
+    pub const fn raw(self) -> &'a str {
+        self.0
+    }
+
+    /// The id that `raw` is, if it is JSON text of a string or an integer within the limit. `raw`
+    /// must have come from a [`Cursor`].
+    ///
+    /// # Errors
+    /// [`Malformed::WrongType`] or [`Malformed::IdTooLong`].
+    pub fn from_raw(raw: &'a str, limit: usize) -> Result<Self, Malformed> {
+        let is_integer = raw.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit());
+        if !is_integer && !raw.starts_with('"') {
+            return Err(Malformed::WrongType { name: "id", expected: "a string or an integer" });
+        }
+        if raw.len() > limit {
+            return Err(Malformed::IdTooLong { limit });
+        }
+        Ok(Self(raw))
+    }
+}
+
+/// One message. All slices are raw JSON text of the message; those of `params` and `meta` are there
+/// whatever the method is, and have not been checked for their type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Envelope<'a> {
+    /// What it is.
+    pub kind: Kind,
+    /// Its id; an error may have none.
+    pub id: Option<Id<'a>>,
+    /// The method of a request or notification.
+    pub method: Option<JsonStr<'a>>,
+    /// The parameters.
+    pub params: Params<'a>,
+    /// The result of a response.
+    pub result: Option<&'a str>,
+    /// The error of an error.
+    pub error: Option<&'a str>,
+}
+
+/// The members of `params` that haft looks at, as raw JSON text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Params<'a> {
+    /// All of it.
+    pub raw: Option<&'a str>,
+    /// `name` of a tool or prompt.
+    pub name: Option<&'a str>,
+    /// `uri` of a resource.
+    pub uri: Option<&'a str>,
+    /// `taskId` of a task.
+    pub task_id: Option<&'a str>,
+    /// `arguments` of a tool or prompt.
+    pub arguments: Option<&'a str>,
+    /// `cursor` of a list.
+    pub cursor: Option<&'a str>,
+    /// `requestId` of a cancellation.
+    pub request_id: Option<&'a str>,
+    /// `protocolVersion` of `initialize`.
+    pub protocol_version: Option<&'a str>,
+    /// `progressToken` of a progress notification.
+    pub progress_token: Option<&'a str>,
+    /// The members of `_meta`.
+    pub meta: Meta<'a>,
+}
+
+/// The members of `params._meta` that MCP defines, as raw JSON text. The first four have the prefix
+/// `io.modelcontextprotocol/` (2026-07-28, "General fields").
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Meta<'a> {
+    /// All of it.
+    pub raw: Option<&'a str>,
+    /// `protocolVersion`.
+    pub protocol_version: Option<&'a str>,
+    /// `clientCapabilities`.
+    pub client_capabilities: Option<&'a str>,
+    /// `clientInfo`.
+    pub client_info: Option<&'a str>,
+    /// `logLevel`.
+    pub log_level: Option<&'a str>,
+    /// `progressToken`, without a prefix.
+    pub progress_token: Option<&'a str>,
+}
+
+/// What one line or body holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Incoming<'a> {
+    /// One message.
+    One(Envelope<'a>),
+    /// An array of messages, each readable or not.
+    Batch(Vec<Result<Envelope<'a>, Rejected<'a>>>),
+}
+
+/// A message that cannot be an envelope, with its id if that could be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejected<'a> {
+    /// The id to answer to.
+    pub id: Option<Id<'a>>,
+    /// Why.
+    pub reason: Malformed,
+}
+
+/// Reads one line or body.
+///
+/// # Errors
+/// [`Rejected`] with the reason, and the id where the message is JSON and has one.
+///
+/// ```
+/// use haft_proto::{envelope::{self, Incoming, Kind}, limits::Limits};
+/// let bytes = br#"{"params":{"name":"add"},"method":"tools/call","id":7,"jsonrpc":"2.0"}"#;
+/// let Ok(Incoming::One(message)) = envelope::read(bytes, &Limits::default()) else { panic!() };
+/// assert_eq!(message.kind, Kind::Request);
+/// assert_eq!(message.id.map(|id| id.raw()), Some("7"));
+/// assert_eq!(message.params.name, Some("\"add\""));
+/// ```
+pub fn read<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Incoming<'a>, Rejected<'a>> {
+    let unreadable = |reason| Rejected { id: None, reason };
+    if bytes.len() > limits.message_bytes {
+        return Err(unreadable(Malformed::MessageTooLong { limit: limits.message_bytes }));
+    }
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| unreadable(Malformed::NotUtf8 { at: error.valid_up_to() }))?;
+    let mut cursor = Cursor::new(text, limits.depth);
+    match cursor.peek_token() {
+        None => Err(unreadable(Malformed::Empty)),
+        Some(b'[') => read_batch(&mut cursor, limits).map_err(unreadable).map(Incoming::Batch),
+        Some(_) => {
+            let message = read_message(&mut cursor, limits).map_err(unreadable)?;
+            cursor.end().map_err(unreadable)?;
+            message.map(Incoming::One)
+        }
+    }
+}
+
+type ReadMessage<'a> = Result<Envelope<'a>, Rejected<'a>>;
+
+fn read_batch<'a>(
+    cursor: &mut Cursor<'a>,
+    limits: &Limits,
+) -> Result<Vec<ReadMessage<'a>>, Malformed> {
+    let mut messages = Vec::new();
+    cursor.enter_array()?;
+    let mut is_first = true;
+    while cursor.next_item(&mut is_first)? {
+        if messages.len() == limits.batch_messages {
+            return Err(Malformed::BatchTooLong { limit: limits.batch_messages });
+        }
+        messages.push(read_message(cursor, limits)?);
+    }
+    cursor.end()?;
+    if messages.is_empty() { Err(Malformed::EmptyBatch) } else { Ok(messages) }
+}
+
+/// The outer error is one of grammar, after which nothing else can be read; the inner is one of
+/// meaning, found without losing the id.
+fn read_message<'a>(
+    cursor: &mut Cursor<'a>,
+    limits: &Limits,
+) -> Result<ReadMessage<'a>, Malformed> {
+    let mut parts = Parts::default();
+    if cursor.kind()? == JsonKind::Object {
+        parts.read(cursor, limits)?;
+    } else {
+        cursor.value()?;
+        parts.reject(Malformed::WrongType { name: "message", expected: "an object" });
+    }
+    Ok(parts.into_envelope())
+}
+
+/// What has been read of a message so far. The first mistake is kept, and reading goes on so that
+/// the id is found wherever it stands.
+#[derive(Default)]
+struct Parts<'a> {
+    version: Option<&'a str>,
+    id: Option<&'a str>,
+    valid_id: Option<Id<'a>>,
+    method: Option<&'a str>,
+    params: Params<'a>,
+    result: Option<&'a str>,
+    error: Option<&'a str>,
+    mistake: Option<Malformed>,
+}
+
+impl<'a> Parts<'a> {
+    fn read(&mut self, cursor: &mut Cursor<'a>, limits: &Limits) -> Result<(), Malformed> {
+        cursor.enter_object()?;
+        let mut is_first = true;
+        while let Some(key) = cursor.next_key(&mut is_first)? {
+            match &*key.decode() {
+                "jsonrpc" => {
+                    let value = cursor.value()?;
+                    self.put(|parts| &mut parts.version, "jsonrpc", value);
+                }
+                "id" => {
+                    let value = cursor.value()?;
+                    self.put(|parts| &mut parts.id, "id", value);
+                    match Id::from_raw(value, limits.id_bytes) {
+                        Ok(id) => self.valid_id = Some(id),
+                        // An error about an unreadable request has no id, or `null` for one.
+                        Err(_) if value == "null" => {}
+                        Err(mistake) => self.reject(mistake),
+                    }
+                }
+                "method" => {
+                    let value = cursor.value()?;
+                    self.put(|parts| &mut parts.method, "method", value);
+                }
+                "params" => self.read_params(cursor)?,
+                "result" => {
+                    let value = cursor.value()?;
+                    self.put(|parts| &mut parts.result, "result", value);
+                }
+                "error" => {
+                    let value = cursor.value()?;
+                    self.put(|parts| &mut parts.error, "error", value);
+                }
+                _ => {
+                    cursor.value()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn read_params(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Malformed> {
+        let kind = cursor.kind()?;
+        let start = cursor.position();
+        if kind != JsonKind::Object {
+            cursor.value()?;
+            self.reject(Malformed::WrongType { name: "params", expected: "an object" });
+            return Ok(());
+        }
+        cursor.enter_object()?;
+        let mut is_first = true;
+        while let Some(key) = cursor.next_key(&mut is_first)? {
+            let key = key.decode();
+            if key == "_meta" {
+                self.read_meta(cursor)?;
+                continue;
+            }
+            let value = cursor.value()?;
+            let (slot, name): (fn(&mut Self) -> &mut Option<&'a str>, _) = match &*key {
+                "name" => (|parts| &mut parts.params.name, "params.name"),
+                "uri" => (|parts| &mut parts.params.uri, "params.uri"),
+                "taskId" => (|parts| &mut parts.params.task_id, "params.taskId"),
+                "arguments" => (|parts| &mut parts.params.arguments, "params.arguments"),
+                "cursor" => (|parts| &mut parts.params.cursor, "params.cursor"),
+                "requestId" => (|parts| &mut parts.params.request_id, "params.requestId"),
+                "protocolVersion" => {
+                    (|parts| &mut parts.params.protocol_version, "params.protocolVersion")
+                }
+                "progressToken" => {
+                    (|parts| &mut parts.params.progress_token, "params.progressToken")
+                }
+                _ => continue,
+            };
+            self.put(slot, name, value);
+        }
+        let all = cursor.since(start);
+        self.put(|parts| &mut parts.params.raw, "params", all);
+        Ok(())
+    }
+
+    fn read_meta(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Malformed> {
+        let kind = cursor.kind()?;
+        let start = cursor.position();
+        if kind != JsonKind::Object {
+            cursor.value()?;
+            self.reject(Malformed::WrongType { name: "params._meta", expected: "an object" });
+            return Ok(());
+        }
+        cursor.enter_object()?;
+        let mut is_first = true;
+        while let Some(key) = cursor.next_key(&mut is_first)? {
+            let key = key.decode();
+            let value = cursor.value()?;
+            let (slot, name): (fn(&mut Self) -> &mut Option<&'a str>, _) = match &*key {
+                "progressToken" => (|parts| &mut parts.params.meta.progress_token, "progressToken"),
+                PROTOCOL_VERSION => {
+                    (|parts| &mut parts.params.meta.protocol_version, PROTOCOL_VERSION)
+                }
+                CLIENT_CAPABILITIES => {
+                    (|parts| &mut parts.params.meta.client_capabilities, CLIENT_CAPABILITIES)
+                }
+                CLIENT_INFO => (|parts| &mut parts.params.meta.client_info, CLIENT_INFO),
+                LOG_LEVEL => (|parts| &mut parts.params.meta.log_level, LOG_LEVEL),
+                _ => continue,
+            };
+            self.put(slot, name, value);
+        }
+        let all = cursor.since(start);
+        self.put(|parts| &mut parts.params.meta.raw, "params._meta", all);
+        Ok(())
+    }
+
+    fn put(
+        &mut self,
+        slot: impl FnOnce(&mut Self) -> &mut Option<&'a str>,
+        name: &'static str,
+        value: &'a str,
+    ) {
+        if slot(self).replace(value).is_some() {
+            self.reject(Malformed::DuplicateMember { name });
+        }
+    }
+
+    fn reject(&mut self, mistake: Malformed) {
+        self.mistake.get_or_insert(mistake);
+    }
+
+    fn into_envelope(mut self) -> ReadMessage<'a> {
+        let kind = self.kind();
+        match (kind, self.mistake) {
+            (Ok(kind), None) => Ok(Envelope {
+                kind,
+                id: self.valid_id,
+                method: self.method.and_then(JsonStr::from_raw),
+                params: self.params,
+                result: self.result,
+                error: self.error,
+            }),
+            (Err(reason), None) | (_, Some(reason)) => {
+                Err(Rejected { id: self.valid_id.take(), reason })
+            }
+        }
+    }
+
+    fn kind(&self) -> Result<Kind, Malformed> {
+        if self.version != Some("\"2.0\"") {
+            return Err(Malformed::NoVersion);
+        }
+        if self.method.is_some_and(|method| !method.starts_with('"')) {
+            return Err(Malformed::WrongType { name: "method", expected: "a string" });
+        }
+        match (self.method, self.result, self.error) {
+            (Some(_), None, None) if self.id.is_none() => Ok(Kind::Notification),
+            (Some(_), None, None) if self.valid_id.is_some() => Ok(Kind::Request),
+            (None, Some(_), None) if self.valid_id.is_some() => Ok(Kind::Response),
+            (Some(_), None, None) | (None, Some(_), None) => {
+                Err(Malformed::WrongType { name: "id", expected: "a string or an integer" })
+            }
+            (Some(_), _, _) => Err(Malformed::CallAndAnswer),
+            (None, Some(_), Some(_)) => Err(Malformed::ResultAndError),
+            (None, None, Some(_)) => Ok(Kind::Error),
+            (None, None, None) => Err(Malformed::NoMethod),
+        }
+    }
+}
+
+/// `_meta` key: the revision that a modern request speaks.
+pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// `_meta` key: what the client of a modern request can do.
+pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+/// `_meta` key: name and version of the client.
+pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+/// `_meta` key: the least severe log message that a modern request wants.
+pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+/// `_meta` key: name and version of the server, on every modern result.
+pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";

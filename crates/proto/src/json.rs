@@ -1,0 +1,513 @@
+//! A cursor over JSON text that checks the grammar and hands out slices: one look at each byte, no
+//! recursion, no allocation. The envelope and the schema checker read through it; it builds nothing
+//! and knows no MCP.
+
+use crate::error::Malformed;
+use std::borrow::Cow;
+
+/// The deepest nesting that a [`Cursor`] can be asked to allow.
+pub const DEPTH_MAX: usize = 128;
+
+/// A string as it stands in JSON text, without its quotes and with its escapes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JsonStr<'a> {
+    inner: &'a str,
+    is_escaped: bool,
+}
+
+impl<'a> JsonStr<'a> {
+    /// The string that `raw` is the JSON text of, or `None` if `raw` is another kind of value.
+    /// `raw` must have come from a [`Cursor`], which has checked it.
+    #[must_use]
+    pub fn from_raw(raw: &'a str) -> Option<Self> {
+        let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
+        Some(Self { inner, is_escaped: inner.contains('\\') })
+    }
+
+    /// The characters that are meant; borrowed unless there are escapes.
+    #[must_use]
+    pub fn decode(self) -> Cow<'a, str> {
+        if !self.is_escaped {
+            return Cow::Borrowed(self.inner);
+        }
+        let quoted = format!("\"{}\"", self.inner);
+        Cow::Owned(serde_json::from_str(&quoted).expect("the cursor checked every escape"))
+    }
+}
+
+/// A place in JSON text. Every method that reads a value leaves the cursor just behind it.
+#[derive(Clone, Debug)]
+pub struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+    limit: usize,
+}
+
+/// What kind of value begins at a cursor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `[`
+    Array,
+    /// `true` or `false`
+    Bool,
+    /// `null`
+    Null,
+    /// A digit or a minus.
+    Number,
+    /// `{`
+    Object,
+    /// `"`
+    String,
+}
+
+impl<'a> Cursor<'a> {
+    /// A cursor at the beginning of `text` that allows `depth_limit` open arrays and objects (at
+    /// most [`DEPTH_MAX`]).
+    #[must_use]
+    pub fn new(text: &'a str, depth_limit: usize) -> Self {
+        Self { text, at: 0, depth: 0, limit: depth_limit.min(DEPTH_MAX) }
+    }
+
+    /// The kind of the value that begins after any white space, which is skipped.
+    ///
+    /// # Errors
+    /// [`Malformed::NotJson`] if no value begins there.
+    pub fn kind(&mut self) -> Result<Kind, Malformed> {
+        self.skip_space();
+        match self.peek() {
+            Some(b'"') => Ok(Kind::String),
+            Some(b'{') => Ok(Kind::Object),
+            Some(b'[') => Ok(Kind::Array),
+            Some(b't' | b'f') => Ok(Kind::Bool),
+            Some(b'n') => Ok(Kind::Null),
+            Some(b'-' | b'0'..=b'9') => Ok(Kind::Number),
+            _ => Err(self.expected("a value")),
+        }
+    }
+
+    /// Steps into an object.
+    ///
+    /// # Errors
+    /// [`Malformed`] if none begins here or it would be too deep.
+    pub fn enter_object(&mut self) -> Result<(), Malformed> {
+        self.enter(b'{', "an object")
+    }
+
+    /// Steps into an array.
+    ///
+    /// # Errors
+    /// [`Malformed`] if none begins here or it would be too deep.
+    pub fn enter_array(&mut self) -> Result<(), Malformed> {
+        self.enter(b'[', "an array")
+    }
+
+    /// The next key of the object that the cursor is in, or `None` at its end. `is_first` says
+    /// whether a key has been read already and is kept by this method.
+    ///
+    /// # Errors
+    /// [`Malformed::NotJson`] if the text is not an object's.
+    pub fn next_key(&mut self, is_first: &mut bool) -> Result<Option<JsonStr<'a>>, Malformed> {
+        if !self.next_member(b'}', is_first, "`,` or `}`")? {
+            return Ok(None);
+        }
+        self.key().map(Some)
+    }
+
+    /// Whether the array that the cursor is in has one more item; the cursor then stands before it.
+    ///
+    /// # Errors
+    /// [`Malformed::NotJson`] if the text is not an array's.
+    pub fn next_item(&mut self, is_first: &mut bool) -> Result<bool, Malformed> {
+        self.next_member(b']', is_first, "`,` or `]`")
+    }
+
+    /// Reads a whole value and returns its text.
+    ///
+    /// # Errors
+    /// [`Malformed::NotJson`] or [`Malformed::TooDeep`].
+    pub fn value(&mut self) -> Result<&'a str, Malformed> {
+        self.skip_space();
+        let start = self.at;
+        // One bit for each open bracket: 1 is an object. DEPTH_MAX is the width of this number.
+        let mut brackets: u128 = 0;
+        let mut open = 0;
+        loop {
+            let opened = self.begin_value(&mut brackets, &mut open)?;
+            if opened {
+                continue;
+            }
+            while open > 0 && self.close_or_comma(brackets)? {
+                brackets >>= 1;
+                open -= 1;
+                self.depth -= 1;
+            }
+            if open == 0 {
+                return Ok(&self.text[start..self.at]);
+            }
+            if brackets & 1 == 1 {
+                self.key()?;
+            }
+        }
+    }
+
+    /// Reads a string.
+    ///
+    /// # Errors
+    /// [`Malformed::NotJson`] if there is none or it is broken.
+    pub fn string(&mut self) -> Result<JsonStr<'a>, Malformed> {
+        self.expect_byte(b'"', "a string")?;
+        let start = self.at;
+        let mut is_escaped = false;
+        loop {
+            self.at += plain_bytes(&self.text.as_bytes()[self.at..]);
+            match self.peek() {
+                Some(b'"') => {
+                    let inner = &self.text[start..self.at];
+                    self.at += 1;
+                    return Ok(JsonStr { inner, is_escaped });
+                }
+                Some(b'\\') => {
+                    is_escaped = true;
+                    self.escape()?;
+                }
+                Some(_) => return Err(self.expected("no control character in a string")),
+                None => return Err(self.expected("the end of a string")),
+            }
+        }
+    }
+
+    /// Nothing but white space may follow.
+    ///
+    /// # Errors
+    /// [`Malformed::NotJson`] if something does.
+    pub fn end(&mut self) -> Result<(), Malformed> {
+        self.skip_space();
+        if self.at == self.text.len() { Ok(()) } else { Err(self.expected("the end")) }
+    }
+
+    /// Skips white space and returns the byte behind it, if there is one.
+    pub fn peek_token(&mut self) -> Option<u8> {
+        self.skip_space();
+        self.peek()
+    }
+
+    /// How many bytes lie behind the cursor.
+    #[must_use]
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
+    /// The text from an earlier [`Cursor::position`] to here.
+    #[must_use]
+    pub fn since(&self, start: usize) -> &'a str {
+        self.text.get(start..self.at).unwrap_or_default()
+    }
+
+    fn enter(&mut self, bracket: u8, expected: &'static str) -> Result<(), Malformed> {
+        self.skip_space();
+        self.expect_byte(bracket, expected)?;
+        self.deeper()
+    }
+
+    fn deeper(&mut self) -> Result<(), Malformed> {
+        if self.depth == self.limit {
+            return Err(Malformed::TooDeep { limit: self.limit });
+        }
+        self.depth += 1;
+        Ok(())
+    }
+
+    fn next_member(
+        &mut self,
+        closing: u8,
+        is_first: &mut bool,
+        expected: &'static str,
+    ) -> Result<bool, Malformed> {
+        self.skip_space();
+        let was_first = std::mem::replace(is_first, false);
+        match self.peek() {
+            Some(byte) if byte == closing => {
+                self.at += 1;
+                self.depth -= 1;
+                Ok(false)
+            }
+            Some(b',') if !was_first => {
+                self.at += 1;
+                Ok(true)
+            }
+            Some(_) if was_first => Ok(true),
+            _ => Err(self.expected(expected)),
+        }
+    }
+
+    /// Reads the first token of a value; true if it opened a bracket that has something inside.
+    fn begin_value(&mut self, brackets: &mut u128, open: &mut usize) -> Result<bool, Malformed> {
+        self.skip_space();
+        let is_object = match self.peek() {
+            Some(b'{') => true,
+            Some(b'[') => false,
+            _ => return self.scalar().map(|()| false),
+        };
+        self.deeper()?;
+        self.at += 1;
+        self.skip_space();
+        if self.peek() == Some(if is_object { b'}' } else { b']' }) {
+            self.at += 1;
+            self.depth -= 1;
+            return Ok(false);
+        }
+        *brackets = *brackets << 1 | u128::from(is_object);
+        *open += 1;
+        if is_object {
+            self.key()?;
+        }
+        Ok(true)
+    }
+
+    /// After a value inside brackets: true if the innermost bracket closes, false after a comma.
+    fn close_or_comma(&mut self, brackets: u128) -> Result<bool, Malformed> {
+        self.skip_space();
+        let (closing, expected) =
+            if brackets & 1 == 1 { (b'}', "`,` or `}`") } else { (b']', "`,` or `]`") };
+        match self.peek() {
+            Some(b',') => {
+                self.at += 1;
+                Ok(false)
+            }
+            Some(byte) if byte == closing => {
+                self.at += 1;
+                Ok(true)
+            }
+            _ => Err(self.expected(expected)),
+        }
+    }
+
+    fn key(&mut self) -> Result<JsonStr<'a>, Malformed> {
+        self.skip_space();
+        if self.peek() != Some(b'"') {
+            return Err(self.expected("a key in quotes"));
+        }
+        let key = self.string()?;
+        self.skip_space();
+        self.expect_byte(b':', "`:`")?;
+        Ok(key)
+    }
+
+    fn scalar(&mut self) -> Result<(), Malformed> {
+        match self.peek() {
+            Some(b'"') => self.string().map(|_| ()),
+            Some(b't') => self.literal("true"),
+            Some(b'f') => self.literal("false"),
+            Some(b'n') => self.literal("null"),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            _ => Err(self.expected("a value")),
+        }
+    }
+
+    fn literal(&mut self, word: &'static str) -> Result<(), Malformed> {
+        if !self.text.as_bytes()[self.at..].starts_with(word.as_bytes()) {
+            return Err(self.expected("`true`, `false` or `null`"));
+        }
+        self.at += word.len();
+        Ok(())
+    }
+
+    fn number(&mut self) -> Result<(), Malformed> {
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        match self.peek() {
+            Some(b'0') => self.at += 1,
+            _ => self.digits()?,
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at += 1;
+            if matches!(self.peek(), Some(b'+' | b'-')) {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Ok(())
+    }
+
+    fn digits(&mut self) -> Result<(), Malformed> {
+        let count =
+            self.text.as_bytes()[self.at..].iter().take_while(|b| b.is_ascii_digit()).count();
+        if count == 0 {
+            return Err(self.expected("a digit"));
+        }
+        self.at += count;
+        Ok(())
+    }
+
+    fn escape(&mut self) -> Result<(), Malformed> {
+        self.at += 1;
+        match self.peek() {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+                self.at += 1;
+                Ok(())
+            }
+            Some(b'u') => {
+                self.at += 1;
+                self.unicode_escape()
+            }
+            _ => Err(self.expected("an escape")),
+        }
+    }
+
+    /// Four hex digits, and for a leading surrogate its other half as well.
+    fn unicode_escape(&mut self) -> Result<(), Malformed> {
+        match self.hex4()? {
+            0xDC00..=0xDFFF => Err(self.expected("the first half of a surrogate pair")),
+            0xD800..=0xDBFF => {
+                if !self.text.as_bytes()[self.at..].starts_with(b"\\u") {
+                    return Err(self.expected("the second half of a surrogate pair"));
+                }
+                self.at += 2;
+                match self.hex4()? {
+                    0xDC00..=0xDFFF => Ok(()),
+                    _ => Err(self.expected("the second half of a surrogate pair")),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn hex4(&mut self) -> Result<u32, Malformed> {
+        let mut code = 0;
+        for _ in 0..4 {
+            let digit = self.peek().and_then(|byte| char::from(byte).to_digit(16));
+            let Some(digit) = digit else { return Err(self.expected("four hex digits")) };
+            code = code << 4 | digit;
+            self.at += 1;
+        }
+        Ok(code)
+    }
+
+    fn expect_byte(&mut self, byte: u8, expected: &'static str) -> Result<(), Malformed> {
+        if self.peek() != Some(byte) {
+            return Err(self.expected(expected));
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn skip_space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    #[cold]
+    fn expected(&self, expected: &'static str) -> Malformed {
+        Malformed::NotJson { at: self.at, expected }
+    }
+}
+
+/// How many bytes at the front need no attention inside a string: no quote, no backslash, no
+/// control character. Eight at a time; a byte's high bit is set in the mask where one is found.
+fn plain_bytes(bytes: &[u8]) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let (words, tail) = bytes.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let quote = word ^ (ONES * u64::from(b'"'));
+        let backslash = word ^ (ONES * u64::from(b'\\'));
+        let found = (quote.wrapping_sub(ONES) & !quote)
+            | (backslash.wrapping_sub(ONES) & !backslash)
+            | (word.wrapping_sub(ONES * 0x20) & !word);
+        if found & HIGH != 0 {
+            return index * 8 + (found & HIGH).trailing_zeros() as usize / 8;
+        }
+    }
+    let plain = tail.iter().take_while(|byte| !matches!(byte, b'"' | b'\\' | 0..0x20)).count();
+    words.len() * 8 + plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn accepts(text: &str) -> Result<(), Malformed> {
+        let mut cursor = Cursor::new(text, DEPTH_MAX);
+        cursor.value()?;
+        cursor.end()
+    }
+
+    /// serde_json also refuses numbers beyond an f64, which JSON itself allows.
+    fn serde_accepts(text: &str) -> bool {
+        match serde_json::from_str::<serde_json::Value>(text) {
+            Ok(_) => true,
+            Err(error) => error.to_string().contains("number out of range"),
+        }
+    }
+
+    #[test]
+    fn broken_json_is_refused_where_it_breaks() {
+        let cases = [
+            ("", 0),
+            ("{", 1),
+            ("{\"a\"}", 4),
+            ("{\"a\":1,}", 7),
+            ("[1,]", 3),
+            ("[1 2]", 3),
+            ("01", 1),
+            ("1.", 2),
+            ("-", 1),
+            ("tru", 0),
+            ("\"\\x\"", 2),
+            ("\"\\ud800\"", 7),
+            ("\"\\udc00\"", 7),
+            ("\"a\nb\"", 2),
+            ("\"abc", 4),
+            ("1 1", 2),
+        ];
+        for (text, place) in cases {
+            match accepts(text) {
+                Err(Malformed::NotJson { at, .. }) => assert_eq!(at, place, "{text}"),
+                other => panic!("{text}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn nesting_is_bounded_without_recursion() {
+        let nested = |n: usize| "[".repeat(n) + &"]".repeat(n);
+        assert_eq!(accepts(&nested(128)), Ok(()));
+        assert_eq!(accepts(&nested(129)), Err(Malformed::TooDeep { limit: 128 }));
+        assert_eq!(accepts(&"[".repeat(100_000)), Err(Malformed::TooDeep { limit: 128 }));
+    }
+
+    #[test]
+    fn escapes_are_decoded_only_when_asked() {
+        let mut cursor = Cursor::new(r#""a\u00e9\ud83d\ude00\n""#, 1);
+        assert_eq!(cursor.string().expect("valid").decode(), "aé😀\n");
+        let plain = JsonStr::from_raw("\"plain\"").expect("a string");
+        assert!(matches!(plain.decode(), Cow::Borrowed("plain")));
+        assert_eq!(JsonStr::from_raw("12"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_serde_json_on_any_text(text in r#"[\[\]{}",:0-9a-u\\ .+eE-]{0,40}"#) {
+            prop_assert_eq!(accepts(&text).is_ok(), serde_accepts(&text));
+        }
+
+        #[test]
+        fn plain_bytes_stop_where_a_plain_loop_stops(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            let slow = bytes.iter().take_while(|b| !matches!(b, b'"' | b'\\' | 0..0x20)).count();
+            prop_assert_eq!(plain_bytes(&bytes), slow);
+        }
+    }
+}

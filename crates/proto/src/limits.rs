@@ -1,0 +1,82 @@
+//! Every bound of haft, in one struct. Each wire and the server read it; nothing else holds a number
+//! that a peer could push against.
+
+use std::time::Duration;
+
+/// How much of anything a peer may ask for. All sizes are in bytes unless the name says otherwise.
+///
+/// ```
+/// let limits = haft_proto::limits::Limits { message_bytes: 64 * 1024, ..Default::default() };
+/// assert_eq!(limits.depth, 128);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest message: a line on stdio, a body on HTTP. At most `u32::MAX`.
+    pub message_bytes: usize,
+    /// The deepest nesting of arrays and objects in a message. At most 128.
+    pub depth: usize,
+    /// The longest id, with its quotes.
+    pub id_bytes: usize,
+    /// The most messages in one batch (only 2025-03-26 has batches).
+    pub batch_messages: usize,
+    /// The most requests that one connection, session or listener may have unanswered.
+    pub requests_in_flight: usize,
+    /// How long a request may take, unless its tool says otherwise.
+    pub request_timeout: Duration,
+    /// The most unsent bytes of answers on one stdio connection before its requests wait.
+    pub output_bytes: usize,
+    /// The most notifications of one call that wait for a slow reader; later ones replace none and
+    /// are dropped.
+    pub queued_notifications: usize,
+    /// The most connections of one HTTP listener; the next ones wait to be accepted.
+    pub connections: usize,
+    /// The most requests at once on one HTTP/2 connection.
+    pub streams_per_connection: u32,
+    /// All headers of an HTTP request together.
+    pub header_bytes: usize,
+    /// The most headers of an HTTP/1.1 request.
+    pub headers: usize,
+    /// How long the headers of an HTTP request may take to arrive.
+    pub header_timeout: Duration,
+    /// How long the body of an HTTP request may take to arrive.
+    pub body_timeout: Duration,
+    /// How long a client may read nothing while it has an answer to read.
+    pub write_stall: Duration,
+    /// How long an open response may be silent before a comment keeps it alive.
+    pub keep_alive: Duration,
+    /// The most legacy HTTP sessions; the next `initialize` is refused.
+    pub sessions: usize,
+    /// How long a legacy HTTP session may be idle before it is forgotten.
+    pub session_idle: Duration,
+    /// How long requests in flight may go on after the order to stop.
+    pub shutdown_grace: Duration,
+    /// The most entries on one page of a list.
+    pub page_entries: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            message_bytes: 4 * 1024 * 1024,
+            depth: 128,
+            id_bytes: 256,
+            batch_messages: 64,
+            requests_in_flight: 1024,
+            request_timeout: Duration::from_secs(60),
+            output_bytes: 8 * 1024 * 1024,
+            queued_notifications: 64,
+            connections: 4096,
+            streams_per_connection: 256,
+            header_bytes: 32 * 1024,
+            headers: 100,
+            header_timeout: Duration::from_secs(10),
+            body_timeout: Duration::from_secs(30),
+            write_stall: Duration::from_secs(30),
+            keep_alive: Duration::from_secs(15),
+            sessions: 10_000,
+            session_idle: Duration::from_secs(30 * 60),
+            shutdown_grace: Duration::from_secs(1),
+            page_entries: 1000,
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! What a tool answers (Server Features, "Tools", "Tool Result"). Written by `encode`.
+
+use serde_json::value::RawValue;
+
+/// The answer of one call.
+#[derive(Clone, Debug, Default)]
+pub struct ToolResult {
+    /// What the model reads.
+    pub content: Vec<Content>,
+    /// What programs read: JSON text that fits the tool's output schema, if it has one.
+    pub structured: Option<Box<RawValue>>,
+    /// The tool could not do it; the content says why, for the model to act on.
+    pub is_error: bool,
+}
+
+/// One piece of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Plain text.
+    Text(String),
+}
+
+impl ToolResult {
+    /// An answer of one text.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { content: vec![Content::Text(text.into())], ..Self::default() }
+    }
+
+    /// A failure of the tool that the model should read: what went wrong and what to do.
+    #[must_use]
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { is_error: true, ..Self::text(text) }
+    }
+}
