@@ -1,0 +1,431 @@
+//! The check of common schemas, straight on JSON text: one pass, and no allocation unless something
+//! is wrong. `schema` uses it for schemas that have no other keywords than the ones here.
+
+use super::{VIOLATIONS_MAX, Violation, one_line};
+use haft_proto::json::{Cursor, JsonStr, Kind};
+use serde_json::{Map, Value};
+
+/// A compiled schema, or a part of one.
+#[derive(Debug, Default)]
+pub(super) struct Node {
+    types: Option<Types>,
+    allowed: Vec<Value>,
+    length: Bounds,
+    items_count: Bounds,
+    range: Range,
+    items: Option<Box<Node>>,
+    properties: Vec<Property>,
+    /// Bit i: `properties[i]` must be there.
+    required: u64,
+    others: Others,
+}
+
+#[derive(Debug)]
+struct Property {
+    name: String,
+    node: Node,
+}
+
+/// What may stand under keys that `properties` does not name.
+#[derive(Debug, Default)]
+enum Others {
+    #[default]
+    Anything,
+    Nothing,
+    Fitting(Box<Node>),
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Bounds {
+    min: Option<u64>,
+    max: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Range {
+    min: Option<f64>,
+    max: Option<f64>,
+    above: Option<f64>,
+    below: Option<f64>,
+}
+
+/// A set of JSON types; `integer` is a number without a fraction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Types(u8);
+
+const TYPES: [(&str, &str); 7] = [
+    ("array", "an array"),
+    ("boolean", "true or false"),
+    ("integer", "an integer"),
+    ("null", "null"),
+    ("number", "a number"),
+    ("object", "an object"),
+    ("string", "a string"),
+];
+const INTEGER: u8 = 1 << 2;
+const NUMBER: u8 = 1 << 4;
+
+/// Keywords that say nothing about validity.
+const SILENT: [&str; 12] = [
+    "$comment",
+    "$id",
+    "$schema",
+    "default",
+    "deprecated",
+    "description",
+    "example",
+    "examples",
+    "format",
+    "readOnly",
+    "title",
+    "writeOnly",
+];
+
+/// How deep a schema may nest to be checked here; the check recurses as deep as the schema does.
+const DEPTH_MAX: usize = 32;
+
+impl Node {
+    /// Compiles a schema, or says `None` if it has a keyword that is not handled here.
+    pub(super) fn compile(schema: &Value) -> Option<Self> {
+        Self::compile_at(schema, 0)
+    }
+
+    fn compile_at(schema: &Value, depth: usize) -> Option<Self> {
+        let schema = match schema {
+            Value::Bool(true) => return Some(Self::default()),
+            Value::Object(schema) if depth < DEPTH_MAX => schema,
+            _ => return None,
+        };
+        let mut node = Self::default();
+        for (keyword, value) in schema {
+            node.take(keyword, value, depth)?;
+        }
+        node.require(schema)?;
+        Some(node)
+    }
+
+    fn take(&mut self, keyword: &str, value: &Value, depth: usize) -> Option<()> {
+        let deeper = |schema: &Value| Self::compile_at(schema, depth + 1);
+        match keyword {
+            "type" => self.types = Some(Types::compile(value)?),
+            "enum" => self.allowed = scalars(value.as_array()?)?,
+            "const" => self.allowed = scalars(std::slice::from_ref(value))?,
+            "minLength" => self.length.min = Some(value.as_u64()?),
+            "maxLength" => self.length.max = Some(value.as_u64()?),
+            "minItems" => self.items_count.min = Some(value.as_u64()?),
+            "maxItems" => self.items_count.max = Some(value.as_u64()?),
+            "minimum" => self.range.min = Some(value.as_f64()?),
+            "maximum" => self.range.max = Some(value.as_f64()?),
+            "exclusiveMinimum" => self.range.above = Some(value.as_f64()?),
+            "exclusiveMaximum" => self.range.below = Some(value.as_f64()?),
+            "items" => self.items = Some(Box::new(deeper(value)?)),
+            "properties" => {
+                for (name, schema) in value.as_object()? {
+                    self.properties.push(Property { name: name.clone(), node: deeper(schema)? });
+                }
+                // `required` is a set of bits.
+                (self.properties.len() <= 64).then_some(())?;
+            }
+            "required" => {}
+            "additionalProperties" => {
+                self.others = match value {
+                    Value::Bool(true) => Others::Anything,
+                    Value::Bool(false) => Others::Nothing,
+                    schema => Others::Fitting(Box::new(deeper(schema)?)),
+                }
+            }
+            keyword if SILENT.contains(&keyword) || keyword.starts_with("x-") => {}
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// After all properties are known. A required key without a property is not handled here.
+    fn require(&mut self, schema: &Map<String, Value>) -> Option<()> {
+        for name in schema.get("required").and_then(Value::as_array).into_iter().flatten() {
+            let index = self.properties.iter().position(|p| Some(&*p.name) == name.as_str())?;
+            self.required |= 1 << index;
+        }
+        Some(())
+    }
+
+    /// Checks the value at the cursor and leaves the cursor behind it.
+    pub(super) fn check(&self, cursor: &mut Cursor<'_>) -> Result<(), Vec<Violation>> {
+        let mut found = Found::default();
+        // The text was read before, so its grammar holds; a failure would only end the check.
+        if self.visit(cursor, &mut found).is_err() {
+            found.say("is not JSON".to_owned());
+        }
+        if found.violations.is_empty() { Ok(()) } else { Err(found.violations) }
+    }
+
+    fn visit(&self, cursor: &mut Cursor<'_>, found: &mut Found) -> Result<(), NotJson> {
+        let kind = cursor.kind()?;
+        if let Some(types) = self.types {
+            let mut ahead = cursor.clone();
+            let raw = if kind == Kind::Number { ahead.value()? } else { "" };
+            if !types.has(kind, raw) {
+                let raw = cursor.value()?;
+                found.say(format!("must be {}, not {}", types.describe(), shorten(raw)));
+                return Ok(());
+            }
+        }
+        match kind {
+            Kind::Object if self.allowed.is_empty() => self.visit_object(cursor, found),
+            Kind::Array if self.allowed.is_empty() => self.visit_array(cursor, found),
+            _ => {
+                self.check_scalar(cursor.value()?, found);
+                Ok(())
+            }
+        }
+    }
+
+    fn visit_object(&self, cursor: &mut Cursor<'_>, found: &mut Found) -> Result<(), NotJson> {
+        cursor.enter_object()?;
+        let mut seen: u64 = 0;
+        let mut is_first = true;
+        while let Some(key) = cursor.next_key(&mut is_first)? {
+            let key = key.decode();
+            let depth = found.enter_key(&key);
+            match self.properties.iter().position(|property| property.name == key) {
+                Some(index) => {
+                    if seen & 1 << index != 0 {
+                        found.say("is there twice; send it once".to_owned());
+                    }
+                    seen |= 1 << index;
+                    self.properties[index].node.visit(cursor, found)?;
+                }
+                None => self.visit_other(&key, cursor, found)?,
+            }
+            found.leave(depth);
+        }
+        let missing = self.required & !seen;
+        for (index, property) in self.properties.iter().enumerate() {
+            if missing & 1 << index != 0 {
+                let depth = found.enter_key(&property.name);
+                found.say(format!("is missing; it must be {}", property.node.describe()));
+                found.leave(depth);
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_other(
+        &self,
+        key: &str,
+        cursor: &mut Cursor<'_>,
+        found: &mut Found,
+    ) -> Result<(), NotJson> {
+        match &self.others {
+            Others::Fitting(node) => return node.visit(cursor, found),
+            Others::Anything => {}
+            Others::Nothing => {
+                let known = self.properties.iter().map(|property| &*property.name);
+                found.say(match crate::nearest(key, known.clone()) {
+                    Some(meant) => format!("is not known; did you mean `{meant}`?"),
+                    None if self.properties.is_empty() => "is not known; send none".to_owned(),
+                    None => {
+                        let known: Vec<_> = known.collect();
+                        format!("is not known; known are {}", known.join(", "))
+                    }
+                });
+            }
+        }
+        cursor.value()?;
+        Ok(())
+    }
+
+    fn visit_array(&self, cursor: &mut Cursor<'_>, found: &mut Found) -> Result<(), NotJson> {
+        cursor.enter_array()?;
+        let mut count = 0;
+        let mut is_first = true;
+        while cursor.next_item(&mut is_first)? {
+            match &self.items {
+                Some(items) => {
+                    let depth = found.enter_index(count);
+                    items.visit(cursor, found)?;
+                    found.leave(depth);
+                }
+                None => {
+                    cursor.value()?;
+                }
+            }
+            count += 1;
+        }
+        if let Some(expected) = self.items_count.broken_by(count) {
+            found.say(format!("must have {expected} items, not {count}"));
+        }
+        Ok(())
+    }
+
+    fn check_scalar(&self, raw: &str, found: &mut Found) {
+        if !self.allowed.is_empty() && !self.allowed.iter().any(|allowed| is_same(allowed, raw)) {
+            let allowed: Vec<_> = self.allowed.iter().map(Value::to_string).collect();
+            let expected = match &*allowed {
+                [only] => only.clone(),
+                several => format!("one of {}", several.join(", ")),
+            };
+            found.say(format!("must be {expected}, not {}", shorten(raw)));
+        }
+        if let Some(text) = JsonStr::from_raw(raw) {
+            if self.length.min.is_some() || self.length.max.is_some() {
+                let count = text.decode().chars().count() as u64;
+                if let Some(expected) = self.length.broken_by(count) {
+                    found.say(format!("must have {expected} characters, not {count}"));
+                }
+            }
+        } else if let Ok(number) = raw.parse::<f64>()
+            && let Some(expected) = self.range.broken_by(number)
+        {
+            found.say(format!("must be {expected}, not {}", shorten(raw)));
+        }
+    }
+
+    /// What a value must be, as far as a few words say it.
+    fn describe(&self) -> String {
+        match (&*self.allowed, self.types) {
+            ([], Some(types)) => types.describe(),
+            ([], None) => "given".to_owned(),
+            (allowed, _) => {
+                let allowed: Vec<_> = allowed.iter().map(Value::to_string).collect();
+                format!("one of {}", allowed.join(", "))
+            }
+        }
+    }
+}
+
+/// The text was not JSON after all.
+struct NotJson;
+
+impl From<haft_proto::error::Malformed> for NotJson {
+    fn from(_: haft_proto::error::Malformed) -> Self {
+        Self
+    }
+}
+
+/// What does not fit so far, and where the check stands. The path is written only as long as there
+/// is room for what it would be used for.
+#[derive(Default)]
+struct Found {
+    path: String,
+    violations: Vec<Violation>,
+}
+
+impl Found {
+    fn say(&mut self, problem: String) {
+        if self.violations.len() < VIOLATIONS_MAX {
+            self.violations.push(Violation { path: self.path.clone(), problem });
+        }
+    }
+
+    fn enter_key(&mut self, key: &str) -> usize {
+        let length = self.path.len();
+        if length > 0 {
+            self.path.push('.');
+        }
+        self.path.push_str(key);
+        length
+    }
+
+    fn enter_index(&mut self, index: u64) -> usize {
+        let length = self.path.len();
+        self.path.push_str(&format!("[{index}]"));
+        length
+    }
+
+    fn leave(&mut self, length: usize) {
+        self.path.truncate(length);
+    }
+}
+
+impl Types {
+    fn compile(value: &Value) -> Option<Self> {
+        let names = match value {
+            Value::String(_) => std::slice::from_ref(value),
+            Value::Array(names) => names,
+            _ => return None,
+        };
+        let mut set = 0;
+        for name in names {
+            set |= 1 << TYPES.iter().position(|(known, _)| Some(*known) == name.as_str())?;
+        }
+        Some(Self(set))
+    }
+
+    /// `raw` is looked at for numbers only.
+    fn has(self, kind: Kind, raw: &str) -> bool {
+        let bits = match kind {
+            Kind::Array => 1,
+            Kind::Bool => 1 << 1,
+            Kind::Null => 1 << 3,
+            Kind::Number if is_integer(raw) => INTEGER | NUMBER,
+            Kind::Number => NUMBER,
+            Kind::Object => 1 << 5,
+            Kind::String => 1 << 6,
+        };
+        self.0 & bits != 0
+    }
+
+    fn describe(self) -> String {
+        let words: Vec<_> = TYPES
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| self.0 & 1 << index != 0)
+            .map(|(_, (_, words))| *words)
+            .collect();
+        words.join(" or ")
+    }
+}
+
+impl Bounds {
+    fn broken_by(self, count: u64) -> Option<String> {
+        match self {
+            Self { min: Some(min), .. } if count < min => Some(format!("at least {min}")),
+            Self { max: Some(max), .. } if count > max => Some(format!("at most {max}")),
+            _ => None,
+        }
+    }
+}
+
+impl Range {
+    fn broken_by(self, number: f64) -> Option<String> {
+        match self {
+            Self { min: Some(min), .. } if number < min => Some(format!("at least {min}")),
+            Self { max: Some(max), .. } if number > max => Some(format!("at most {max}")),
+            Self { above: Some(above), .. } if number <= above => Some(format!("above {above}")),
+            Self { below: Some(below), .. } if number >= below => Some(format!("below {below}")),
+            _ => None,
+        }
+    }
+}
+
+fn scalars(values: &[Value]) -> Option<Vec<Value>> {
+    let are_scalars = values.iter().all(|value| !value.is_array() && !value.is_object());
+    (are_scalars && !values.is_empty()).then(|| values.to_vec())
+}
+
+fn is_same(allowed: &Value, raw: &str) -> bool {
+    match allowed {
+        Value::String(text) => JsonStr::from_raw(raw).is_some_and(|raw| raw.decode() == *text),
+        Value::Number(number) => {
+            !raw.starts_with('"') && raw.parse::<f64>().ok() == number.as_f64()
+        }
+        Value::Bool(true) => raw == "true",
+        Value::Bool(false) => raw == "false",
+        _ => raw == "null",
+    }
+}
+
+fn is_integer(raw: &str) -> bool {
+    let is_plain = !raw.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E'));
+    is_plain || raw.parse::<f64>().is_ok_and(|number| number.fract() == 0.0)
+}
+
+/// A value as it came, cut to what fits in a sentence.
+fn shorten(raw: &str) -> String {
+    if raw.chars().count() <= 60 {
+        return one_line(raw);
+    }
+    let start: String = raw.chars().take(57).collect();
+    format!("{}…", one_line(&start))
+}
