@@ -191,13 +191,13 @@ pub fn tool(out: &mut Vec<u8>, revision: Revision, tool: &Tool) {
         string(out, description);
     }
     out.extend_from_slice(br#","inputSchema":"#);
-    out.extend_from_slice(tool.input_schema.get().as_bytes());
+    raw(out, tool.input_schema.get());
     if let Some(schema) = tool.output_schema.as_ref().filter(|schema| {
         revision.has_any_structured_value()
             || revision.has_structured_output() && describes_an_object(schema.get())
     }) {
         out.extend_from_slice(br#","outputSchema":"#);
-        out.extend_from_slice(schema.get().as_bytes());
+        raw(out, schema.get());
     }
     if revision.has_annotations() {
         // Before tools had a title of their own, it was an annotation.
@@ -275,6 +275,16 @@ pub fn string(out: &mut Vec<u8>, text: &str) {
     serde_json::to_writer(out, text).expect("a string is written to memory");
 }
 
+/// Appends JSON text on one line, as both wires frame by lines. A line break in JSON text stands
+/// between tokens and means nothing; inside a string it would be escaped.
+fn raw(out: &mut Vec<u8>, json: &str) {
+    if json.bytes().any(|byte| matches!(byte, b'\n' | b'\r')) {
+        out.extend(json.bytes().filter(|byte| !matches!(byte, b'\n' | b'\r')));
+    } else {
+        out.extend_from_slice(json.as_bytes());
+    }
+}
+
 fn text_content(out: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
     out.extend_from_slice(br#"{"type":"text","text":"#);
     text(out);
@@ -286,7 +296,7 @@ fn structured_content(out: &mut Vec<u8>, revision: Revision, structured: &str) {
     let fits = revision.has_any_structured_value() || revision.has_structured_output() && is_object;
     if fits {
         out.extend_from_slice(br#","structuredContent":"#);
-        out.extend_from_slice(structured.as_bytes());
+        raw(out, structured);
     }
 }
 

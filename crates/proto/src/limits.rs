@@ -25,8 +25,8 @@ pub struct Limits {
     pub request_timeout: Duration,
     /// The most unsent bytes of answers on one stdio connection before its requests wait.
     pub output_bytes: usize,
-    /// The most notifications of one call that wait for a slow reader; later ones replace none and
-    /// are dropped.
+    /// The most notifications that wait for a slow reader, on one stdio connection or of one HTTP
+    /// call; further ones are dropped.
     pub queued_notifications: usize,
     /// The most connections of one HTTP listener; the next ones wait to be accepted.
     pub connections: usize,
@@ -34,8 +34,6 @@ pub struct Limits {
     pub streams_per_connection: u32,
     /// All headers of an HTTP request together.
     pub header_bytes: usize,
-    /// The most headers of an HTTP/1.1 request.
-    pub headers: usize,
     /// How long the headers of an HTTP request may take to arrive.
     pub header_timeout: Duration,
     /// How long the body of an HTTP request may take to arrive.
@@ -68,7 +66,6 @@ impl Default for Limits {
             connections: 4096,
             streams_per_connection: 256,
             header_bytes: 32 * 1024,
-            headers: 100,
             header_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
             write_stall: Duration::from_secs(30),

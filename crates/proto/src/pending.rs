@@ -54,6 +54,11 @@ impl<T> Pending<T> {
         self.by_id.drain().map(|(_, kept)| kept)
     }
 
+    /// The ids in flight, as raw JSON, in no order.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.by_id.keys().map(|id| &**id)
+    }
+
     /// How many requests are in flight.
     #[must_use]
     pub fn len(&self) -> usize {

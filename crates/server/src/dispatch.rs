@@ -182,7 +182,10 @@ fn run(
     let start = out.len();
     let (mut structured, mut is_written) = (None, false);
     let context = || {
-        let token = ask.message.params.meta.progress_token;
+        let is_token = |raw: &&str| {
+            raw.starts_with(['"', '-']) || raw.starts_with(|c: char| c.is_ascii_digit())
+        };
+        let token = ask.message.params.meta.progress_token.filter(is_token);
         Context::new(ask.revision, token.map(|token| (token.into(), ask.wire.outlet())))
     };
     let mut made = None;

@@ -1,0 +1,242 @@
+//! What is written back: one JSON object where the answer is all there is to say, a stream of
+//! server-sent events where something is said before it, or where it takes long.
+
+use super::request::Accepts;
+use crate::asking::Call;
+use bytes::{Bytes, BytesMut};
+use haft_proto::limits::Limits;
+use haft_proto::service::{Later, Outcome, Reply};
+use haft_proto::version::Era;
+use http::{HeaderValue, Response, StatusCode, header};
+use http_body::{Body, Frame};
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, Sleep, sleep};
+
+/// The body of any answer.
+pub(super) enum Answer {
+    Events(Box<EventStream>),
+    Whole(Option<Bytes>),
+}
+
+impl Body for Answer {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match self.get_mut() {
+            Self::Events(stream) => {
+                stream.poll_event(cx).map(|event| event.map(|e| Ok(Frame::data(e))))
+            }
+            Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, Self::Whole(None))
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        match self {
+            Self::Whole(bytes) => {
+                http_body::SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64)
+            }
+            Self::Events(_) => http_body::SizeHint::default(),
+        }
+    }
+}
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
+
+/// An answer without a body.
+pub(super) fn empty(status: StatusCode) -> Response<Answer> {
+    let mut response = Response::new(Answer::Whole(None));
+    *response.status_mut() = status;
+    response
+}
+
+/// A JSON answer of any status.
+pub(super) fn json(status: StatusCode, message: Vec<u8>) -> Response<Answer> {
+    let mut response = Response::new(Answer::Whole(Some(message.into())));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, JSON);
+    response
+}
+
+/// An answer that is there, in the form that the client takes.
+pub(super) fn now(
+    message: Vec<u8>,
+    outcome: Outcome,
+    era: Era,
+    accepts: Accepts,
+) -> Response<Answer> {
+    match outcome {
+        Outcome::Result if !accepts.json => {
+            let mut event = BytesMut::new();
+            write_event(&mut event, &message);
+            event_response(Answer::Whole(Some(event.freeze())))
+        }
+        Outcome::Result => json(StatusCode::OK, message),
+        Outcome::Refused(mistake) => {
+            let status = StatusCode::from_u16(mistake.http_status(era));
+            json(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), message)
+        }
+    }
+}
+
+/// An answer to come: JSON if it is the first thing that comes, else a stream.
+pub(super) async fn later(
+    mut work: Work,
+    mut notifications: Option<mpsc::Receiver<Vec<u8>>>,
+    era: Era,
+    accepts: Accepts,
+    limits: &Limits,
+) -> Response<Answer> {
+    let mut pending = Vec::new();
+    if accepts.events {
+        tokio::select! {
+            biased;
+            Some(message) = receive(&mut notifications) => pending.push(message),
+            reply = &mut work => return finished(reply, era, accepts),
+            () = sleep(limits.keep_alive) => {}
+        }
+    } else {
+        return finished(work.await, era, accepts);
+    }
+    let keep_alive = limits.keep_alive;
+    let alarm = Box::pin(sleep(keep_alive));
+    let stream = EventStream { work: Some(work), notifications, pending, keep_alive, alarm };
+    event_response(Answer::Events(Box::new(stream)))
+}
+
+fn finished(reply: Option<Reply>, era: Era, accepts: Accepts) -> Response<Answer> {
+    match reply {
+        Some(Reply { message, outcome }) => now(message, outcome, era, accepts),
+        // A cancelled request is not answered, but HTTP wants some end of it.
+        None => empty(StatusCode::ACCEPTED),
+    }
+}
+
+fn event_response(answer: Answer) -> Response<Answer> {
+    let mut response = Response::new(answer);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, EVENTS);
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // A proxy that collects the stream first would defeat it.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+async fn receive(notifications: &mut Option<mpsc::Receiver<Vec<u8>>>) -> Option<Vec<u8>> {
+    match notifications {
+        Some(notifications) => notifications.recv().await,
+        None => None,
+    }
+}
+
+/// The work on one answer, and who ends when: a modern client cancels it by going away, a legacy
+/// one does not.
+pub(super) struct Work {
+    place: Place,
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+enum Place {
+    /// Ends with the connection.
+    Here(Later),
+    /// Goes on without the client.
+    Task(JoinHandle<Option<Reply>>),
+}
+
+impl Work {
+    /// Work of a modern request: dropped with its connection.
+    pub(super) fn here(later: Later, permit: OwnedSemaphorePermit) -> Self {
+        Self { place: Place::Here(later), _permit: Some(permit) }
+    }
+
+    /// Work of a legacy request: `ended` is told when it is over.
+    pub(super) fn task(call: Call, ended: impl FnOnce(&str) + Send + 'static) -> Self {
+        let task = tokio::spawn(async move {
+            let (id, reply) = call.await;
+            ended(&id);
+            reply
+        });
+        Self { place: Place::Task(task), _permit: None }
+    }
+
+    /// Work that is a task already.
+    pub(super) fn spawned(task: JoinHandle<Option<Reply>>) -> Self {
+        Self { place: Place::Task(task), _permit: None }
+    }
+}
+
+impl Future for Work {
+    type Output = Option<Reply>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut self.place {
+            Place::Here(later) => later.as_mut().poll(cx).map(Some),
+            // The task fails only with the whole runtime.
+            Place::Task(task) => Pin::new(task).poll(cx).map(|ended| ended.ok().flatten()),
+        }
+    }
+}
+
+/// Notifications as they come, then the answer, then the end; comments in between while it is quiet.
+pub(super) struct EventStream {
+    /// `None` once it is answered.
+    work: Option<Work>,
+    notifications: Option<mpsc::Receiver<Vec<u8>>>,
+    /// Notifications that came before the stream began.
+    pending: Vec<Vec<u8>>,
+    keep_alive: Duration,
+    alarm: Pin<Box<Sleep>>,
+}
+
+impl EventStream {
+    fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let mut events = BytesMut::new();
+        for message in self.pending.drain(..) {
+            write_event(&mut events, &message);
+        }
+        let Some(work) = &mut self.work else { return Poll::Ready(None) };
+        // The work first, so that whatever it said on its way is in the queue when it is done.
+        let reply = Pin::new(work).poll(cx);
+        while let Some(notifications) = &mut self.notifications
+            && let Poll::Ready(Some(message)) = notifications.poll_recv(cx)
+        {
+            write_event(&mut events, &message);
+        }
+        if let Poll::Ready(reply) = reply {
+            self.work = None;
+            if let Some(reply) = reply {
+                write_event(&mut events, &reply.message);
+            }
+            return Poll::Ready((!events.is_empty()).then(|| events.freeze()));
+        }
+        if events.is_empty() && self.alarm.as_mut().poll(cx).is_ready() {
+            events.extend_from_slice(b": still working\n\n");
+        }
+        if events.is_empty() {
+            return Poll::Pending;
+        }
+        self.alarm.as_mut().reset(Instant::now() + self.keep_alive);
+        Poll::Ready(Some(events.freeze()))
+    }
+}
+
+/// One event; a message never has a line break.
+fn write_event(out: &mut BytesMut, message: &[u8]) {
+    out.extend_from_slice(b"event: message\ndata: ");
+    out.extend_from_slice(message);
+    out.extend_from_slice(b"\n\n");
+}

@@ -1,0 +1,150 @@
+//! Who may call at all: the `Host` and `Origin` of a request against the listener's address and
+//! lists. It stops web pages that reach for local servers, directly or by a name that was rebound
+//! (Streamable HTTP, "Security Warning").
+
+use super::Options;
+use http::{HeaderMap, HeaderValue, Uri, header};
+use std::net::{IpAddr, SocketAddr};
+
+/// The rule of one listener.
+#[derive(Debug)]
+pub(super) struct Guard {
+    is_loopback: bool,
+    origins: Vec<String>,
+    hosts: Vec<String>,
+}
+
+/// Why a request is turned away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TurnedAway {
+    Host,
+    Origin,
+}
+
+impl TurnedAway {
+    pub(super) fn message(self) -> &'static str {
+        match self {
+            Self::Host => {
+                "Forbidden: the `Host` header names another server; add it to `hosts` if it is right"
+            }
+            Self::Origin => {
+                "Forbidden: pages of this `Origin` may not call; add it to `origins` if they should"
+            }
+        }
+    }
+}
+
+impl Guard {
+    pub(super) fn new(address: SocketAddr, options: &Options) -> Self {
+        Self {
+            is_loopback: address.ip().is_loopback(),
+            origins: options.origins.clone(),
+            hosts: options.hosts.clone(),
+        }
+    }
+
+    pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), TurnedAway> {
+        // HTTP/2 has the authority in the URI, HTTP/1.1 in a header; a request may have both.
+        let authorities = uri.authority().map(|authority| authority.as_str().as_bytes());
+        let hosts = headers.get_all(header::HOST).into_iter().map(HeaderValue::as_bytes);
+        if !authorities.into_iter().chain(hosts).all(|host| self.is_our_name(host)) {
+            return Err(TurnedAway::Host);
+        }
+        if !headers.get_all(header::ORIGIN).into_iter().all(|origin| self.may_call(origin)) {
+            return Err(TurnedAway::Origin);
+        }
+        Ok(())
+    }
+
+    /// The origin that may read the answer, if the request has one that is listed.
+    pub(super) fn cors_origin<'a>(&self, headers: &'a HeaderMap) -> Option<&'a HeaderValue> {
+        headers.get(header::ORIGIN).filter(|origin| self.is_listed(origin))
+    }
+
+    fn is_our_name(&self, host: &[u8]) -> bool {
+        let Ok(host) = std::str::from_utf8(host) else { return false };
+        let name = name_of(host);
+        if self.hosts.iter().any(|known| known == "*" || known.eq_ignore_ascii_case(name)) {
+            return true;
+        }
+        is_loopback_name(name) || (!self.is_loopback && self.hosts.is_empty())
+    }
+
+    fn may_call(&self, origin: &HeaderValue) -> bool {
+        if self.is_listed(origin) {
+            return true;
+        }
+        let host = origin.to_str().ok().and_then(|origin| {
+            origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"))
+        });
+        self.is_loopback && host.is_some_and(|host| is_loopback_name(name_of(host)))
+    }
+
+    fn is_listed(&self, origin: &HeaderValue) -> bool {
+        let is_same = |known: &String| known.as_bytes().eq_ignore_ascii_case(origin.as_bytes());
+        self.origins.iter().any(|known| known == "*" || is_same(known))
+    }
+}
+
+/// The host without its port.
+fn name_of(authority: &str) -> &str {
+    if let Some(rest) = authority.strip_prefix('[') {
+        return rest.split_once(']').map_or(authority, |(address, _)| address);
+    }
+    authority.split_once(':').map_or(authority, |(name, _)| name)
+}
+
+fn is_loopback_name(name: &str) -> bool {
+    name.eq_ignore_ascii_case("localhost")
+        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(
+        address: &str,
+        options: &Options,
+        host: &str,
+        origin: Option<&str>,
+    ) -> Result<(), TurnedAway> {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, host.parse().expect("a header"));
+        if let Some(origin) = origin {
+            headers.insert(header::ORIGIN, origin.parse().expect("a header"));
+        }
+        let guard = Guard::new(address.parse().expect("an address"), options);
+        guard.check(&Uri::from_static("/mcp"), &headers)
+    }
+
+    #[test]
+    fn a_loopback_listener_answers_to_loopback_names_and_pages_only() {
+        let default = Options::default();
+        let check = |host, origin| verdict("127.0.0.1:7300", &default, host, origin);
+        for host in ["localhost:7300", "127.0.0.1", "[::1]:7300", "LOCALHOST", "127.0.0.2:1"] {
+            assert_eq!(check(host, None), Ok(()), "{host}");
+        }
+        for host in ["evil.example", "localhost.evil.example:7300", "", "[::1", "10.0.0.1"] {
+            assert_eq!(check(host, None), Err(TurnedAway::Host), "{host}");
+        }
+        assert_eq!(check("localhost", Some("http://localhost:5173")), Ok(()));
+        for origin in ["http://evil.example", "null", "file://localhost", "http://localhost.evil"] {
+            assert_eq!(check("localhost", Some(origin)), Err(TurnedAway::Origin), "{origin}");
+        }
+    }
+
+    #[test]
+    fn lists_open_what_they_name_and_nothing_else() {
+        let options = Options {
+            origins: vec!["https://app.example".to_owned()],
+            hosts: vec!["mcp.example".to_owned()],
+            ..Options::default()
+        };
+        let check = |host, origin| verdict("0.0.0.0:80", &options, host, origin);
+        assert_eq!(check("mcp.example:80", Some("https://app.example")), Ok(()));
+        assert_eq!(check("other.example", None), Err(TurnedAway::Host));
+        assert_eq!(check("mcp.example", Some("http://localhost")), Err(TurnedAway::Origin));
+        assert_eq!(verdict("0.0.0.0:80", &Options::default(), "any.example", None), Ok(()));
+    }
+}

@@ -1,0 +1,31 @@
+//! Streamable HTTP, as a server (Transports, "Streamable HTTP"): one endpoint for both eras, over
+//! HTTP/1.1 and HTTP/2 without TLS.
+
+mod answer;
+mod endpoint;
+mod guard;
+mod listen;
+mod request;
+mod sessions;
+mod stall;
+
+pub use listen::Listener;
+
+/// What a listener serves, and to whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The path of the endpoint.
+    pub path: String,
+    /// The web origins that may call, like `https://app.example`, and read the answers (CORS);
+    /// `*` is any. Pages served from this machine may call a loopback address in any case.
+    pub origins: Vec<String>,
+    /// The names that requests may be addressed to, without a port; `*` is any. Without a list, an
+    /// address of loopback answers to loopback names only, and others answer to any name.
+    pub hosts: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { path: "/mcp".to_owned(), origins: Vec::new(), hosts: Vec::new() }
+    }
+}

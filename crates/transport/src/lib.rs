@@ -1,0 +1,8 @@
+//! Moves bytes between MCP peers: a wire reads messages, admits them by the rules of `haft-proto`,
+//! asks a [`Service`](haft_proto::service::Service), and writes the answers. No wire knows what a
+//! tool is.
+
+mod asking;
+pub mod http;
+pub mod stdio;
+pub mod stop;

@@ -1,0 +1,273 @@
+//! Serves the client at the other end of standard input and output, on one thread: many messages
+//! for each read, many answers for each write, and slow calls beside fast ones.
+
+use super::pipe::Pipe;
+use crate::asking::{Asked, Batch, Call, Conversation, Kept, Queue, refuse, refuse_batch, take};
+use crate::stop::Stop;
+use haft_proto::envelope::{self, Incoming};
+use haft_proto::error::{Malformed, Mistake, Refusal};
+use haft_proto::framing::{Line, Lines};
+use haft_proto::limits::Limits;
+use haft_proto::service::Service;
+use haft_proto::version::Revision;
+use std::cell::RefCell;
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+
+/// Serves until the input ends and everything asked is answered, or `stop` comes, or nobody reads
+/// any more.
+///
+/// # Errors
+/// Standard input or output fails in another way than by its end.
+pub async fn serve(
+    service: Arc<dyn Service>,
+    limits: &Limits,
+    stop: impl Future<Output = Stop>,
+) -> io::Result<()> {
+    let input = Pipe::input()?;
+    let output = Pipe::output()?;
+    let mut connection = Connection::new(service, limits);
+    let ended = connection.drive(&input, &output, stop).await;
+    connection.conversation.with(Conversation::cancel_all);
+    match ended {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        ended => ended,
+    }
+}
+
+/// What wakes the connection.
+enum Event {
+    Finished(Finished),
+    Notification(Vec<u8>),
+    Read(usize),
+    Stop(Stop),
+    TimeIsUp,
+    Wrote(usize),
+}
+
+/// Calls that were answered together, with their message.
+struct Finished {
+    ids: Vec<Box<str>>,
+    message: Option<Vec<u8>>,
+}
+
+struct Connection {
+    service: Arc<dyn Service>,
+    limits: Limits,
+    lines: Lines,
+    conversation: RefCell<Conversation>,
+    running: JoinSet<Finished>,
+    notify: Queue,
+    notifications: mpsc::Receiver<Vec<u8>>,
+    out: Vec<u8>,
+    /// How much of `out` has been written.
+    sent: usize,
+}
+
+/// How long a client that reads nothing may hold up the end, once everything is answered.
+const LAST_WRITE: Duration = Duration::from_secs(1);
+
+impl Connection {
+    fn new(service: Arc<dyn Service>, limits: &Limits) -> Self {
+        let (notify, notifications) = mpsc::channel(limits.queued_notifications.max(1));
+        Self {
+            service,
+            limits: limits.clone(),
+            lines: Lines::new(limits.message_bytes),
+            conversation: RefCell::new(Conversation::new(limits)),
+            running: JoinSet::new(),
+            notify,
+            notifications,
+            out: Vec::new(),
+            sent: 0,
+        }
+    }
+
+    /// The loop: read, ask, write, until nothing is left to do.
+    async fn drive(
+        &mut self,
+        input: &Pipe,
+        output: &Pipe,
+        stop: impl Future<Output = Stop>,
+    ) -> io::Result<()> {
+        let mut stop = std::pin::pin!(stop);
+        let mut is_reading = true;
+        let mut deadline: Option<Instant> = None;
+        loop {
+            self.flush(output)?;
+            let is_written = self.sent == self.out.len();
+            if !is_reading && is_written && self.running.is_empty() {
+                return Ok(());
+            }
+            let has_room = self.out.len() - self.sent < self.limits.output_bytes;
+            let event = tokio::select! {
+                biased;
+                stop = &mut stop, if deadline.is_none() => Event::Stop(stop),
+                () = until(deadline), if deadline.is_some() => Event::TimeIsUp,
+                Some(message) = self.notifications.recv(), if has_room => {
+                    Event::Notification(message)
+                }
+                Some(done) = self.running.join_next(), if has_room => {
+                    Event::Finished(done.map_err(io::Error::other)?)
+                }
+                count = output.write(&self.out[self.sent..]), if !is_written => {
+                    Event::Wrote(count?)
+                }
+                count = input.read(self.lines.room()), if is_reading && has_room => {
+                    Event::Read(count?)
+                }
+            };
+            match event {
+                Event::Read(0) => {
+                    is_reading = false;
+                    self.take_rest();
+                }
+                Event::Read(count) => {
+                    self.lines.filled(count);
+                    self.take_lines();
+                }
+                Event::Wrote(count) => self.sent += count,
+                Event::Notification(message) => self.push_line(&message),
+                Event::Finished(finished) => self.finish(finished),
+                Event::Stop(Stop::AtOnce) => return Ok(()),
+                Event::Stop(Stop::Gracefully) => {
+                    is_reading = false;
+                    deadline = Some(Instant::now() + self.limits.shutdown_grace);
+                }
+                // The first time ends the calls, the second the writing of their answers.
+                Event::TimeIsUp if self.conversation.borrow().is_idle() => return Ok(()),
+                Event::TimeIsUp => {
+                    self.refuse_all();
+                    deadline = Some(Instant::now() + LAST_WRITE);
+                }
+            }
+        }
+    }
+
+    /// Writes what goes in at once; what does not waits for the loop.
+    fn flush(&mut self, output: &Pipe) -> io::Result<()> {
+        if self.sent < self.out.len() {
+            self.sent += output.try_write(&self.out[self.sent..])?;
+        }
+        if self.sent == self.out.len() {
+            self.sent = 0;
+            self.out.clear();
+            self.out.shrink_to(BUFFER_KEPT);
+        }
+        Ok(())
+    }
+
+    fn take_lines(&mut self) {
+        // The lines are borrowed from while the rest of the connection works on them.
+        let mut lines = std::mem::replace(&mut self.lines, Lines::new(0));
+        loop {
+            match lines.next() {
+                Line::Complete(line) => self.take_line(line),
+                Line::TooLong => {
+                    let limit = self.limits.message_bytes;
+                    self.refuse(&Malformed::MessageTooLong { limit }.into());
+                }
+                Line::NeedMore => break,
+            }
+        }
+        self.lines = lines;
+    }
+
+    /// The input has ended; what stands behind the last newline is a message too.
+    fn take_rest(&mut self) {
+        let mut lines = std::mem::replace(&mut self.lines, Lines::new(0));
+        if let Some(rest) = lines.rest() {
+            self.take_line(rest);
+        }
+    }
+
+    fn take_line(&mut self, line: &[u8]) {
+        match envelope::read(line, &self.limits) {
+            Ok(Incoming::One(message)) => {
+                let start = self.out.len();
+                let (service, queue) = (&*self.service, || self.notify.clone());
+                match take(&self.conversation, service, &message, &queue, &mut self.out) {
+                    Asked::Answered(_) => self.out.push(b'\n'),
+                    Asked::Later(call) => self.run(call),
+                    Asked::Silent => self.out.truncate(start),
+                }
+            }
+            Ok(Incoming::Batch(messages)) => match refuse_batch(self.agreed()) {
+                Some(refusal) => self.refuse(&refusal),
+                None => {
+                    let (service, queue) = (&*self.service, || self.notify.clone());
+                    let batch = Batch::take(&self.conversation, service, &messages, &queue);
+                    let ids = batch.ids();
+                    self.running
+                        .spawn(async move { Finished { ids, message: batch.finish().await } });
+                }
+            },
+            Err(rejected) => {
+                refuse(&mut self.out, rejected.id, &rejected.reason.into());
+                self.out.push(b'\n');
+            }
+        }
+    }
+
+    fn agreed(&self) -> Option<Revision> {
+        self.conversation.borrow().agreed
+    }
+
+    fn run(&mut self, call: Call) {
+        self.running.spawn(async move {
+            let (id, reply) = call.await;
+            Finished { ids: vec![id], message: reply.map(|reply| reply.message) }
+        });
+    }
+
+    fn finish(&mut self, finished: Finished) {
+        // What was said about the call comes before its answer.
+        while let Ok(message) = self.notifications.try_recv() {
+            self.push_line(&message);
+        }
+        for id in &finished.ids {
+            self.conversation.borrow_mut().ended(id);
+        }
+        if let Some(message) = finished.message {
+            self.push_line(&message);
+        }
+    }
+
+    /// Ends every call and says so.
+    fn refuse_all(&mut self) {
+        let stopping = Refusal::new(Mistake::Cancelled, "Cancelled: the server is stopping");
+        let ids = self.conversation.borrow().ids();
+        for id in ids {
+            if let Ok(id) = envelope::Id::from_raw(&id, usize::MAX) {
+                refuse(&mut self.out, Some(id), &stopping);
+                self.out.push(b'\n');
+            }
+        }
+        self.conversation.borrow_mut().cancel_all();
+    }
+
+    fn refuse(&mut self, refusal: &Refusal) {
+        refuse(&mut self.out, None, refusal);
+        self.out.push(b'\n');
+    }
+
+    fn push_line(&mut self, message: &[u8]) {
+        self.out.extend_from_slice(message);
+        self.out.push(b'\n');
+    }
+}
+
+/// What the output buffer keeps between bursts.
+const BUFFER_KEPT: usize = 1024 * 1024;
+
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
