@@ -1,0 +1,129 @@
+//! A server of a few tools on a free port, for one test. It never outlives its test.
+
+use haft_proto::limits::Limits;
+use haft_proto::spec::tool_result::ToolResult;
+use haft_server::{Server, Tool, handler};
+use haft_transport::http::{Listener, Options};
+use haft_transport::stop::Stop;
+use serde::Deserialize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::sync::{Notify, oneshot};
+use tokio::task::JoinHandle;
+
+/// A running server.
+pub(crate) struct Fixture {
+    pub(crate) address: std::net::SocketAddr,
+    pub(crate) gate: Arc<Gate>,
+    stop: Option<oneshot::Sender<Stop>>,
+    serving: JoinHandle<()>,
+}
+
+/// What the tool `wait` waits for, and what became of its calls.
+#[derive(Default)]
+pub(crate) struct Gate {
+    pub(crate) open: Notify,
+    pub(crate) began: Notify,
+    pub(crate) ended: Notify,
+    cancelled: AtomicUsize,
+}
+
+impl Gate {
+    pub(crate) fn cancelled(&self) -> usize {
+        self.cancelled.load(Ordering::SeqCst)
+    }
+}
+
+/// Counts a call that is dropped before its end.
+struct Inside(Arc<Gate>, bool);
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        if !self.1 {
+            self.0.cancelled.fetch_add(1, Ordering::SeqCst);
+        }
+        self.0.ended.notify_one();
+    }
+}
+
+#[derive(Deserialize)]
+struct Nothing {}
+
+#[derive(Deserialize)]
+struct Echo {
+    text: String,
+}
+
+impl Fixture {
+    pub(crate) async fn start() -> Self {
+        Self::with(Limits::default(), Options::default()).await
+    }
+
+    pub(crate) async fn with(limits: Limits, options: Options) -> Self {
+        let gate = Arc::new(Gate::default());
+        let server = Arc::new(server(&gate, limits));
+        let any = "127.0.0.1:0".parse().expect("an address");
+        let listener = Listener::bind(any, options).await.expect("a free port");
+        let url = listener.url();
+        let address = url.split('/').nth(2).and_then(|host| host.parse().ok()).expect("a URL");
+        let (stop, stopped) = oneshot::channel();
+        let serving = tokio::spawn(async move {
+            let limits = server.limits().clone();
+            let stop = async { stopped.await.unwrap_or(Stop::AtOnce) };
+            listener.serve(server, &limits, stop).await;
+        });
+        Self { address, gate, stop: Some(stop), serving }
+    }
+
+    /// Tells the server to stop and waits until it has.
+    pub(crate) async fn stop(mut self, how: Stop) {
+        let stop = self.stop.take().expect("it stops once");
+        stop.send(how).expect("the server listens");
+        self.serving.await.expect("the server does not panic");
+    }
+}
+
+fn server(gate: &Arc<Gate>, limits: Limits) -> Server {
+    let waiting = Arc::clone(gate);
+    let text = r#"{"type":"object","properties":{"text":{"type":"string","x-mcp-header":"Text"}},
+        "required":["text"],"additionalProperties":false}"#;
+    Server::builder("fixture", "1.0.0")
+        .limits(limits)
+        .tool(Tool::new("hello", handler::function(|Nothing {}| "hello")))
+        .tool(Tool::new("echo", handler::function(|echo: Echo| echo.text)).input_schema(text))
+        .tool(Tool::new(
+            "wait",
+            handler::future(move |Nothing {}, _| {
+                let gate = Arc::clone(&waiting);
+                async move {
+                    let mut inside = Inside(Arc::clone(&gate), false);
+                    gate.began.notify_one();
+                    gate.open.notified().await;
+                    inside.1 = true;
+                    "waited"
+                }
+            }),
+        ))
+        .tool(Tool::new(
+            "progress",
+            handler::future(|Nothing {}, context| async move {
+                for step in 1..=3 {
+                    context.progress(f64::from(step), Some(3.0), Some("step"));
+                    tokio::task::yield_now().await;
+                }
+                "done"
+            }),
+        ))
+        .tool(Tool::new("panic", handler::function(|Nothing {}| -> &str { panic!("on purpose") })))
+        .tool(
+            Tool::new(
+                "endless",
+                handler::future(|Nothing {}, _| std::future::pending::<ToolResult>()),
+            )
+            .timeout(Duration::from_millis(50)),
+        )
+        .tool(Tool::new("large", handler::function(|Nothing {}| "x".repeat(16 * 1024 * 1024))))
+        .build()
+        .expect("the fixture is right")
+}

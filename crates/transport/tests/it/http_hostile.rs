@@ -1,0 +1,370 @@
+//! What hostile or broken clients send, each with the exact answer, and with the next request
+//! answered as if nothing had been.
+
+use crate::fixture::Fixture;
+use crate::raw_client::{RawClient, modern, modern_with, post};
+use haft_proto::limits::Limits;
+use haft_transport::http::Options;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+/// A request, and the status, code and message that it must be answered with.
+struct Case {
+    what: &'static str,
+    request: Vec<u8>,
+    status: u16,
+    code: i64,
+    message: &'static str,
+}
+
+fn case(
+    what: &'static str,
+    request: Vec<u8>,
+    status: u16,
+    code: i64,
+    message: &'static str,
+) -> Case {
+    Case { what, request, status, code, message }
+}
+
+async fn next_is_answered(fixture: &Fixture) {
+    let mut client = RawClient::connect(fixture.address).await;
+    let answer = client.ask(&modern("tools/call", r#"{"name":"hello"}"#)).await;
+    assert_eq!(answer.json()["result"]["content"][0]["text"], "hello");
+}
+
+async fn check(cases: Vec<Case>) {
+    let fixture = Fixture::start().await;
+    for Case { what, request, status, code, message } in cases {
+        let mut client = RawClient::connect(fixture.address).await;
+        let answer = client.ask(&request).await;
+        assert_eq!(answer.status, status, "{what}: {answer:?}");
+        let error = &answer.json()["error"];
+        assert_eq!(error["code"], code, "{what}: {answer:?}");
+        assert_eq!(error["message"], message, "{what}");
+        next_is_answered(&fixture).await;
+    }
+}
+
+#[tokio::test]
+async fn broken_messages_are_named_and_harm_nobody() {
+    let deep =
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"a":{}"#, "[".repeat(10_000));
+    let mut not_utf8 = post(&[], r#"{"jsonrpc":"2.0","id":1,"method":"??"}"#);
+    let length = not_utf8.len();
+    not_utf8[length - 4..length - 2].copy_from_slice(b"\xff\xfe");
+    check(vec![
+        case(
+            "cut JSON",
+            post(&[], r#"{"jsonrpc":"2.0","id":1"#),
+            400,
+            -32700,
+            "Parse error: expected `,` or `}` at byte 23",
+        ),
+        case("no body", post(&[], ""), 400, -32700, "Parse error: the message is empty"),
+        case("a blank line", post(&[], " \r\n"), 400, -32700, "Parse error: the message is empty"),
+        case("broken UTF-8", not_utf8, 400, -32700, "Parse error: not UTF-8 at byte 34"),
+        case(
+            "a bare value",
+            post(&[], "7"),
+            400,
+            -32600,
+            "Invalid request: `message` must be an object",
+        ),
+        case(
+            "10,000 brackets",
+            post(&[], &deep),
+            400,
+            -32700,
+            "Parse error: arrays and objects nest deeper than 128",
+        ),
+        case(
+            "two ids",
+            post(&[], r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#),
+            400,
+            -32600,
+            "Invalid request: `id` is there twice; send it once",
+        ),
+        case(
+            "an id in disguise",
+            post(&[], r#"{"jsonrpc":"2.0","id":1,"i\u0064":2,"method":"ping"}"#),
+            400,
+            -32600,
+            "Invalid request: `id` is there twice; send it once",
+        ),
+        case(
+            "id null",
+            post(&[], r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#),
+            400,
+            -32600,
+            "Invalid request: `id` must be a string or an integer",
+        ),
+        case(
+            "id object",
+            post(&[], r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#),
+            400,
+            -32600,
+            "Invalid request: `id` must be a string or an integer",
+        ),
+        case(
+            "id fraction",
+            post(&[], r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#),
+            400,
+            -32600,
+            "Invalid request: `id` must be a string or an integer",
+        ),
+        case(
+            "id of 300 bytes",
+            post(
+                &[],
+                &format!(r#"{{"jsonrpc":"2.0","id":"{}","method":"ping"}}"#, "x".repeat(300)),
+            ),
+            400,
+            -32600,
+            "Invalid request: `id` is longer than 256 bytes",
+        ),
+        case(
+            "no version",
+            post(&[], r#"{"id":1,"method":"ping"}"#),
+            400,
+            -32600,
+            "Invalid request: `jsonrpc` must be \"2.0\"",
+        ),
+        case(
+            "no method",
+            post(&[], r#"{"jsonrpc":"2.0","id":1}"#),
+            400,
+            -32600,
+            "Invalid request: `method` is missing",
+        ),
+        case(
+            "method and result",
+            post(&[], r#"{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}"#),
+            400,
+            -32600,
+            "Invalid request: a message has either a method or a result or error, not both",
+        ),
+        case(
+            "params array",
+            post(&[], r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#),
+            400,
+            -32600,
+            "Invalid request: `params` must be an object",
+        ),
+        case("empty batch", post(&[], "[]"), 400, -32600, "Invalid request: the batch is empty"),
+        case(
+            "unknown method",
+            modern("no/such", "{}"),
+            404,
+            -32601,
+            "Method not found: \"no/such\" (2026-07-28)",
+        ),
+        case(
+            "unknown tool",
+            modern("tools/call", r#"{"name":"ecco"}"#),
+            200,
+            -32602,
+            "Unknown tool: \"ecco\"; did you mean \"echo\"?",
+        ),
+        case(
+            "unknown cursor",
+            modern("tools/list", r#"{"cursor":""}"#),
+            200,
+            -32602,
+            "Invalid params: unknown `cursor`; list again from the start, without one",
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn requests_that_are_wrong_as_http_are_turned_away() {
+    let list = |more: &[(&str, &str)]| modern_with(more, "tools/list", "{}");
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let get = b"GET /mcp HTTP/1.1\r\nhost: localhost\r\n\r\n".to_vec();
+    let elsewhere = String::from_utf8(list(&[])).expect("ASCII").replace("/mcp", "/etc/passwd");
+    check(vec![
+        case(
+            "another host",
+            list(&[("host", "evil.example")]),
+            403,
+            -32600,
+            "Forbidden: the `Host` header names another server; add it to `hosts` if it is right",
+        ),
+        case(
+            "another origin",
+            list(&[("origin", "https://evil.example")]),
+            403,
+            -32600,
+            "Forbidden: pages of this `Origin` may not call; add it to `origins` if they should",
+        ),
+        case(
+            "another path",
+            elsewhere.into_bytes(),
+            404,
+            -32600,
+            "Not found: the endpoint is /mcp",
+        ),
+        case(
+            "GET",
+            get,
+            405,
+            -32600,
+            "Method not allowed: send messages by POST; DELETE ends a session",
+        ),
+        case(
+            "a form",
+            list(&[("content-type", "text/plain")]),
+            415,
+            -32600,
+            "Unsupported media type: `Content-Type` must be `application/json`",
+        ),
+        case(
+            "HTML wanted",
+            list(&[("accept", "text/html")]),
+            406,
+            -32600,
+            "Not acceptable: `Accept` must list `application/json` and `text/event-stream`",
+        ),
+        case(
+            "no session",
+            post(&[], ping),
+            400,
+            -31002,
+            "Invalid request: send `initialize` first and then its `Mcp-Session-Id`, or name a \
+             version in `params._meta` as 2026-07-28 has it",
+        ),
+        case(
+            "unknown session",
+            post(&[("mcp-session-id", "no-such")], ping),
+            404,
+            -31001,
+            "Unknown session: it has ended or never was; send `initialize` again",
+        ),
+        case(
+            "a batch without a session",
+            post(&[], &format!("[{ping}]")),
+            400,
+            -31002,
+            "Invalid request: send `initialize` first and then its `Mcp-Session-Id`, or name a \
+             version in `params._meta` as 2026-07-28 has it",
+        ),
+        case(
+            "an announced GiB",
+            post(&[("content-length", "1073741824")], "")
+                .strip_suffix(b"content-length: 0\r\n\r\n")
+                .map(|r| [r, b"\r\n"].concat())
+                .expect("a request"),
+            413,
+            -32600,
+            "Invalid request: the message is larger than 4194304 bytes",
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn unknown_notifications_are_taken_in_silence() {
+    let fixture = Fixture::start().await;
+    let mut client = RawClient::connect(fixture.address).await;
+    let note = r#"{"jsonrpc":"2.0","method":"notifications/no-such"}"#;
+    let answer = client.ask(&post(&[("mcp-protocol-version", "2026-07-28")], note)).await;
+    assert_eq!((answer.status, answer.body.as_str()), (202, ""));
+    assert_eq!(client.ask(&modern("tools/list", "{}")).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_gib_that_is_sent_is_cut_off_at_the_limit() {
+    let fixture = Fixture::start().await;
+    let mut client = RawClient::connect(fixture.address).await;
+    let head = String::from_utf8(post(&[], "")).expect("ASCII");
+    let head = head.replace("content-length: 0", "transfer-encoding: chunked");
+    client.send(head.as_bytes()).await;
+    let chunk = [b"10000\r\n".as_slice(), &[b' '; 0x10000], b"\r\n"].concat();
+    let mut sent = 0usize;
+    while sent < 1 << 30 && client.stream.write_all(&chunk).await.is_ok() {
+        sent += 0x10000;
+        if client.stream.flush().await.is_err() {
+            break;
+        }
+    }
+    assert!(sent < 64 << 20, "the server stops reading long before: {sent}");
+    next_is_answered(&fixture).await;
+}
+
+#[tokio::test]
+async fn a_body_over_the_limit_is_told_so() {
+    let limits = Limits { message_bytes: 1000, ..Limits::default() };
+    let fixture = Fixture::with(limits, Options::default()).await;
+    let mut client = RawClient::connect(fixture.address).await;
+    let head = String::from_utf8(post(&[], "")).expect("ASCII");
+    let chunked = head.replace("content-length: 0", "transfer-encoding: chunked");
+    let body = format!("{chunked}7d0\r\n{}\r\n0\r\n\r\n", " ".repeat(2000));
+    let answer = client.ask(body.as_bytes()).await;
+    assert_eq!((answer.status, answer.json()["error"]["code"].as_i64()), (413, Some(-32600)));
+    next_is_answered(&fixture).await;
+}
+
+#[tokio::test]
+async fn headers_over_the_limit_are_refused() {
+    let fixture = Fixture::start().await;
+    let mut client = RawClient::connect(fixture.address).await;
+    let large = "x".repeat(64 * 1024);
+    assert_eq!(
+        client.ask(&modern_with(&[("x-large", &large)], "tools/list", "{}")).await.status,
+        431
+    );
+    next_is_answered(&fixture).await;
+}
+
+#[tokio::test]
+async fn clients_that_are_too_slow_are_let_go() {
+    let soon = Duration::from_millis(50);
+    let limits = Limits { header_timeout: soon, body_timeout: soon, ..Limits::default() };
+    let fixture = Fixture::with(limits, Options::default()).await;
+    let request = modern("tools/list", "{}");
+    let mut slow_body = RawClient::connect(fixture.address).await;
+    let answer = slow_body.ask(&request[..request.len() - 5]).await;
+    assert_eq!((answer.status, answer.json()["error"]["code"].as_i64()), (408, Some(-31004)));
+    let mut slow_head = RawClient::connect(fixture.address).await;
+    slow_head.send(&request[..20]).await;
+    let mut rest = Vec::new();
+    slow_head.stream.read_to_end(&mut rest).await.expect("the server closes");
+    next_is_answered(&fixture).await;
+}
+
+#[tokio::test]
+async fn a_client_that_reads_nothing_holds_up_nobody_and_is_let_go() {
+    let limits = Limits { write_stall: Duration::from_millis(100), ..Limits::default() };
+    let fixture = Fixture::with(limits, Options::default()).await;
+    let mut client = RawClient::connect(fixture.address).await;
+    client.send(&modern("tools/call", r#"{"name":"large"}"#)).await;
+    // A few bytes are read, then no more, while the others go on.
+    let mut first = [0; 8];
+    client.stream.read_exact(&mut first).await.expect("an answer begins");
+    assert_eq!(&first, b"HTTP/1.1");
+    next_is_answered(&fixture).await;
+    let stalled = client.stream.get_ref();
+    let closed = async {
+        // A write is refused once the server has let go.
+        while stalled.try_write(b"x").is_ok() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), closed).await.expect("it is let go");
+    next_is_answered(&fixture).await;
+}
+
+#[tokio::test]
+async fn connections_beyond_the_limit_wait_and_are_then_served() {
+    let limits = Limits { connections: 1, ..Limits::default() };
+    let fixture = Fixture::with(limits, Options::default()).await;
+    let mut first = RawClient::connect(fixture.address).await;
+    assert_eq!(first.ask(&modern("tools/list", "{}")).await.status, 200);
+    let mut second = RawClient::connect(fixture.address).await;
+    second.send(&modern("tools/list", "{}")).await;
+    let early = tokio::time::timeout(Duration::from_millis(100), second.answer()).await;
+    assert!(early.is_err(), "the second waits for the first to end");
+    drop(first);
+    assert_eq!(second.answer().await.status, 200);
+}

@@ -1,0 +1,8 @@
+//! The HTTP wire against real sockets: what clients of both eras get, and what hostile ones do not.
+
+mod fixture;
+mod http2;
+mod http_calls;
+mod http_eras;
+mod http_hostile;
+mod raw_client;
