@@ -1,0 +1,127 @@
+//! The check of common schemas against the `jsonschema` crate: the same verdict on any value.
+
+use haft_server::schema::Schema;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// A value of any kind, small.
+fn value() -> impl Strategy<Value = Value> {
+    let scalar = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        (-5i64..5).prop_map(Value::from),
+        (-50i64..50).prop_map(|tenths| json!(tenths as f64 / 10.0)),
+        "[a-cé]{0,3}".prop_map(Value::from),
+    ];
+    scalar.prop_recursive(3, 16, 4, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            proptest::collection::btree_map("[a-d]", inner, 0..4)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+/// A schema of the keywords that are checked directly.
+fn schema() -> impl Strategy<Value = Value> {
+    let kind = prop_oneof![
+        Just(json!("string")),
+        Just(json!("integer")),
+        Just(json!("number")),
+        Just(json!("boolean")),
+        Just(json!(["null", "string"])),
+        Just(json!("array")),
+        Just(json!("object")),
+    ];
+    let leaf = prop_oneof![
+        kind.prop_map(|kind| json!({"type": kind})),
+        (0u64..3, 0u64..4).prop_map(|(min, max)| json!({"minLength": min, "maxLength": max})),
+        (-5i64..5, -5i64..5).prop_map(|(min, max)| json!({"minimum": min, "maximum": max})),
+        (-5i64..5).prop_map(|bound| json!({"exclusiveMinimum": bound, "type": "number"})),
+        (-5i64..5).prop_map(|bound| json!({"exclusiveMaximum": bound})),
+        (0u64..3, 0u64..3).prop_map(|(min, max)| json!({"minItems": min, "maxItems": max})),
+        proptest::collection::vec("[a-c]{0,2}", 1..3).prop_map(|words| json!({"enum": words})),
+        (-3i64..3).prop_map(|number| json!({"const": number})),
+        Just(json!({"enum": [null, true, 1, 2.5, "a"]})),
+        Just(json!({})),
+    ];
+    leaf.prop_recursive(3, 16, 4, |inner| {
+        prop_oneof![
+            inner.clone().prop_map(|items| json!({"type": "array", "items": items})),
+            (
+                proptest::collection::btree_map("[a-d]", inner.clone(), 1..4),
+                proptest::collection::vec(any::<bool>(), 4),
+                prop_oneof![Just(json!(true)), Just(json!(false)), inner],
+            )
+                .prop_map(|(properties, needed, others)| {
+                    let required: Vec<_> = properties
+                        .keys()
+                        .zip(needed)
+                        .filter_map(|(key, needed)| needed.then_some(key.clone()))
+                        .collect();
+                    json!({"properties": properties, "required": required,
+                           "additionalProperties": others})
+                }),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn the_direct_check_agrees_with_the_general_one(schema in schema(), value in value()) {
+        let compiled = Schema::compile(&schema.to_string()).expect("it is a schema");
+        prop_assert!(compiled.is_direct(), "{}", schema);
+        let verdict = compiled.check(&value.to_string());
+        prop_assert_eq!(verdict.is_ok(), jsonschema::is_valid(&schema, &value),
+            "{} on {}: {:?}", schema, value, verdict);
+    }
+}
+
+#[test]
+fn other_schemas_are_checked_by_the_general_check() {
+    let schema = Schema::compile(
+        r#"{"type":"object","properties":{"zip":{"type":"string","pattern":"^[0-9]{4}$"}},
+            "if":{"required":["a"]},"then":{"required":["b"]}}"#,
+    )
+    .expect("a schema");
+    assert!(!schema.is_direct());
+    assert!(schema.check(r#"{"zip":"3000"}"#).is_ok());
+    let wrong = schema.check(r#"{"zip":"30","a":1}"#).expect_err("it does not fit");
+    let told: Vec<_> = wrong.iter().map(ToString::to_string).collect();
+    assert!(told.iter().any(|line| line.starts_with("`zip` ")), "{told:?}");
+    assert!(told.iter().any(|line| line.contains("\"b\"")), "{told:?}");
+}
+
+#[test]
+fn a_violation_says_where_what_and_what_came() {
+    let schema = Schema::compile(
+        r#"{"type":"object","properties":{
+            "mode":{"enum":["fast","slow"]},
+            "tags":{"type":"array","items":{"type":"string","maxLength":3},"maxItems":2},
+            "page":{"type":"object","properties":{"size":{"type":"integer","maximum":50}}}},
+            "required":["mode"],"additionalProperties":false}"#,
+    )
+    .expect("a schema");
+    let value = r#"{"mod":"x","tags":["a","long",3],"page":{"size":51},"page":{}}"#;
+    let wrong = schema.check(value).expect_err("it does not fit");
+    let told: Vec<_> = wrong.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "`mod` is not known; did you mean `mode`?",
+            "`tags[1]` must have at most 3 characters, not 4",
+            "`tags[2]` must be a string, not 3",
+            "`tags` must have at most 2 items, not 3",
+            "`page.size` must be at most 50, not 51",
+            "`page` is there twice; send it once",
+            "`mode` is missing; it must be one of \"fast\", \"slow\"",
+        ]
+    );
+}
+
+#[test]
+fn at_most_eight_violations_are_told() {
+    let schema = Schema::compile(r#"{"items":{"type":"string"}}"#).expect("a schema");
+    let many = json!((0..100).collect::<Vec<_>>()).to_string();
+    assert_eq!(schema.check(&many).expect_err("none fits").len(), 8);
+}

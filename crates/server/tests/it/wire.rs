@@ -1,0 +1,72 @@
+//! The least that a wire does: read, admit, ask, wait. Used by the other tests here.
+
+use haft_proto::admit;
+use haft_proto::envelope::{self, Incoming};
+use haft_proto::service::{Ask, Outlet, Service, Turn, Wire};
+use haft_proto::version::{Era, Revision};
+use haft_server::Server;
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+
+/// A wire that keeps the notifications of its calls.
+#[derive(Clone, Default)]
+pub(crate) struct TestWire(pub(crate) Arc<Mutex<Vec<Value>>>);
+
+impl Wire for TestWire {
+    fn outlet(&self) -> Arc<dyn Outlet> {
+        Arc::new(self.clone())
+    }
+}
+
+impl Outlet for TestWire {
+    fn send(&self, message: Vec<u8>) -> bool {
+        let message = serde_json::from_slice(&message).expect("a notification is JSON");
+        self.0.lock().expect("no test panics while it holds this").push(message);
+        true
+    }
+}
+
+/// Asks in a revision and waits for the answer.
+pub(crate) async fn ask(server: &Server, revision: Revision, method: &str, params: Value) -> Value {
+    ask_on(&TestWire::default(), server, revision, method, params).await
+}
+
+/// The same on a wire that the test can look at.
+pub(crate) async fn ask_on(
+    wire: &TestWire,
+    server: &Server,
+    revision: Revision,
+    method: &str,
+    mut params: Value,
+) -> Value {
+    if revision.era() == Era::Modern {
+        params["_meta"]["io.modelcontextprotocol/protocolVersion"] = revision.as_str().into();
+        params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
+    }
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    let request = request.to_string();
+    let Ok(Incoming::One(message)) = envelope::read(request.as_bytes(), server.limits()) else {
+        panic!("a test sends messages: {request}")
+    };
+    let admitted = match revision.era() {
+        Era::Modern => admit::modern_request(&message, None),
+        Era::Legacy => admit::legacy_request(&message, Some(revision)),
+    };
+    let admitted = admitted.expect("a test asks what the revision has");
+    let (method, revision) = (admitted.method, admitted.revision);
+    let id = message.id.expect("a request has an id");
+    let mut out = Vec::new();
+    let ask = Ask { message: &message, id, method, revision, headers: None, wire };
+    if let Turn::Later(later) = server.ask(ask, &mut out) {
+        assert!(out.is_empty(), "nothing is written before the answer");
+        out = later.await.message;
+    }
+    assert!(!out.contains(&b'\n'), "a message is one line");
+    serde_json::from_slice(&out).expect("an answer is JSON")
+}
+
+/// Calls a tool in the newest revision and returns its result.
+pub(crate) async fn call(server: &Server, tool: &str, arguments: Value) -> Value {
+    let params = json!({"name": tool, "arguments": arguments});
+    ask(server, Revision::LATEST, "tools/call", params).await["result"].clone()
+}
