@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Display;
 use std::future::Future;
+use std::io::Write;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -73,6 +74,17 @@ impl<'a> Answer<'a> {
         *self.is_written = true;
         encode::text_result(self.out, self.revision, self.fields, None, |out| {
             encode::string(out, text);
+        });
+    }
+
+    /// One text whose characters need no escape in JSON: numbers and words.
+    fn plain(self, text: std::fmt::Arguments<'_>) {
+        *self.is_written = true;
+        encode::text_result(self.out, self.revision, self.fields, None, |out| {
+            out.push(b'"');
+            // Writing to memory does not fail.
+            let _ = out.write_fmt(text);
+            out.push(b'"');
         });
     }
 
@@ -155,11 +167,31 @@ impl<T: Output, E: Display> Output for Result<T, E> {
     }
 }
 
-macro_rules! text_output {
+impl Output for String {
+    fn answer(self, answer: Answer<'_>) {
+        answer.text(&self);
+    }
+
+    fn into_result(self) -> ToolResult {
+        ToolResult::text(self)
+    }
+}
+
+impl Output for &'static str {
+    fn answer(self, answer: Answer<'_>) {
+        answer.text(self);
+    }
+
+    fn into_result(self) -> ToolResult {
+        ToolResult::text(self)
+    }
+}
+
+macro_rules! plain_output {
     ($($kind:ty),*) => {$(
         impl Output for $kind {
             fn answer(self, answer: Answer<'_>) {
-                answer.text(&self.to_string());
+                answer.plain(format_args!("{self}"));
             }
 
             fn into_result(self) -> ToolResult {
@@ -169,7 +201,7 @@ macro_rules! text_output {
     )*};
 }
 
-text_output!(String, &'static str, bool, f64, i32, i64, u32, u64, usize);
+plain_output!(bool, f64, i32, i64, u32, u64, usize);
 
 /// A handler from a function that answers at once: no waiting, no heavy work. Its argument is
 /// decoded straight from the message.

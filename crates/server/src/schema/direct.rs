@@ -153,58 +153,66 @@ impl Node {
     pub(super) fn check(&self, cursor: &mut Cursor<'_>) -> Result<(), Vec<Violation>> {
         let mut found = Found::default();
         // The text was read before, so its grammar holds; a failure would only end the check.
-        if self.visit(cursor, &mut found).is_err() {
-            found.say("is not JSON".to_owned());
+        if self.visit(cursor, &Place::Root, &mut found).is_err() {
+            found.say(&Place::Root, "is not JSON".to_owned());
         }
-        if found.violations.is_empty() { Ok(()) } else { Err(found.violations) }
+        if found.0.is_empty() { Ok(()) } else { Err(found.0) }
     }
 
-    fn visit(&self, cursor: &mut Cursor<'_>, found: &mut Found) -> Result<(), NotJson> {
+    fn visit(
+        &self,
+        cursor: &mut Cursor<'_>,
+        place: &Place<'_>,
+        found: &mut Found,
+    ) -> Result<(), NotJson> {
         let kind = cursor.kind()?;
         if let Some(types) = self.types {
             let mut ahead = cursor.clone();
             let raw = if kind == Kind::Number { ahead.value()? } else { "" };
             if !types.has(kind, raw) {
                 let raw = cursor.value()?;
-                found.say(format!("must be {}, not {}", types.describe(), shorten(raw)));
+                found.say(place, format!("must be {}, not {}", types.describe(), shorten(raw)));
                 return Ok(());
             }
         }
         match kind {
-            Kind::Object if self.allowed.is_empty() => self.visit_object(cursor, found),
-            Kind::Array if self.allowed.is_empty() => self.visit_array(cursor, found),
+            Kind::Object if self.allowed.is_empty() => self.visit_object(cursor, place, found),
+            Kind::Array if self.allowed.is_empty() => self.visit_array(cursor, place, found),
             _ => {
-                self.check_scalar(cursor.value()?, found);
+                self.check_scalar(cursor.value()?, place, found);
                 Ok(())
             }
         }
     }
 
-    fn visit_object(&self, cursor: &mut Cursor<'_>, found: &mut Found) -> Result<(), NotJson> {
+    fn visit_object(
+        &self,
+        cursor: &mut Cursor<'_>,
+        place: &Place<'_>,
+        found: &mut Found,
+    ) -> Result<(), NotJson> {
         cursor.enter_object()?;
         let mut seen: u64 = 0;
         let mut is_first = true;
         while let Some(key) = cursor.next_key(&mut is_first)? {
             let key = key.decode();
-            let depth = found.enter_key(&key);
+            let place = &Place::Key(place, &key);
             match self.properties.iter().position(|property| property.name == key) {
                 Some(index) => {
                     if seen & 1 << index != 0 {
-                        found.say("is there twice; send it once".to_owned());
+                        found.say(place, "is there twice; send it once".to_owned());
                     }
                     seen |= 1 << index;
-                    self.properties[index].node.visit(cursor, found)?;
+                    self.properties[index].node.visit(cursor, place, found)?;
                 }
-                None => self.visit_other(&key, cursor, found)?,
+                None => self.visit_other(&key, cursor, place, found)?,
             }
-            found.leave(depth);
         }
         let missing = self.required & !seen;
         for (index, property) in self.properties.iter().enumerate() {
             if missing & 1 << index != 0 {
-                let depth = found.enter_key(&property.name);
-                found.say(format!("is missing; it must be {}", property.node.describe()));
-                found.leave(depth);
+                let place = &Place::Key(place, &property.name);
+                found.say(place, format!("is missing; it must be {}", property.node.describe()));
             }
         }
         Ok(())
@@ -214,37 +222,44 @@ impl Node {
         &self,
         key: &str,
         cursor: &mut Cursor<'_>,
+        place: &Place<'_>,
         found: &mut Found,
     ) -> Result<(), NotJson> {
         match &self.others {
-            Others::Fitting(node) => return node.visit(cursor, found),
+            Others::Fitting(node) => return node.visit(cursor, place, found),
             Others::Anything => {}
             Others::Nothing => {
                 let known = self.properties.iter().map(|property| &*property.name);
-                found.say(match crate::nearest(key, known.clone()) {
-                    Some(meant) => format!("is not known; did you mean `{meant}`?"),
-                    None if self.properties.is_empty() => "is not known; send none".to_owned(),
-                    None => {
-                        let known: Vec<_> = known.collect();
-                        format!("is not known; known are {}", known.join(", "))
-                    }
-                });
+                found.say(
+                    place,
+                    match crate::nearest(key, known.clone()) {
+                        Some(meant) => format!("is not known; did you mean `{meant}`?"),
+                        None if self.properties.is_empty() => "is not known; send none".to_owned(),
+                        None => {
+                            let known: Vec<_> = known.collect();
+                            format!("is not known; known are {}", known.join(", "))
+                        }
+                    },
+                );
             }
         }
         cursor.value()?;
         Ok(())
     }
 
-    fn visit_array(&self, cursor: &mut Cursor<'_>, found: &mut Found) -> Result<(), NotJson> {
+    fn visit_array(
+        &self,
+        cursor: &mut Cursor<'_>,
+        place: &Place<'_>,
+        found: &mut Found,
+    ) -> Result<(), NotJson> {
         cursor.enter_array()?;
         let mut count = 0;
         let mut is_first = true;
         while cursor.next_item(&mut is_first)? {
             match &self.items {
                 Some(items) => {
-                    let depth = found.enter_index(count);
-                    items.visit(cursor, found)?;
-                    found.leave(depth);
+                    items.visit(cursor, &Place::Index(place, count), found)?;
                 }
                 None => {
                     cursor.value()?;
@@ -253,31 +268,31 @@ impl Node {
             count += 1;
         }
         if let Some(expected) = self.items_count.broken_by(count) {
-            found.say(format!("must have {expected} items, not {count}"));
+            found.say(place, format!("must have {expected} items, not {count}"));
         }
         Ok(())
     }
 
-    fn check_scalar(&self, raw: &str, found: &mut Found) {
+    fn check_scalar(&self, raw: &str, place: &Place<'_>, found: &mut Found) {
         if !self.allowed.is_empty() && !self.allowed.iter().any(|allowed| is_same(allowed, raw)) {
             let allowed: Vec<_> = self.allowed.iter().map(Value::to_string).collect();
             let expected = match &*allowed {
                 [only] => only.clone(),
                 several => format!("one of {}", several.join(", ")),
             };
-            found.say(format!("must be {expected}, not {}", shorten(raw)));
+            found.say(place, format!("must be {expected}, not {}", shorten(raw)));
         }
         if let Some(text) = JsonStr::from_raw(raw) {
             if self.length.min.is_some() || self.length.max.is_some() {
                 let count = text.decode().chars().count() as u64;
                 if let Some(expected) = self.length.broken_by(count) {
-                    found.say(format!("must have {expected} characters, not {count}"));
+                    found.say(place, format!("must have {expected} characters, not {count}"));
                 }
             }
         } else if let Ok(number) = raw.parse::<f64>()
             && let Some(expected) = self.range.broken_by(number)
         {
-            found.say(format!("must be {expected}, not {}", shorten(raw)));
+            found.say(place, format!("must be {expected}, not {}", shorten(raw)));
         }
     }
 
@@ -303,38 +318,44 @@ impl From<haft_proto::error::Malformed> for NotJson {
     }
 }
 
-/// What does not fit so far, and where the check stands. The path is written only as long as there
-/// is room for what it would be used for.
-#[derive(Default)]
-struct Found {
-    path: String,
-    violations: Vec<Violation>,
+/// Where the check stands: a chain of steps on the stack, written out only if something is wrong.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    Root,
+    Key(&'a Place<'a>, &'a str),
+    Index(&'a Place<'a>, u64),
 }
 
+impl Place<'_> {
+    fn write(&self, path: &mut String) {
+        match self {
+            Self::Root => {}
+            Self::Key(parent, key) => {
+                parent.write(path);
+                if !path.is_empty() {
+                    path.push('.');
+                }
+                path.push_str(key);
+            }
+            Self::Index(parent, index) => {
+                parent.write(path);
+                path.push_str(&format!("[{index}]"));
+            }
+        }
+    }
+}
+
+/// What does not fit so far.
+#[derive(Default)]
+struct Found(Vec<Violation>);
+
 impl Found {
-    fn say(&mut self, problem: String) {
-        if self.violations.len() < VIOLATIONS_MAX {
-            self.violations.push(Violation { path: self.path.clone(), problem });
+    fn say(&mut self, place: &Place<'_>, problem: String) {
+        if self.0.len() < VIOLATIONS_MAX {
+            let mut path = String::new();
+            place.write(&mut path);
+            self.0.push(Violation { path, problem });
         }
-    }
-
-    fn enter_key(&mut self, key: &str) -> usize {
-        let length = self.path.len();
-        if length > 0 {
-            self.path.push('.');
-        }
-        self.path.push_str(key);
-        length
-    }
-
-    fn enter_index(&mut self, index: u64) -> usize {
-        let length = self.path.len();
-        self.path.push_str(&format!("[{index}]"));
-        length
-    }
-
-    fn leave(&mut self, length: usize) {
-        self.path.truncate(length);
     }
 }
 

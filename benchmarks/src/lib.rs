@@ -1,0 +1,99 @@
+//! What the benchmarks and the allocation tests measure: a server, messages for it, and the path of
+//! a message from its bytes to the bytes of its answer, without a wire.
+
+use haft_proto::admit;
+use haft_proto::envelope::{self, Incoming};
+use haft_proto::limits::Limits;
+use haft_proto::service::{Ask, Outlet, Service, Turn, Wire};
+use haft_proto::version::{Era, Revision};
+use haft_server::{Server, Tool, handler};
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// Arguments of the tool `add`.
+#[derive(Deserialize)]
+pub struct Add {
+    a: i64,
+    b: i64,
+}
+
+/// Arguments of the other tools.
+#[derive(Deserialize)]
+pub struct Nothing {}
+
+/// A call of `add` as a client of 2025-11-25 sends it.
+pub const LEGACY_CALL: &str = r#"{"jsonrpc":"2.0","id":41,"method":"tools/call","params":{"name":"add","arguments":{"a":17,"b":25},"_meta":{"progressToken":41}}}"#;
+
+/// The same call as a client of 2026-07-28 sends it.
+pub const MODERN_CALL: &str = r#"{"jsonrpc":"2.0","id":41,"method":"tools/call","params":{"name":"add","arguments":{"a":17,"b":25},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1.0.0"},"io.modelcontextprotocol/clientCapabilities":{"sampling":{},"elicitation":{},"roots":{"listChanged":true}}}}}"#;
+
+/// `tools/list` of 2026-07-28.
+pub const MODERN_LIST: &str = r#"{"jsonrpc":"2.0","id":"list-1","method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+
+/// A call whose argument is a text of `bytes` letters.
+#[must_use]
+pub fn large_call(bytes: usize) -> String {
+    LEGACY_CALL.replace("\"b\":25", &format!("\"b\":25,\"text\":\"{}\"", "x".repeat(bytes)))
+}
+
+/// A server of `add` and as many more tools, of eight properties each, as make `count`.
+///
+/// # Panics
+/// If a tool is wrong, which the benchmarks would tell.
+#[must_use]
+pub fn server(count: usize) -> Server {
+    let add = Tool::new("add", handler::function(|add: Add| add.a + add.b))
+        .description("Add two integers.")
+        .input_schema(
+            r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a","b"],"additionalProperties":false}"#,
+        );
+    let mut builder = Server::builder("bench", "1.0.0").tool(add);
+    for number in 1..count {
+        let tool = Tool::new(format!("tool_{number}"), handler::function(|Nothing {}| "ok"))
+            .description("One of many tools, to fill a list as long as real servers have it.")
+            .input_schema(eight_properties());
+        builder = builder.tool(tool);
+    }
+    builder.build().expect("the tools are right")
+}
+
+fn eight_properties() -> String {
+    let property = |number| {
+        format!(
+            r#""property_{number}":{{"type":"string","description":"The property number {number} of this tool, which says something."}}"#
+        )
+    };
+    let properties: Vec<_> = (1..=8).map(property).collect();
+    format!(
+        r#"{{"type":"object","properties":{{{}}},"required":["property_1"]}}"#,
+        properties.join(",")
+    )
+}
+
+/// Answers a message into `out`, as a wire does. True if the answer is there.
+pub fn answer(server: &Server, limits: &Limits, message: &[u8], out: &mut Vec<u8>) -> bool {
+    let Ok(Incoming::One(message)) = envelope::read(message, limits) else { return false };
+    let admitted = match admit::era_of(&message, None) {
+        Era::Modern => admit::modern_request(&message, None),
+        Era::Legacy => admit::legacy_request(&message, Some(Revision::LATEST_LEGACY)),
+    };
+    let (Ok(admitted), Some(id)) = (admitted, message.id) else { return false };
+    let (method, revision) = (admitted.method, admitted.revision);
+    let ask = Ask { message: &message, id, method, revision, headers: None, wire: &NoWire };
+    matches!(server.ask(ask, out), Turn::Done(_))
+}
+
+/// A wire without notifications.
+struct NoWire;
+
+impl Wire for NoWire {
+    fn outlet(&self) -> Arc<dyn Outlet> {
+        Arc::new(Self)
+    }
+}
+
+impl Outlet for NoWire {
+    fn send(&self, _message: Vec<u8>) -> bool {
+        false
+    }
+}
