@@ -1,0 +1,68 @@
+//! Why a chore failed, each mistake by name. Chores return it and `main` prints it; it never
+//! carries output that was already shown.
+
+use std::fmt;
+use std::io;
+
+/// What went wrong, as one sentence that says what to do.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The person typed something that no chore understands.
+    BadArguments(String),
+    /// A program ran and said no; its own output is above.
+    CommandFailed { line: String, code: Option<i32> },
+    /// A program ran longer than it may in CI.
+    CommandHung { line: String, minutes: u32 },
+    /// A program could not be started at all.
+    CommandMissing { line: String, source: io::Error },
+    /// A file or folder could not be read or written.
+    FileUnusable { path: String, source: io::Error },
+    /// The fuzzer found an input that crashes the target.
+    InputCrashes { target: String, input: String },
+    /// The machine lacks something; the sentence says how to get it.
+    MachineLacks(String),
+    /// Files break rules; the findings are above.
+    Untidy { findings: usize },
+    /// Steps of `test` failed; the closing line has said so.
+    StepsFailed,
+}
+
+impl Failure {
+    pub(crate) fn file(path: impl fmt::Display, source: io::Error) -> Self {
+        Self::FileUnusable { path: path.to_string(), source }
+    }
+
+    /// 2 for a mistake in the arguments, 1 for everything else.
+    pub(crate) const fn exit_code(&self) -> u8 {
+        if matches!(self, Self::BadArguments(_)) { 2 } else { 1 }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BadArguments(said) | Self::MachineLacks(said) => f.write_str(said),
+            Self::CommandFailed { line, code: Some(code) } => {
+                write!(f, "`{line}` ended with exit code {code}, see its output above")
+            }
+            Self::CommandFailed { line, code: None } => {
+                write!(f, "`{line}` was ended by a signal")
+            }
+            Self::CommandHung { line, minutes } => {
+                write!(f, "`{line}` was ended because it took longer than {minutes} minutes")
+            }
+            Self::CommandMissing { line, source } => {
+                write!(f, "`{line}` could not start ({source}), install it first")
+            }
+            Self::FileUnusable { path, source } => write!(f, "{path} is not usable: {source}"),
+            Self::InputCrashes { target, input } => write!(
+                f,
+                "{target} crashes on {input}, repeat it with: cargo xtask fuzz {target} {input}"
+            ),
+            Self::Untidy { findings } => {
+                write!(f, "{findings} findings, see them above; STYLE.md has the rules")
+            }
+            Self::StepsFailed => f.write_str("not everything passed, see the steps above"),
+        }
+    }
+}

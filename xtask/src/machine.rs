@@ -1,0 +1,114 @@
+//! What the machine needs beyond a Rust toolchain, and how it gets it. `test` and `fuzz` ask; it
+//! never installs anything unless it is root on a system that has apt.
+
+use std::process::Command;
+
+use crate::command;
+use crate::failure::Failure;
+
+/// A Debian package, how to see that it is there, and who needs it.
+struct Need {
+    package: &'static str,
+    probe: &'static [&'static str],
+    user: &'static str,
+}
+
+const NEEDS: &[Need] = &[
+    Need { package: "g++", probe: &["c++", "--version"], user: "linking, and libFuzzer" },
+    Need { package: "git", probe: &["git", "--version"], user: "tidy lists files with it" },
+    Need { package: "nodejs", probe: &["node", "--version"], user: "the foreign clients" },
+    Need { package: "npm", probe: &["npm", "--version"], user: "the foreign clients" },
+    Need { package: "procps", probe: &["ps", "--version"], user: "tests that look at processes" },
+    Need {
+        package: "python3-venv",
+        probe: &["python3", "-c", "import ensurepip, venv"],
+        user: "the foreign clients",
+    },
+];
+
+/// Makes sure that everything is there that `test` needs.
+pub(crate) fn provide_all() -> Result<(), Failure> {
+    provide(NEEDS)?;
+    components()
+}
+
+/// Makes sure that C++ can be compiled.
+pub(crate) fn provide_compiler() -> Result<(), Failure> {
+    provide(NEEDS.get(..1).unwrap_or_default())
+}
+
+fn provide(needs: &[Need]) -> Result<(), Failure> {
+    let missing: Vec<&Need> = needs.iter().filter(|need| !is_there(need)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if !command::works("apt-get", &["--version"]) || !is_root() {
+        return Err(Failure::MachineLacks(advice(&missing)));
+    }
+    command::run(apt_get().arg("update"))?;
+    let packages = missing.iter().map(|need| need.package);
+    command::run(apt_get().args(["install", "-y", "--no-install-recommends"]).args(packages))?;
+    match missing.iter().find(|need| !is_there(need)) {
+        Some(need) => Err(Failure::MachineLacks(format!(
+            "{} is installed, yet `{}` still fails, repair it by hand",
+            need.package,
+            need.probe.join(" ")
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn is_there(need: &Need) -> bool {
+    need.probe.split_first().is_some_and(|(program, rest)| command::works(program, rest))
+}
+
+fn is_root() -> bool {
+    command::output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
+}
+
+fn apt_get() -> Command {
+    let mut command = Command::new("apt-get");
+    command.env("DEBIAN_FRONTEND", "noninteractive");
+    command
+}
+
+/// The one sentence that says what to type.
+fn advice(missing: &[&Need]) -> String {
+    let packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
+    let reasons: Vec<String> =
+        missing.iter().map(|need| format!("{}: {}", need.package, need.user)).collect();
+    format!(
+        "run `sudo apt-get update && sudo apt-get install -y {}`, or your system's equivalent ({})",
+        packages.join(" "),
+        reasons.join("; ")
+    )
+}
+
+/// rustfmt and clippy come with rustup's default profile, but not with its minimal one.
+fn components() -> Result<(), Failure> {
+    for (tool, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
+        let mut cargo = command::cargo();
+        if command::output(cargo.args([tool, "--version"])).is_err() {
+            return Err(Failure::MachineLacks(format!("run `rustup component add {component}`")));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NEEDS, advice};
+
+    #[test]
+    fn advice_is_one_sentence_that_can_be_pasted() {
+        let said = advice(&[&NEEDS[0], &NEEDS[2]]);
+        assert!(said.contains("`sudo apt-get update && sudo apt-get install -y g++ nodejs`"));
+        assert!(said.contains("nodejs: the foreign clients"));
+        assert_eq!(said.lines().count(), 1);
+    }
+
+    #[test]
+    fn the_compiler_is_the_first_need() {
+        assert_eq!(NEEDS[0].package, "g++");
+    }
+}

@@ -1,0 +1,177 @@
+//! `cargo xtask test`: everything that a machine can check, cheap steps first. `.ci/run` and people
+//! call it; it runs every step even after one failed, because one run should tell everything.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::command::{self, cargo};
+use crate::failure::Failure;
+use crate::{bench, deny, dependencies, fuzz, machine, tidy};
+
+/// How long each fuzz target runs here.
+const FUZZ_SECONDS: &str = "60";
+const WASM: &str = "wasm32-unknown-unknown";
+
+/// How a step went.
+enum Verdict {
+    Passed,
+    Failed(Failure),
+    /// Not run, and what would make it run.
+    Skipped(String),
+}
+
+/// A step: its name in the report, and its code.
+struct Step {
+    name: &'static str,
+    run: fn(&Wishes) -> Verdict,
+}
+
+/// What the person asked for.
+struct Wishes {
+    fuzz: bool,
+}
+
+/// In the order of their cost.
+const STEPS: &[Step] = &[
+    Step { name: "machine", run: |_| machine::provide_all().into() },
+    Step { name: "tidy", run: |_| tidy::sources().into() },
+    Step { name: "format", run: |_| format().into() },
+    Step { name: "clippy", run: |_| clippy().into() },
+    Step { name: "dependencies", run: |_| dependencies::check().into() },
+    Step { name: "deny", run: |_| deny() },
+    Step { name: "tests", run: |_| tests().into() },
+    Step { name: "docs", run: |_| docs().into() },
+    Step { name: "wasm", run: |_| wasm() },
+    Step { name: "fuzz", run: fuzz },
+    Step { name: "benches", run: |_| bench::run(&["--test".to_owned()]).into() },
+];
+
+/// Runs the steps. The last line on stdout is `N passed, M failed`.
+pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
+    let wishes = parse(arguments)?;
+    let mut report = Vec::new();
+    for step in STEPS {
+        println!("\n== {}", step.name);
+        let began = Instant::now();
+        let verdict = (step.run)(&wishes);
+        let line = describe(step.name, &verdict, began.elapsed());
+        println!("== {line}");
+        let is_hopeless = step.name == "machine" && matches!(verdict, Verdict::Failed(_));
+        report.push((line, verdict));
+        if is_hopeless {
+            break;
+        }
+    }
+    println!();
+    for (line, _) in &report {
+        println!("{line}");
+    }
+    let failed = report.iter().filter(|(_, verdict)| matches!(verdict, Verdict::Failed(_))).count();
+    let passed = report.iter().filter(|(_, verdict)| matches!(verdict, Verdict::Passed)).count();
+    println!("\n{passed} passed, {failed} failed");
+    if failed == 0 { Ok(()) } else { Err(Failure::StepsFailed) }
+}
+
+impl From<Result<(), Failure>> for Verdict {
+    fn from(result: Result<(), Failure>) -> Self {
+        result.map_or_else(Self::Failed, |()| Self::Passed)
+    }
+}
+
+fn parse(arguments: &[String]) -> Result<Wishes, Failure> {
+    match arguments {
+        [] => Ok(Wishes { fuzz: command::in_ci() }),
+        [only] if only == "--fuzz" => Ok(Wishes { fuzz: true }),
+        _ => Err(Failure::BadArguments("`test` takes `--fuzz` or nothing".to_owned())),
+    }
+}
+
+fn describe(name: &str, verdict: &Verdict, took: Duration) -> String {
+    let seconds = took.as_secs_f64();
+    match verdict {
+        Verdict::Passed => format!("{name}: passed in {seconds:.1} s"),
+        Verdict::Failed(failure) => format!("{name}: FAILED in {seconds:.1} s: {failure}"),
+        Verdict::Skipped(reason) => format!("{name}: skipped: {reason}"),
+    }
+}
+
+fn format() -> Result<(), Failure> {
+    command::run(cargo().args(["fmt", "--all", "--check"]))?;
+    command::run(cargo().args(["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"]))
+}
+
+fn clippy() -> Result<(), Failure> {
+    command::run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+}
+
+fn deny() -> Verdict {
+    if deny::is_installed() {
+        deny::run(&[]).into()
+    } else {
+        Verdict::Skipped(deny::INSTALL.into())
+    }
+}
+
+/// Unit tests, integration tests, foreign clients and the examples in the docs.
+fn tests() -> Result<(), Failure> {
+    command::run(cargo().args(["test", "--workspace", "--no-fail-fast"]))
+}
+
+fn docs() -> Result<(), Failure> {
+    command::run(cargo().env("RUSTDOCFLAGS", "-D warnings").args([
+        "doc",
+        "--workspace",
+        "--no-deps",
+        "--document-private-items",
+    ]))
+}
+
+/// A protocol that builds where there is no system cannot call one by accident.
+fn wasm() -> Verdict {
+    let mut rustc = Command::new("rustc");
+    let folder = command::output(rustc.args(["--print", "target-libdir", "--target", WASM]));
+    match folder {
+        Ok(folder) if Path::new(folder.trim()).is_dir() => {
+            command::run(cargo().args(["build", "-p", "haft-proto", "--target", WASM])).into()
+        }
+        _ => Verdict::Skipped(format!("run `rustup target add {WASM}` to build haft-proto for it")),
+    }
+}
+
+fn fuzz(wishes: &Wishes) -> Verdict {
+    if !wishes.fuzz {
+        return Verdict::Skipped("only with `--fuzz` or when CI=true".to_owned());
+    }
+    fuzz::run(&["--seconds".to_owned(), FUZZ_SECONDS.to_owned()]).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Duration, Failure, STEPS, Verdict, describe, parse};
+
+    #[test]
+    fn every_verdict_is_one_line_that_names_the_step() {
+        let took = Duration::from_millis(1_250);
+        let failure = Failure::Untidy { findings: 3 };
+        for (verdict, expected) in [
+            (Verdict::Passed, "docs: passed in 1.2 s"),
+            (Verdict::Skipped("why".to_owned()), "docs: skipped: why"),
+            (Verdict::Failed(failure), "docs: FAILED in 1.2 s: 3 findings, see them above"),
+        ] {
+            let line = describe("docs", &verdict, took);
+            assert!(line.starts_with(expected) && line.lines().count() == 1, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_machine_is_the_first_step_because_the_others_need_it() {
+        assert_eq!(STEPS[0].name, "machine");
+    }
+
+    #[test]
+    fn an_unknown_wish_is_refused() {
+        assert!(parse(&["--fuzzy".to_owned()]).is_err());
+        assert!(parse(&["--fuzz".to_owned()]).is_ok_and(|wishes| wishes.fuzz));
+    }
+}
