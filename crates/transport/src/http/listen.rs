@@ -11,13 +11,15 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulConnection, GracefulShutdown};
 use std::convert::Infallible;
+use std::error::Error;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
@@ -76,6 +78,23 @@ impl Listener {
     }
 }
 
+/// Serves one client over any stream of bytes, as if it had connected to `address`. For wires that
+/// are not sockets; a [`Listener`] does more.
+pub async fn serve_stream<S>(
+    stream: S,
+    address: SocketAddr,
+    service: Arc<dyn Service>,
+    options: &Options,
+    limits: &Limits,
+) where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let endpoint = Arc::new(Endpoint::new(service, address, options, limits));
+    let connection = begin(&builder(limits), &endpoint, stream);
+    // Whatever ends a connection, its client has noticed already.
+    let _ = connection.await;
+}
+
 /// The next connection, once there is room for it.
 async fn accept(socket: &TcpListener, room: &Arc<Semaphore>) -> (TcpStream, OwnedSemaphorePermit) {
     let room = Arc::clone(room).acquire_owned().await.expect("the semaphore is never closed");
@@ -101,38 +120,18 @@ struct Connections {
 
 impl Connections {
     fn new(endpoint: Arc<Endpoint>) -> Self {
-        let limits = &endpoint.limits;
-        let mut builder = Builder::new(TokioExecutor::new());
-        builder
-            .http1()
-            .timer(TokioTimer::new())
-            .header_read_timeout(limits.header_timeout)
-            // hyper's own least buffer.
-            .max_buf_size(limits.header_bytes.max(8192));
-        builder
-            .http2()
-            .timer(TokioTimer::new())
-            .max_concurrent_streams(limits.streams_per_connection)
-            .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX))
-            .keep_alive_interval(limits.keep_alive)
-            .keep_alive_timeout(limits.write_stall);
-        let room = Arc::new(Semaphore::new(limits.connections));
+        let builder = builder(&endpoint.limits);
+        let room = Arc::new(Semaphore::new(endpoint.limits.connections));
         Self { endpoint, builder, graceful: GracefulShutdown::new(), tasks: JoinSet::new(), room }
     }
 
     fn begin(&mut self, stream: TcpStream, room: OwnedSemaphorePermit) {
         // A reply is one write; waiting to fill a packet would only delay it. Failing is harmless.
         let _ = stream.set_nodelay(true);
-        let stream = TokioIo::new(StallGuard::new(stream, &self.endpoint.limits));
-        let endpoint = Arc::clone(&self.endpoint);
-        let service = service_fn(move |request: Request<Incoming>| {
-            let endpoint = Arc::clone(&endpoint);
-            async move { Ok::<_, Infallible>(endpoint.answer(request).await) }
-        });
-        let connection = self.builder.serve_connection(stream, service).into_owned();
-        let connection = self.graceful.watch(connection);
+        let stream = StallGuard::new(stream, &self.endpoint.limits);
+        let connection = self.graceful.watch(begin(&self.builder, &self.endpoint, stream));
         self.tasks.spawn(async move {
-            // Whatever ends a connection, its client has noticed already.
+            // As above: there is nobody to tell.
             let _ = connection.await;
             drop(room);
         });
@@ -145,4 +144,40 @@ impl Connections {
         }
         self.tasks.shutdown().await;
     }
+}
+
+/// hyper with our limits.
+fn builder(limits: &Limits) -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.header_timeout)
+        // hyper's own least buffer.
+        .max_buf_size(limits.header_bytes.max(8192));
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(limits.streams_per_connection)
+        .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX))
+        .keep_alive_interval(limits.keep_alive)
+        .keep_alive_timeout(limits.write_stall);
+    builder
+}
+
+/// One connection, to be awaited.
+fn begin<S>(
+    builder: &Builder<TokioExecutor>,
+    endpoint: &Arc<Endpoint>,
+    stream: S,
+) -> impl GracefulConnection<Output = Result<(), Box<dyn Error + Send + Sync>>> + Send + 'static
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let endpoint = Arc::clone(endpoint);
+    let service = service_fn(move |request: Request<Incoming>| {
+        let endpoint = Arc::clone(&endpoint);
+        async move { Ok::<_, Infallible>(endpoint.answer(request).await) }
+    });
+    builder.serve_connection(TokioIo::new(stream), service).into_owned()
 }

@@ -9,7 +9,7 @@ mod request;
 mod sessions;
 mod stall;
 
-pub use listen::Listener;
+pub use listen::{Listener, serve_stream};
 
 /// What a listener serves, and to whom.
 #[derive(Clone, Debug, PartialEq, Eq)]

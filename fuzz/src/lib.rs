@@ -1,0 +1,32 @@
+//! What must hold for any bytes: the bodies of the fuzz targets, which also run on their seeds as
+//! ordinary tests.
+
+mod envelope;
+mod http_request;
+
+pub use envelope::agrees_with_serde_json;
+pub use http_request::every_answer_is_well_formed;
+
+#[cfg(test)]
+mod tests {
+    /// Runs a check on every seed of a target.
+    fn on_seeds(target: &str, check: fn(&[u8])) {
+        let seeds = format!("{}/seeds/{target}", env!("CARGO_MANIFEST_DIR"));
+        let mut count = 0;
+        for seed in std::fs::read_dir(seeds).expect("the seeds are here") {
+            check(&std::fs::read(seed.expect("a seed").path()).expect("a readable seed"));
+            count += 1;
+        }
+        assert!(count > 0, "{target} has seeds");
+    }
+
+    #[test]
+    fn envelopes_agree_on_the_seeds() {
+        on_seeds("envelope", super::agrees_with_serde_json);
+    }
+
+    #[test]
+    fn answers_are_well_formed_on_the_seeds() {
+        on_seeds("http_request", super::every_answer_is_well_formed);
+    }
+}
