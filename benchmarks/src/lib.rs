@@ -8,6 +8,7 @@ use haft_proto::service::{Ask, Outlet, Service, Turn, Wire};
 use haft_proto::version::{Era, Revision};
 use haft_server::{Server, Tool, handler};
 use serde::Deserialize;
+use serde_json::{Map, json};
 use std::sync::Arc;
 
 /// Arguments of the tool `add`.
@@ -22,13 +23,13 @@ pub struct Add {
 pub struct Nothing {}
 
 /// A call of `add` as a client of 2025-11-25 sends it.
-pub const LEGACY_CALL: &str = r#"{"jsonrpc":"2.0","id":41,"method":"tools/call","params":{"name":"add","arguments":{"a":17,"b":25},"_meta":{"progressToken":41}}}"#;
+pub const LEGACY_CALL: &str = include_str!("../messages/legacy_call.json");
 
 /// The same call as a client of 2026-07-28 sends it.
-pub const MODERN_CALL: &str = r#"{"jsonrpc":"2.0","id":41,"method":"tools/call","params":{"name":"add","arguments":{"a":17,"b":25},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1.0.0"},"io.modelcontextprotocol/clientCapabilities":{"sampling":{},"elicitation":{},"roots":{"listChanged":true}}}}}"#;
+pub const MODERN_CALL: &str = include_str!("../messages/modern_call.json");
 
 /// `tools/list` of 2026-07-28.
-pub const MODERN_LIST: &str = r#"{"jsonrpc":"2.0","id":"list-1","method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+pub const MODERN_LIST: &str = include_str!("../messages/modern_list.json");
 
 /// A call whose argument is a text of `bytes` letters.
 #[must_use]
@@ -45,7 +46,8 @@ pub fn server(count: usize) -> Server {
     let add = Tool::new("add", handler::function(|add: Add| add.a + add.b))
         .description("Add two integers.")
         .input_schema(
-            r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a","b"],"additionalProperties":false}"#,
+            r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},
+                "required":["a","b"],"additionalProperties":false}"#,
         );
     let mut builder = Server::builder("bench", "1.0.0").tool(add);
     for number in 1..count {
@@ -59,15 +61,12 @@ pub fn server(count: usize) -> Server {
 
 fn eight_properties() -> String {
     let property = |number| {
-        format!(
-            r#""property_{number}":{{"type":"string","description":"The property number {number} of this tool, which says something."}}"#
-        )
+        let description =
+            format!("The property number {number} of this tool, which says something.");
+        (format!("property_{number}"), json!({"type": "string", "description": description}))
     };
-    let properties: Vec<_> = (1..=8).map(property).collect();
-    format!(
-        r#"{{"type":"object","properties":{{{}}},"required":["property_1"]}}"#,
-        properties.join(",")
-    )
+    let properties: Map<_, _> = (1..=8).map(property).collect();
+    json!({"type": "object", "properties": properties, "required": ["property_1"]}).to_string()
 }
 
 /// Answers a message into `out`, as a wire does. True if the answer is there.

@@ -74,7 +74,8 @@ fn server() -> &'static Arc<Server> {
     static SERVER: OnceLock<Arc<Server>> = OnceLock::new();
     SERVER.get_or_init(|| {
         let echo = Tool::new("echo", handler::function(|echo: Echo| echo.text)).input_schema(
-            r#"{"type":"object","properties":{"text":{"type":"string","x-mcp-header":"Text"}},"required":["text"]}"#,
+            r#"{"type":"object","required":["text"],
+                "properties":{"text":{"type":"string","x-mcp-header":"Text"}}}"#,
         );
         Arc::new(Server::builder("fuzz", "1").tool(echo).build().expect("the tool is right"))
     })

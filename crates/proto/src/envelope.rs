@@ -109,6 +109,10 @@ pub struct Meta<'a> {
 }
 
 /// What one line or body holds.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it stays on the stack; a box would be an allocation"
+)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Incoming<'a> {
     /// One message.

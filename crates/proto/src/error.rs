@@ -1,5 +1,5 @@
-//! Every mistake that a peer can be told of: one table from mistake to JSON-RPC code and HTTP status,
-//! and the messages of malformed envelopes. Nothing else names a code.
+//! Every mistake that a peer can be told of: one table from mistake to JSON-RPC code and HTTP
+//! status, and the messages of malformed envelopes. Nothing else names a code.
 
 use crate::version::Era;
 use std::borrow::Cow;
@@ -43,8 +43,9 @@ pub enum Mistake {
 impl Mistake {
     /// JSON-RPC code, HTTP status in the legacy era, HTTP status in the modern era.
     ///
-    /// The codes from -32022 to -32020 are MCP's own (2026-07-28, "Error Codes"); those above -32000
-    /// are outside JSON-RPC's reserved range, as the specification asks of an implementation's own.
+    /// The codes from -32022 to -32020 are MCP's own (2026-07-28, "Error Codes"); those above
+    /// -32000 are outside JSON-RPC's reserved range, as the specification asks of an
+    /// implementation's own.
     const fn row(self) -> (i32, u16, u16) {
         match self {
             Self::Parse => (-32700, 400, 400),

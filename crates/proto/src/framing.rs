@@ -1,8 +1,8 @@
-//! A stream of bytes becomes lines, each at most as long as a limit. Used by every wire with newline
-//! framing (stdio; "Custom Transports" recommends it for other byte streams). It owns its buffer, so
-//! a line that arrives in pieces cannot be lost.
+//! A stream of bytes becomes lines, each at most as long as a limit. Used by every wire with
+//! newline framing (stdio; "Custom Transports" recommends it for other byte streams). It owns its
+//! buffer, so a line that arrives in pieces cannot be lost.
 
-/// What [`Lines::next`] found.
+/// What [`Lines::next_line`] found.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line<'a> {
     /// A line, without its end (`\n` or `\r\n`).
@@ -69,7 +69,7 @@ impl Lines {
     }
 
     /// The next line, if there is one.
-    pub fn next(&mut self) -> Line<'_> {
+    pub fn next_line(&mut self) -> Line<'_> {
         loop {
             let unread = &self.buffer[self.searched..self.end];
             let Some(length) = unread.iter().position(|&byte| byte == b'\n') else {
@@ -124,7 +124,7 @@ mod tests {
             lines.room()[..piece.len()].copy_from_slice(piece.as_bytes());
             lines.filled(piece.len());
             loop {
-                match lines.next() {
+                match lines.next_line() {
                     Line::Complete(line) => found.push(String::from_utf8_lossy(line).into_owned()),
                     Line::TooLong => found.push("!".to_owned()),
                     Line::NeedMore => break,
@@ -156,7 +156,7 @@ mod tests {
             room.fill(b'x');
             let count = room.len();
             lines.filled(count);
-            while lines.next() != Line::NeedMore {}
+            while lines.next_line() != Line::NeedMore {}
             assert!(lines.buffer.len() <= 1002 + 3 * READ_BYTES, "{}", lines.buffer.len());
         }
     }

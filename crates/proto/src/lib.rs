@@ -1,6 +1,6 @@
 //! The Model Context Protocol without I/O: bytes become messages, messages become bytes, and rules
-//! say what to do next. No socket, clock, thread or global lives here; the wires in `haft-transport`
-//! bring bytes, and `haft-server` brings answers.
+//! say what to do next. No socket, clock, thread or global lives here; the wires in
+//! `haft-transport` bring bytes, and `haft-server` brings answers.
 
 pub mod limits;
 

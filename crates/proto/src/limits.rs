@@ -1,5 +1,5 @@
-//! Every bound of haft, in one struct. Each wire and the server read it; nothing else holds a number
-//! that a peer could push against.
+//! Every bound of haft, in one struct. Each wire and the server read it; nothing else holds a
+//! number that a peer could push against.
 
 use std::time::Duration;
 

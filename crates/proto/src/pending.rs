@@ -1,5 +1,5 @@
-//! The requests of one peer that are not answered yet, by id, with whatever the wire keeps for each.
-//! Bounded, and an id stands for one request at a time.
+//! The requests of one peer that are not answered yet, by id, with whatever the wire keeps for
+//! each. Bounded, and an id stands for one request at a time.
 
 use crate::envelope::Id;
 use crate::error::{Mistake, Refusal};

@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 /// What runs when a tool is called.
 pub trait Handler: Send + Sync + 'static {
-    /// Runs the tool. Work that waits or takes long belongs in [`Made::Later`]; what is done here is
-    /// done on the thread that reads the wire. A panic answers this call with an error and harms
+    /// Runs the tool. Work that waits or takes long belongs in [`Made::Later`]; what is done here
+    /// is done on the thread that reads the wire. A panic answers this call with an error and harms
     /// nothing else.
     fn call(&self, call: Call<'_>, answer: Answer<'_>) -> Made;
 }

@@ -7,8 +7,8 @@
 //! # #[derive(serde::Deserialize)] struct Add { a: i64, b: i64 }
 //! let add = Tool::new("add", handler::function(|add: Add| add.a + add.b))
 //!     .description("Add two integers.")
-//!     .input_schema(r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},
-//!                       "required":["a","b"],"additionalProperties":false}"#);
+//!     .input_schema(r#"{"type":"object","required":["a","b"],"additionalProperties":false,
+//!         "properties":{"a":{"type":"integer"},"b":{"type":"integer"}}}"#);
 //! let server = Server::builder("calculator", "1.0.0").tool(add).build()?;
 //! assert_eq!(server.tool_names(), ["add"]);
 //! # Ok::<(), haft_server::BuildError>(())

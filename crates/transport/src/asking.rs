@@ -1,7 +1,7 @@
 //! What both wires do with a message once they have it: legacy conversations, calls that go on, and
 //! batches. Reads and writes no bytes of a socket or pipe.
 
-use futures_util::future::{AbortHandle, Abortable, Aborted, abortable, join_all};
+use futures_util::future::{AbortHandle, Abortable, abortable, join_all};
 use haft_proto::admit::{self, Admitted};
 use haft_proto::encode;
 use haft_proto::envelope::{Envelope, Id, Kind, Rejected};
@@ -57,10 +57,8 @@ impl Future for Call {
     type Output = (Box<str>, Option<Reply>);
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let reply = match ready!(Pin::new(&mut self.work).poll(cx)) {
-            Ok(reply) => Some(reply),
-            Err(Aborted) => None,
-        };
+        // Aborted is cancelled.
+        let reply = ready!(Pin::new(&mut self.work).poll(cx)).ok();
         Poll::Ready((std::mem::take(&mut self.id), reply))
     }
 }

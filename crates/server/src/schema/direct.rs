@@ -13,7 +13,7 @@ pub(super) struct Node {
     length: Bounds,
     items_count: Bounds,
     range: Range,
-    items: Option<Box<Node>>,
+    items: Option<Box<Self>>,
     properties: Vec<Property>,
     /// Bit i: `properties[i]` must be there.
     required: u64,
@@ -322,8 +322,8 @@ impl From<haft_proto::error::Malformed> for NotJson {
 #[derive(Clone, Copy)]
 enum Place<'a> {
     Root,
-    Key(&'a Place<'a>, &'a str),
-    Index(&'a Place<'a>, u64),
+    Key(&'a Self, &'a str),
+    Index(&'a Self, u64),
 }
 
 impl Place<'_> {

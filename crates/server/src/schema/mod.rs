@@ -1,6 +1,6 @@
-//! JSON Schemas, compiled once and checked on every call. Common schemas are checked straight on the
-//! message's text by `direct`; any other by the `jsonschema` crate, on a parsed value. Neither reads
-//! a file or the network.
+//! JSON Schemas, compiled once and checked on every call. Common schemas are checked straight on
+//! the message's text by `direct`; any other by the `jsonschema` crate, on a parsed value. Neither
+//! reads a file or the network.
 
 mod direct;
 
@@ -14,7 +14,7 @@ pub struct Schema {
 }
 
 enum Checker {
-    Direct(direct::Node),
+    Direct(Box<direct::Node>),
     General(Box<jsonschema::Validator>),
 }
 
@@ -81,7 +81,7 @@ impl Schema {
             .build(&value)
             .map_err(|error| BadSchema { reason: one_line(&error.to_string()) })?;
         let checker = match direct::Node::compile(&value) {
-            Some(node) => Checker::Direct(node),
+            Some(node) => Checker::Direct(Box::new(node)),
             None => Checker::General(Box::new(general)),
         };
         Ok(Self { checker })

@@ -191,7 +191,7 @@ impl Future for Work {
     }
 }
 
-/// Notifications as they come, then the answer, then the end; comments in between while it is quiet.
+/// Notifications as they come, then the answer, then the end; comments while it is quiet.
 pub(super) struct EventStream {
     /// `None` once it is answered.
     work: Option<Work>,

@@ -6,7 +6,9 @@ use super::answer::{self, Answer, Work};
 use super::guard::Guard;
 use super::request::{Accepts, HttpHeaders, SESSION_HEADER, Unread, is_json, read_body};
 use super::sessions::{Session, Sessions};
-use crate::asking::{Asked, Batch, Kept, ask_stateless, refuse, refuse_batch, take};
+use crate::asking::{
+    Asked, Batch, Conversation, Kept, Queue, ask_stateless, refuse, refuse_batch, take,
+};
 use bytes::Bytes;
 use haft_proto::admit;
 use haft_proto::encode;
@@ -224,7 +226,7 @@ impl Endpoint {
 
     /// Begins a session, and answers in JSON: every client takes that here.
     fn initialize(&self, message: &Envelope<'_>) -> Response<Answer> {
-        let fresh = RefCell::new(crate::asking::Conversation::new(&self.limits));
+        let fresh = RefCell::new(Conversation::new(&self.limits));
         let mut out = Vec::new();
         let queue = || mpsc::channel(1).0;
         let asked = take(&fresh, &*self.service, message, &queue, &mut out);
@@ -291,7 +293,7 @@ impl Endpoint {
 /// A queue for the notifications of one request, made when the first call wants one.
 struct LazyChannel {
     room: usize,
-    made: RefCell<Option<(mpsc::Sender<Vec<u8>>, mpsc::Receiver<Vec<u8>>)>>,
+    made: RefCell<Option<(Queue, mpsc::Receiver<Vec<u8>>)>>,
 }
 
 impl LazyChannel {
@@ -299,7 +301,7 @@ impl LazyChannel {
         Self { room: limits.queued_notifications.max(1), made: RefCell::new(None) }
     }
 
-    fn queue(&self) -> mpsc::Sender<Vec<u8>> {
+    fn queue(&self) -> Queue {
         self.made.borrow_mut().get_or_insert_with(|| mpsc::channel(self.room)).0.clone()
     }
 

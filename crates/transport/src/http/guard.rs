@@ -25,7 +25,7 @@ impl TurnedAway {
     pub(super) fn message(self) -> &'static str {
         match self {
             Self::Host => {
-                "Forbidden: the `Host` header names another server; add it to `hosts` if it is right"
+                "Forbidden: `Host` names another server; add the name to `hosts` if it is right"
             }
             Self::Origin => {
                 "Forbidden: pages of this `Origin` may not call; add it to `origins` if they should"

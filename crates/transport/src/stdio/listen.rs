@@ -166,7 +166,7 @@ impl Connection {
         // The lines are borrowed from while the rest of the connection works on them.
         let mut lines = std::mem::replace(&mut self.lines, Lines::new(0));
         loop {
-            match lines.next() {
+            match lines.next_line() {
                 Line::Complete(line) => self.take_line(line),
                 Line::TooLong => {
                     let limit = self.limits.message_bytes;

@@ -8,23 +8,20 @@ use haft_transport::http::Options;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// A request, and the status, code and message that it must be answered with.
-struct Case {
-    what: &'static str,
-    request: Vec<u8>,
-    status: u16,
-    code: i64,
-    message: &'static str,
-}
-
-fn case(
-    what: &'static str,
-    request: Vec<u8>,
-    status: u16,
-    code: i64,
-    message: &'static str,
-) -> Case {
-    Case { what, request, status, code, message }
+/// A request of `what` must be answered with this status, code and message.
+async fn check(
+    fixture: &Fixture,
+    what: &str,
+    request: &[u8],
+    (status, code, message): (u16, i64, &str),
+) {
+    let mut client = RawClient::connect(fixture.address).await;
+    let answer = client.ask(request).await;
+    assert_eq!(answer.status, status, "{what}: {answer:?}");
+    let error = &answer.json()["error"];
+    assert_eq!(error["code"], code, "{what}: {answer:?}");
+    assert_eq!(error["message"], message, "{what}");
+    next_is_answered(fixture).await;
 }
 
 async fn next_is_answered(fixture: &Fixture) {
@@ -33,234 +30,117 @@ async fn next_is_answered(fixture: &Fixture) {
     assert_eq!(answer.json()["result"]["content"][0]["text"], "hello");
 }
 
-async fn check(cases: Vec<Case>) {
-    let fixture = Fixture::start().await;
-    for Case { what, request, status, code, message } in cases {
-        let mut client = RawClient::connect(fixture.address).await;
-        let answer = client.ask(&request).await;
-        assert_eq!(answer.status, status, "{what}: {answer:?}");
-        let error = &answer.json()["error"];
-        assert_eq!(error["code"], code, "{what}: {answer:?}");
-        assert_eq!(error["message"], message, "{what}");
-        next_is_answered(&fixture).await;
-    }
-}
+/// Bodies that are no messages: each with its code and message, all with status 400.
+const BROKEN: [(&str, i64, &str); 16] = [
+    (r#"{"jsonrpc":"2.0","id":1"#, -32700, "Parse error: expected `,` or `}` at byte 23"),
+    ("", -32700, "Parse error: the message is empty"),
+    (" \r\n", -32700, "Parse error: the message is empty"),
+    ("{}x", -32700, "Parse error: expected the end at byte 2"),
+    ("7", -32600, "Invalid request: `message` must be an object"),
+    ("[]", -32600, "Invalid request: the batch is empty"),
+    (
+        r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#,
+        -32600,
+        "Invalid request: `id` is there twice; send it once",
+    ),
+    (
+        r#"{"jsonrpc":"2.0","id":1,"i\u0064":2,"method":"ping"}"#,
+        -32600,
+        "Invalid request: `id` is there twice; send it once",
+    ),
+    (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, -32600, WRONG_ID),
+    (r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, -32600, WRONG_ID),
+    (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, -32600, WRONG_ID),
+    (r#"{"id":1,"method":"ping"}"#, -32600, "Invalid request: `jsonrpc` must be \"2.0\""),
+    (r#"{"jsonrpc":"2.0","id":1}"#, -32600, "Invalid request: `method` is missing"),
+    (
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}"#,
+        -32600,
+        "Invalid request: a message has either a method or a result or error, not both",
+    ),
+    (
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#,
+        -32600,
+        "Invalid request: `params` must be an object",
+    ),
+    (
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":1}}"#,
+        -32600,
+        "Invalid request: `params._meta` must be an object",
+    ),
+];
+
+const WRONG_ID: &str = "Invalid request: `id` must be a string or an integer";
 
 #[tokio::test]
 async fn broken_messages_are_named_and_harm_nobody() {
-    let deep =
-        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"a":{}"#, "[".repeat(10_000));
+    let fixture = Fixture::start().await;
+    for (body, code, message) in BROKEN {
+        check(&fixture, body, &post(&[], body), (400, code, message)).await;
+    }
     let mut not_utf8 = post(&[], r#"{"jsonrpc":"2.0","id":1,"method":"??"}"#);
     let length = not_utf8.len();
     not_utf8[length - 4..length - 2].copy_from_slice(b"\xff\xfe");
-    check(vec![
-        case(
-            "cut JSON",
-            post(&[], r#"{"jsonrpc":"2.0","id":1"#),
-            400,
-            -32700,
-            "Parse error: expected `,` or `}` at byte 23",
-        ),
-        case("no body", post(&[], ""), 400, -32700, "Parse error: the message is empty"),
-        case("a blank line", post(&[], " \r\n"), 400, -32700, "Parse error: the message is empty"),
-        case("broken UTF-8", not_utf8, 400, -32700, "Parse error: not UTF-8 at byte 34"),
-        case(
-            "a bare value",
-            post(&[], "7"),
-            400,
-            -32600,
-            "Invalid request: `message` must be an object",
-        ),
-        case(
-            "10,000 brackets",
-            post(&[], &deep),
-            400,
-            -32700,
-            "Parse error: arrays and objects nest deeper than 128",
-        ),
-        case(
-            "two ids",
-            post(&[], r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#),
-            400,
-            -32600,
-            "Invalid request: `id` is there twice; send it once",
-        ),
-        case(
-            "an id in disguise",
-            post(&[], r#"{"jsonrpc":"2.0","id":1,"i\u0064":2,"method":"ping"}"#),
-            400,
-            -32600,
-            "Invalid request: `id` is there twice; send it once",
-        ),
-        case(
-            "id null",
-            post(&[], r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#),
-            400,
-            -32600,
-            "Invalid request: `id` must be a string or an integer",
-        ),
-        case(
-            "id object",
-            post(&[], r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#),
-            400,
-            -32600,
-            "Invalid request: `id` must be a string or an integer",
-        ),
-        case(
-            "id fraction",
-            post(&[], r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#),
-            400,
-            -32600,
-            "Invalid request: `id` must be a string or an integer",
-        ),
-        case(
-            "id of 300 bytes",
-            post(
-                &[],
-                &format!(r#"{{"jsonrpc":"2.0","id":"{}","method":"ping"}}"#, "x".repeat(300)),
-            ),
-            400,
-            -32600,
-            "Invalid request: `id` is longer than 256 bytes",
-        ),
-        case(
-            "no version",
-            post(&[], r#"{"id":1,"method":"ping"}"#),
-            400,
-            -32600,
-            "Invalid request: `jsonrpc` must be \"2.0\"",
-        ),
-        case(
-            "no method",
-            post(&[], r#"{"jsonrpc":"2.0","id":1}"#),
-            400,
-            -32600,
-            "Invalid request: `method` is missing",
-        ),
-        case(
-            "method and result",
-            post(&[], r#"{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}"#),
-            400,
-            -32600,
-            "Invalid request: a message has either a method or a result or error, not both",
-        ),
-        case(
-            "params array",
-            post(&[], r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#),
-            400,
-            -32600,
-            "Invalid request: `params` must be an object",
-        ),
-        case("empty batch", post(&[], "[]"), 400, -32600, "Invalid request: the batch is empty"),
-        case(
-            "unknown method",
-            modern("no/such", "{}"),
-            404,
-            -32601,
-            "Method not found: \"no/such\" (2026-07-28)",
-        ),
-        case(
-            "unknown tool",
-            modern("tools/call", r#"{"name":"ecco"}"#),
-            200,
-            -32602,
-            "Unknown tool: \"ecco\"; did you mean \"echo\"?",
-        ),
-        case(
-            "unknown cursor",
-            modern("tools/list", r#"{"cursor":""}"#),
-            200,
-            -32602,
-            "Invalid params: unknown `cursor`; list again from the start, without one",
-        ),
-    ])
-    .await;
+    let answer = (400, -32700, "Parse error: not UTF-8 at byte 34");
+    check(&fixture, "broken UTF-8", &not_utf8, answer).await;
+
+    let deep = "[".repeat(10_000);
+    let deep = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"a":{deep}"#);
+    let answer = (400, -32700, "Parse error: arrays and objects nest deeper than 128");
+    check(&fixture, "10,000 brackets", &post(&[], &deep), answer).await;
+
+    let long = format!(r#"{{"jsonrpc":"2.0","id":"{}","method":"x"}}"#, "x".repeat(300));
+    let answer = (400, -32600, "Invalid request: `id` is longer than 256 bytes");
+    check(&fixture, "a long id", &post(&[], &long), answer).await;
+}
+
+#[tokio::test]
+async fn unknown_methods_tools_and_cursors_are_named() {
+    let fixture = Fixture::start().await;
+    let method = (404, -32601, "Method not found: \"no/such\" (2026-07-28)");
+    check(&fixture, "a method", &modern("no/such", "{}"), method).await;
+    let tool = (200, -32602, "Unknown tool: \"ecco\"; did you mean \"echo\"?");
+    check(&fixture, "a tool", &modern("tools/call", r#"{"name":"ecco"}"#), tool).await;
+    let cursor =
+        (200, -32602, "Invalid params: unknown `cursor`; list again from the start, without one");
+    check(&fixture, "a cursor", &modern("tools/list", r#"{"cursor":""}"#), cursor).await;
 }
 
 #[tokio::test]
 async fn requests_that_are_wrong_as_http_are_turned_away() {
-    let list = |more: &[(&str, &str)]| modern_with(more, "tools/list", "{}");
+    let fixture = Fixture::start().await;
+    let list = |name: &str, value: &str| modern_with(&[(name, value)], "tools/list", "{}");
+    let host = "Forbidden: `Host` names another server; add the name to `hosts` if it is right";
+    check(&fixture, "host", &list("host", "evil.example"), (403, -32600, host)).await;
+    let origin =
+        "Forbidden: pages of this `Origin` may not call; add it to `origins` if they should";
+    check(&fixture, "origin", &list("origin", "https://evil.example"), (403, -32600, origin)).await;
+    let form = "Unsupported media type: `Content-Type` must be `application/json`";
+    check(&fixture, "form", &list("content-type", "text/plain"), (415, -32600, form)).await;
+    let html = "Not acceptable: `Accept` must list `application/json` and `text/event-stream`";
+    check(&fixture, "html", &list("accept", "text/html"), (406, -32600, html)).await;
+    let get = b"GET /mcp HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let not_get = "Method not allowed: send messages by POST; DELETE ends a session";
+    check(&fixture, "GET", get, (405, -32600, not_get)).await;
+    let elsewhere = b"POST /etc/passwd HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n";
+    check(&fixture, "path", elsewhere, (404, -32600, "Not found: the endpoint is /mcp")).await;
+    let announced = b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+        content-length: 1073741824\r\n\r\n";
+    let too_large = "Invalid request: the message is larger than 4194304 bytes";
+    check(&fixture, "an announced GiB", announced, (413, -32600, too_large)).await;
+}
+
+#[tokio::test]
+async fn legacy_requests_need_a_session_that_is_known() {
+    let fixture = Fixture::start().await;
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-    let get = b"GET /mcp HTTP/1.1\r\nhost: localhost\r\n\r\n".to_vec();
-    let elsewhere = String::from_utf8(list(&[])).expect("ASCII").replace("/mcp", "/etc/passwd");
-    check(vec![
-        case(
-            "another host",
-            list(&[("host", "evil.example")]),
-            403,
-            -32600,
-            "Forbidden: the `Host` header names another server; add it to `hosts` if it is right",
-        ),
-        case(
-            "another origin",
-            list(&[("origin", "https://evil.example")]),
-            403,
-            -32600,
-            "Forbidden: pages of this `Origin` may not call; add it to `origins` if they should",
-        ),
-        case(
-            "another path",
-            elsewhere.into_bytes(),
-            404,
-            -32600,
-            "Not found: the endpoint is /mcp",
-        ),
-        case(
-            "GET",
-            get,
-            405,
-            -32600,
-            "Method not allowed: send messages by POST; DELETE ends a session",
-        ),
-        case(
-            "a form",
-            list(&[("content-type", "text/plain")]),
-            415,
-            -32600,
-            "Unsupported media type: `Content-Type` must be `application/json`",
-        ),
-        case(
-            "HTML wanted",
-            list(&[("accept", "text/html")]),
-            406,
-            -32600,
-            "Not acceptable: `Accept` must list `application/json` and `text/event-stream`",
-        ),
-        case(
-            "no session",
-            post(&[], ping),
-            400,
-            -31002,
-            "Invalid request: send `initialize` first and then its `Mcp-Session-Id`, or name a \
-             version in `params._meta` as 2026-07-28 has it",
-        ),
-        case(
-            "unknown session",
-            post(&[("mcp-session-id", "no-such")], ping),
-            404,
-            -31001,
-            "Unknown session: it has ended or never was; send `initialize` again",
-        ),
-        case(
-            "a batch without a session",
-            post(&[], &format!("[{ping}]")),
-            400,
-            -31002,
-            "Invalid request: send `initialize` first and then its `Mcp-Session-Id`, or name a \
-             version in `params._meta` as 2026-07-28 has it",
-        ),
-        case(
-            "an announced GiB",
-            post(&[("content-length", "1073741824")], "")
-                .strip_suffix(b"content-length: 0\r\n\r\n")
-                .map(|r| [r, b"\r\n"].concat())
-                .expect("a request"),
-            413,
-            -32600,
-            "Invalid request: the message is larger than 4194304 bytes",
-        ),
-    ])
-    .await;
+    let missing = "Invalid request: send `initialize` first and then its `Mcp-Session-Id`, or name \
+                   a version in `params._meta` as 2026-07-28 has it";
+    check(&fixture, "none", &post(&[], ping), (400, -31002, missing)).await;
+    check(&fixture, "batch", &post(&[], &format!("[{ping}]")), (400, -31002, missing)).await;
+    let unknown = "Unknown session: it has ended or never was; send `initialize` again";
+    let request = post(&[("mcp-session-id", "no-such")], ping);
+    check(&fixture, "unknown", &request, (404, -31001, unknown)).await;
 }
 
 #[tokio::test]

@@ -2,38 +2,15 @@
 //! recursion, no allocation. The envelope and the schema checker read through it; it builds nothing
 //! and knows no MCP.
 
+mod text;
+
+pub use text::JsonStr;
+
 use crate::error::Malformed;
-use std::borrow::Cow;
+use text::plain_bytes;
 
 /// The deepest nesting that a [`Cursor`] can be asked to allow.
 pub const DEPTH_MAX: usize = 128;
-
-/// A string as it stands in JSON text, without its quotes and with its escapes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct JsonStr<'a> {
-    inner: &'a str,
-    is_escaped: bool,
-}
-
-impl<'a> JsonStr<'a> {
-    /// The string that `raw` is the JSON text of, or `None` if `raw` is another kind of value.
-    /// `raw` must have come from a [`Cursor`], which has checked it.
-    #[must_use]
-    pub fn from_raw(raw: &'a str) -> Option<Self> {
-        let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
-        Some(Self { inner, is_escaped: inner.contains('\\') })
-    }
-
-    /// The characters that are meant; borrowed unless there are escapes.
-    #[must_use]
-    pub fn decode(self) -> Cow<'a, str> {
-        if !self.is_escaped {
-            return Cow::Borrowed(self.inner);
-        }
-        let quoted = format!("\"{}\"", self.inner);
-        Cow::Owned(serde_json::from_str(&quoted).expect("the cursor checked every escape"))
-    }
-}
 
 /// A place in JSON text. Every method that reads a value leaves the cursor just behind it.
 #[derive(Clone, Debug)]
@@ -165,7 +142,7 @@ impl<'a> Cursor<'a> {
                 Some(b'"') => {
                     let inner = &self.text[start..self.at];
                     self.at += 1;
-                    return Ok(JsonStr { inner, is_escaped });
+                    return Ok(JsonStr::new(inner, is_escaped));
                 }
                 Some(b'\\') => {
                     is_escaped = true;
@@ -413,27 +390,6 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// How many bytes at the front need no attention inside a string: no quote, no backslash, no
-/// control character. Eight at a time; a byte's high bit is set in the mask where one is found.
-fn plain_bytes(bytes: &[u8]) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let (words, tail) = bytes.as_chunks::<8>();
-    for (index, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let quote = word ^ (ONES * u64::from(b'"'));
-        let backslash = word ^ (ONES * u64::from(b'\\'));
-        let found = (quote.wrapping_sub(ONES) & !quote)
-            | (backslash.wrapping_sub(ONES) & !backslash)
-            | (word.wrapping_sub(ONES * 0x20) & !word);
-        if found & HIGH != 0 {
-            return index * 8 + (found & HIGH).trailing_zeros() as usize / 8;
-        }
-    }
-    let plain = tail.iter().take_while(|byte| !matches!(byte, b'"' | b'\\' | 0..0x20)).count();
-    words.len() * 8 + plain
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -489,25 +445,10 @@ mod tests {
         assert_eq!(accepts(&"[".repeat(100_000)), Err(Malformed::TooDeep { limit: 128 }));
     }
 
-    #[test]
-    fn escapes_are_decoded_only_when_asked() {
-        let mut cursor = Cursor::new(r#""a\u00e9\ud83d\ude00\n""#, 1);
-        assert_eq!(cursor.string().expect("valid").decode(), "aé😀\n");
-        let plain = JsonStr::from_raw("\"plain\"").expect("a string");
-        assert!(matches!(plain.decode(), Cow::Borrowed("plain")));
-        assert_eq!(JsonStr::from_raw("12"), None);
-    }
-
     proptest! {
         #[test]
         fn agrees_with_serde_json_on_any_text(text in r#"[\[\]{}",:0-9a-u\\ .+eE-]{0,40}"#) {
             prop_assert_eq!(accepts(&text).is_ok(), serde_accepts(&text));
-        }
-
-        #[test]
-        fn plain_bytes_stop_where_a_plain_loop_stops(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
-            let slow = bytes.iter().take_while(|b| !matches!(b, b'"' | b'\\' | 0..0x20)).count();
-            prop_assert_eq!(plain_bytes(&bytes), slow);
         }
     }
 }
