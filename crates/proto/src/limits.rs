@@ -34,7 +34,7 @@ pub struct Limits {
     pub streams_per_connection: u32,
     /// All headers of an HTTP request together.
     pub header_bytes: usize,
-    /// How long the headers of an HTTP request may take to arrive.
+    /// How long the headers of an HTTP request may take to arrive, and a connection may be idle.
     pub header_timeout: Duration,
     /// How long the body of an HTTP request may take to arrive.
     pub body_timeout: Duration,
@@ -66,7 +66,7 @@ impl Default for Limits {
             connections: 4096,
             streams_per_connection: 256,
             header_bytes: 32 * 1024,
-            header_timeout: Duration::from_secs(10),
+            header_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(30),
             write_stall: Duration::from_secs(30),
             keep_alive: Duration::from_secs(15),
