@@ -5,7 +5,7 @@ use crate::version::Era;
 use std::borrow::Cow;
 use std::fmt;
 
-/// What went wrong, as a peer is told. One row each in [`Mistake::row`].
+/// What went wrong, as a peer is told. Each has a code and a status, in one table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mistake {
     /// The bytes are not JSON.
