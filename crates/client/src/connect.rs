@@ -1,0 +1,78 @@
+//! Makes connections: opens the wire, finds the era, hands over a `Client`. A process that dies of a
+//! question of the modern era is started again and asked in the legacy way.
+
+use crate::client::Client;
+use crate::era::{self, Handshake, Verdict};
+use crate::error::ClientError;
+use crate::http::Http;
+use crate::options::Options;
+use crate::process::Launch;
+use crate::stdio::Stdio;
+use crate::wire::{Kind, Wire};
+use haft_proto::version::Era;
+
+/// Where a server is.
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// A child process that speaks over its stdin and stdout.
+    Command(Launch),
+    /// An `http://` or `https://` address.
+    Url(String),
+}
+
+/// Connects to a server.
+///
+/// # Errors
+/// A [`ClientError`] if the server cannot be started or reached, wants credentials, or speaks no
+/// era that `options` allows.
+pub async fn connect(target: &Target, options: &Options) -> Result<Client, ClientError> {
+    let wire = open(target, options)?;
+    let verdict = match (options.era, target) {
+        (Some(Era::Legacy), _) => {
+            let handshake = era::initialize(&wire).await.map_err(|error| match error {
+                ClientError::Refused { .. } => era::not_spoken(Era::Legacy, &error),
+                error => error,
+            })?;
+            return Ok(Client::new(wire, handshake));
+        }
+        (Some(Era::Modern), _) => era::discover(&wire, wire.timeout()).await,
+        (None, Target::Command(_)) => {
+            era::discover_or_initialize(&wire, options.discover_timeout).await
+        }
+        (None, Target::Url(_)) => {
+            era::discover(&wire, options.discover_timeout.min(wire.timeout())).await
+        }
+    };
+    match (verdict, options.era) {
+        (Verdict::Modern(handshake), _) => Ok(Client::new(wire, handshake)),
+        (Verdict::Hopeless(error), _) | (Verdict::Gone(error), Some(_)) => Err(error),
+        (Verdict::Legacy(reason), Some(era)) => Err(match reason {
+            // Silence and noise say nothing about the era.
+            reason @ (ClientError::TimedOut { .. }
+            | ClientError::GarbageOnStdout { .. }
+            | ClientError::AnsweredAnotherId { .. }) => reason,
+            reason => era::not_spoken(era, &reason),
+        }),
+        (Verdict::Legacy(_), None) => shake_hands(wire).await,
+        (Verdict::Gone(_), None) => {
+            drop(wire);
+            shake_hands(open(target, options)?).await
+        }
+    }
+}
+
+fn open(target: &Target, options: &Options) -> Result<Wire, ClientError> {
+    let kind = match target {
+        Target::Command(launch) => Kind::Stdio(Box::new(Stdio::open(launch, &options.limits)?)),
+        Target::Url(url) => {
+            let headers = options.headers.clone();
+            Kind::Http(Http::new(url, headers, &options.limits, options.timeout)?)
+        }
+    };
+    Ok(Wire::new(kind, options))
+}
+
+async fn shake_hands(wire: Wire) -> Result<Client, ClientError> {
+    let handshake: Handshake = era::initialize(&wire).await?;
+    Ok(Client::new(wire, handshake))
+}

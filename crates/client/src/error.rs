@@ -1,0 +1,286 @@
+//! Every way in which talking to a server can fail, named after the mistake. Returned by everything
+//! in this crate; the command line turns each into an exit code. Header values, which may be
+//! secrets, are never part of a message.
+
+use haft_proto::version::{Era, Revision};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// Why there is no answer. Messages are one line, and say what to do where something can be done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// An answer came, but to a request that was never sent.
+    #[error(
+        "the server answered request {theirs} while {ours} was asked; it must copy the `id` as it is"
+    )]
+    AnsweredAnotherId {
+        /// The id that was sent, as JSON.
+        ours: String,
+        /// The id that came back, as JSON.
+        theirs: String,
+    },
+    /// HTTP 401 or 403.
+    #[error("the server refused access ({status}){}; send credentials in a header", colon(said))]
+    AuthenticationNeeded {
+        /// 401 or 403.
+        status: u16,
+        /// What it said, if anything.
+        said: String,
+    },
+    /// Text that is not an `http://` or `https://` address, or one with a password in it.
+    #[error("the URL {reason}")]
+    BadUrl {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The child process could not be started.
+    #[error("cannot start `{program}`: {reason}; check its name and PATH")]
+    CannotStart {
+        /// What was to be run.
+        program: String,
+        /// What the system said.
+        reason: String,
+    },
+    /// The connection ended within a message, or before the answer on an event stream.
+    #[error("the server ended the connection in the middle of its answer to `{method}`; ask again")]
+    ClosedMidAnswer {
+        /// What was asked.
+        method: &'static str,
+    },
+    /// This client was closed, by us.
+    #[error("the connection was closed; connect again")]
+    ConnectionClosed,
+    /// The era that was asked for is not one that the server speaks.
+    #[error("the server does not speak the {} era ({reason}); try `auto`", era_name(*era))]
+    EraNotSpoken {
+        /// The era that was asked for.
+        era: Era,
+        /// How it answered.
+        reason: String,
+    },
+    /// Lines on stdout that are not JSON-RPC, and no answer.
+    #[error("the server wrote {line:?} on stdout, which belongs to MCP; make it log to stderr")]
+    GarbageOnStdout {
+        /// The beginning of the first such line.
+        line: String,
+    },
+    /// An HTTP status that says nothing about MCP.
+    #[error("the server answered `{method}` with HTTP {status}{}", colon(said))]
+    HttpStatus {
+        /// What was asked.
+        method: &'static str,
+        /// The status.
+        status: u16,
+        /// The beginning of what it said.
+        said: String,
+    },
+    /// The tool wants to ask its user something, which this client has not offered.
+    #[error("the tool asks for more input ({kinds}), which this client cannot give")]
+    InputNeeded {
+        /// The methods that it would have called.
+        kinds: String,
+    },
+    /// A list whose pages do not end.
+    #[error("the list did not end after {pages} pages; the server must stop sending `nextCursor`")]
+    ListWithoutEnd {
+        /// How many were read.
+        pages: usize,
+    },
+    /// A result that the specification does not allow.
+    #[error("the result of `{method}` is not what MCP defines: {reason}")]
+    MalformedResult {
+        /// What was asked.
+        method: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+    /// More bytes than the limit in one message.
+    #[error("the server sent a message larger than {limit} bytes; raise the limit or ask for less")]
+    MessageTooLarge {
+        /// The limit.
+        limit: usize,
+    },
+    /// No revision is spoken on both sides.
+    #[error("the server speaks {theirs}; this client speaks {}", our_versions())]
+    NoCommonVersion {
+        /// What it offered.
+        theirs: String,
+    },
+    /// The address answers, but not as an MCP server.
+    #[error("no MCP server answers at {url} (HTTP {status}); check the path, often `/mcp`")]
+    NotAnEndpoint {
+        /// The address.
+        url: String,
+        /// Its answer to `initialize`.
+        status: u16,
+    },
+    /// An HTTP body or event that is not JSON-RPC.
+    #[error("the server's answer to `{method}` is not a JSON-RPC message: {reason}")]
+    NotJsonRpc {
+        /// What was asked.
+        method: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+    /// No certificate authority is trusted on this machine.
+    #[error("no trusted certificates were found; install them or set SSL_CERT_FILE")]
+    NoTrustedRoots,
+    /// The transport of 2024-11-05.
+    #[error("{url} speaks only the old HTTP+SSE transport, which haft cannot use yet")]
+    OldHttpSse {
+        /// The address.
+        url: String,
+    },
+    /// A redirect to another server, which must not get our headers.
+    #[error("the server redirects to {to}; use that address if you trust it")]
+    Redirected {
+        /// Where to.
+        to: String,
+    },
+    /// A JSON-RPC error.
+    #[error("the server refused `{method}`: {error}")]
+    Refused {
+        /// What was asked.
+        method: &'static str,
+        /// The error.
+        error: RpcError,
+        /// The HTTP status it came with, on HTTP.
+        status: Option<u16>,
+    },
+    /// The child process ended.
+    #[error("the server process ended ({status}) before it answered `{method}`{}", last(words))]
+    ServerExited {
+        /// What was asked.
+        method: &'static str,
+        /// Its exit status, in words.
+        status: String,
+        /// The last line that it wrote to a captured stderr.
+        words: String,
+    },
+    /// A legacy session that the server no longer knows.
+    #[error("the server has forgotten the session; connect again")]
+    SessionLost,
+    /// The child process runs, but has closed its stdout.
+    #[error("the server closed its stdout before it answered `{method}`{}", last(words))]
+    StdoutClosed {
+        /// What was asked.
+        method: &'static str,
+        /// The last line that it wrote to a captured stderr.
+        words: String,
+    },
+    /// No answer in time.
+    #[error("no answer to `{method}` within {after:?}; raise the timeout or look at the server")]
+    TimedOut {
+        /// What was asked.
+        method: &'static str,
+        /// How long it was waited for.
+        after: Duration,
+    },
+    /// As many requests are unanswered as may be.
+    #[error("{limit} requests are unanswered; wait for one of them")]
+    TooManyInFlight {
+        /// The limit.
+        limit: usize,
+    },
+    /// A body that is neither JSON nor an event stream.
+    #[error(
+        "the answer to `{method}` is {found:?}, neither `application/json` nor `text/event-stream`"
+    )]
+    UnknownContentType {
+        /// What was asked.
+        method: &'static str,
+        /// The type.
+        found: String,
+    },
+    /// No connection: name, network, port or certificate.
+    #[error("cannot reach {authority}: {reason}")]
+    Unreachable {
+        /// Host and port.
+        authority: String,
+        /// What failed.
+        reason: String,
+    },
+}
+
+/// A JSON-RPC error, as a server sent it.
+#[derive(Debug, Deserialize, thiserror::Error)]
+#[error("{} ({code})", excerpt(message.as_bytes()))]
+pub struct RpcError {
+    /// What kind of error: negative numbers are JSON-RPC's and MCP's own.
+    pub code: i64,
+    /// One line, from the server.
+    #[serde(default)]
+    pub message: String,
+    /// More about it.
+    pub data: Option<Box<RawValue>>,
+}
+
+/// The first line of a peer's text, without control characters and at most 200 characters long.
+pub(crate) fn excerpt(bytes: &[u8]) -> String {
+    const CHARS_MAX: usize = 200;
+    let head = bytes.get(..CHARS_MAX * 4).unwrap_or(bytes);
+    let text = String::from_utf8_lossy(head);
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    line.trim().chars().filter(|character| !character.is_control()).take(CHARS_MAX).collect()
+}
+
+/// An error and what caused it, in one line.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        let text = next.to_string();
+        if !line.ends_with(&text) {
+            // Writing to a string cannot fail.
+            _ = write!(line, ": {text}");
+        }
+        cause = next.source();
+    }
+    line
+}
+
+pub(crate) const fn era_name(era: Era) -> &'static str {
+    match era {
+        Era::Legacy => "legacy",
+        Era::Modern => "modern",
+    }
+}
+
+fn our_versions() -> String {
+    Revision::ALL.map(Revision::as_str).join(", ")
+}
+
+fn colon(said: &str) -> String {
+    if said.is_empty() { String::new() } else { format!(": {said}") }
+}
+
+fn last(words: &str) -> String {
+    if words.is_empty() { String::new() } else { format!("; its last words: {words}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_excerpt_is_one_short_line_without_control_characters() {
+        assert_eq!(excerpt(b"\n \n\x1b[31mred\x1b[0m\nmore"), "[31mred[0m");
+        assert_eq!(excerpt(&[b'x'; 9000]).len(), 200);
+        assert_eq!(excerpt(b"\xff\xfe"), "\u{fffd}\u{fffd}");
+    }
+
+    #[test]
+    fn messages_are_one_line() {
+        let error = ClientError::ServerExited {
+            method: "initialize",
+            status: "exit status: 1".to_owned(),
+            words: "no such file".to_owned(),
+        };
+        let line = error.to_string();
+        assert!(line.ends_with("its last words: no such file"), "{line}");
+        assert!(!line.contains('\n'), "{line}");
+    }
+}

@@ -1,0 +1,393 @@
+//! The wire to a URL: Streamable HTTP of both eras, one POST for each message. Made by `connect`. It
+//! keeps what a legacy session agreed on; reading the answers is `reply`'s business.
+
+use crate::error::{ClientError, excerpt, with_causes};
+use crate::message::{Ask, Listener, cancelled};
+use crate::reply::{self, Body};
+use bytes::Bytes;
+use haft_proto::limits::Limits;
+use haft_proto::mirror::{METHOD_HEADER, NAME_HEADER, VERSION_HEADER, encode};
+use haft_proto::version::{Era, Revision};
+use http::header::{ACCEPT, CONTENT_TYPE, LOCATION, USER_AGENT};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
+use http_body_util::Full;
+use hyper_rustls::HttpsConnector;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use serde_json::value::RawValue;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// A connection, or several, to one endpoint.
+#[derive(Clone, Debug)]
+pub(crate) struct Http(Arc<Endpoint>);
+
+#[derive(Debug)]
+struct Endpoint {
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    /// Where it is; a redirect may move it on the same server.
+    url: Mutex<Uri>,
+    /// What the caller wants every request to carry.
+    headers: HeaderMap,
+    session: Mutex<Session>,
+    limits: Limits,
+}
+
+/// What `initialize` agreed on; empty in the modern era.
+#[derive(Clone, Debug, Default)]
+struct Session {
+    id: Option<HeaderValue>,
+    revision: Option<Revision>,
+}
+
+/// The header that names a session.
+const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
+/// The header that names the last event that was read.
+const LAST_EVENT_HEADER: HeaderName = HeaderName::from_static("last-event-id");
+/// How long a server may take to take note of something that needs no answer.
+const FAREWELL: Duration = Duration::from_secs(2);
+const REDIRECTS_MAX: usize = 3;
+const SESSION_ID_BYTES_MAX: usize = 1024;
+
+impl Http {
+    /// Prepares to talk to `url`; nothing is sent yet.
+    ///
+    /// # Errors
+    /// [`ClientError::BadUrl`] or [`ClientError::NoTrustedRoots`].
+    pub(crate) fn new(
+        url: &str,
+        headers: HeaderMap,
+        limits: &Limits,
+        connect_timeout: Duration,
+    ) -> Result<Self, ClientError> {
+        let url = parse(url)?;
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_connect_timeout(Some(connect_timeout));
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .build(tls(&url, tcp)?);
+        Ok(Self(Arc::new(Endpoint {
+            client,
+            url: Mutex::new(url),
+            headers,
+            session: Mutex::default(),
+            limits: limits.clone(),
+        })))
+    }
+
+    /// Asks and waits for the answer. Dropping the future closes the stream, which cancels the
+    /// request in the modern era; in the legacy era the server is told.
+    pub(crate) async fn ask(
+        &self,
+        ask: &Ask,
+        listener: Listener<'_>,
+    ) -> Result<Box<RawValue>, ClientError> {
+        let is_legacy = ask.revision.era() == Era::Legacy && ask.is_cancellable();
+        let unanswered = Unanswered(is_legacy.then(|| (self.clone(), ask.id.clone())));
+        let answer = self.ask_until_done(ask, listener).await;
+        unanswered.done();
+        answer
+    }
+
+    async fn ask_until_done(
+        &self,
+        ask: &Ask,
+        listener: Listener<'_>,
+    ) -> Result<Box<RawValue>, ClientError> {
+        let response =
+            self.send(ask.method.name(), Method::POST, ask.message(), &self.headers(ask)).await?;
+        let status = response.status();
+        if ask.method == haft_proto::method::Method::Initialize {
+            self.keep_session(&response);
+        } else if status == StatusCode::NOT_FOUND && self.session().id.is_some() {
+            return Err(ClientError::SessionLost);
+        }
+        if status.is_success() {
+            reply::read(self, ask, response, listener).await
+        } else {
+            Err(reply::read_failure(ask, response).await)
+        }
+    }
+
+    /// Sends a notification, or an answer to a request of the server.
+    pub(crate) async fn tell(&self, message: Vec<u8>) -> Result<(), ClientError> {
+        let method = "notification";
+        let response = self.send(method, Method::POST, message, &self.session().headers()).await?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(());
+        }
+        let said = reply::beginning(response).await;
+        Err(ClientError::HttpStatus { method, status: status.as_u16(), said: excerpt(&said) })
+    }
+
+    /// Opens the stream of events again where it broke off.
+    pub(crate) async fn come_back(
+        &self,
+        ask: &Ask,
+        last_event: &str,
+    ) -> Result<Response<Body>, ClientError> {
+        let mut headers = self.session().headers();
+        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        if let Ok(last_event) = HeaderValue::from_str(last_event) {
+            headers.insert(LAST_EVENT_HEADER, last_event);
+        }
+        self.send(ask.method.name(), Method::GET, Vec::new(), &headers).await
+    }
+
+    /// Whether a GET opens the event stream of the transport of 2024-11-05.
+    pub(crate) async fn is_old_http_sse(&self) -> bool {
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        let opened = self.send("GET", Method::GET, Vec::new(), &headers);
+        let Ok(Ok(response)) = timeout(FAREWELL, opened).await else { return false };
+        response.status().is_success() && reply::is_event_stream(&response)
+    }
+
+    /// The revision that `initialize` agreed on, to be named in a header from now on.
+    pub(crate) fn agreed(&self, revision: Revision) {
+        lock(&self.0.session).revision = Some(revision);
+    }
+
+    /// Ends a legacy session, if there is one.
+    pub(crate) async fn close(&self) {
+        let session = self.session();
+        if session.id.is_some() {
+            // The server may not care (405), and forgets idle sessions anyway.
+            let headers = session.headers();
+            let end = self.send("DELETE", Method::DELETE, Vec::new(), &headers);
+            _ = timeout(FAREWELL, end).await;
+        }
+    }
+
+    /// Where the endpoint is.
+    pub(crate) fn url(&self) -> Uri {
+        lock(&self.0.url).clone()
+    }
+
+    /// The limits of this connection.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+
+    fn session(&self) -> Session {
+        lock(&self.0.session).clone()
+    }
+
+    fn keep_session<T>(&self, response: &Response<T>) {
+        let id = response.headers().get(SESSION_HEADER).cloned();
+        let is_short = |id: &HeaderValue| id.len() <= SESSION_ID_BYTES_MAX;
+        lock(&self.0.session).id = id.filter(is_short).map(|mut id| {
+            id.set_sensitive(true);
+            id
+        });
+    }
+
+    fn headers(&self, ask: &Ask) -> HeaderMap {
+        if ask.revision.era() == Era::Legacy {
+            return self.session().headers();
+        }
+        let mut headers = HeaderMap::new();
+        let mut mirror = |name: &'static str, text: &str| {
+            // What `encode` returns is visible ASCII.
+            if let Ok(value) = HeaderValue::from_str(&encode(text)) {
+                headers.insert(HeaderName::from_static(name), value);
+            }
+        };
+        mirror(VERSION_HEADER, ask.revision.as_str());
+        mirror(METHOD_HEADER, ask.method.name());
+        if let Some(target) = &ask.target {
+            mirror(NAME_HEADER, target);
+        }
+        headers.extend(ask.headers.iter().cloned());
+        headers
+    }
+
+    /// Sends one HTTP request, and again where a redirect on the same server leads.
+    async fn send(
+        &self,
+        what: &'static str,
+        method: Method,
+        body: Vec<u8>,
+        headers: &HeaderMap,
+    ) -> Result<Response<Body>, ClientError> {
+        let body = Bytes::from(body);
+        let mut url = self.url();
+        for _ in 0..=REDIRECTS_MAX {
+            let request = self.request(&method, &url, body.clone(), headers);
+            let response = self.0.client.request(request).await.map_err(|error| {
+                if error.is_connect() {
+                    let reason = std::error::Error::source(&error).map(with_causes);
+                    let reason = reason.unwrap_or_else(|| error.to_string());
+                    let authority = url.authority().map(ToString::to_string).unwrap_or_default();
+                    ClientError::Unreachable { authority, reason }
+                } else {
+                    ClientError::ClosedMidAnswer { method: what }
+                }
+            })?;
+            match redirect(&url, &response)? {
+                Some(next) => url = next,
+                None => {
+                    *lock(&self.0.url) = url;
+                    return Ok(response);
+                }
+            }
+        }
+        Err(ClientError::Redirected { to: url.to_string() })
+    }
+
+    fn request(
+        &self,
+        method: &Method,
+        url: &Uri,
+        body: Bytes,
+        headers: &HeaderMap,
+    ) -> Request<Full<Bytes>> {
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = method.clone();
+        *request.uri_mut() = url.clone();
+        let all = request.headers_mut();
+        all.insert(
+            USER_AGENT,
+            HeaderValue::from_static(concat!("haft/", env!("CARGO_PKG_VERSION"))),
+        );
+        all.extend(self.0.headers.clone());
+        if method == Method::POST {
+            all.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            let both = HeaderValue::from_static("application/json, text/event-stream");
+            all.insert(ACCEPT, both);
+        }
+        all.extend(headers.clone());
+        request
+    }
+}
+
+impl Session {
+    fn headers(&self) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        if let Some(id) = &self.id {
+            headers.insert(SESSION_HEADER, id.clone());
+        }
+        if let Some(revision) = self.revision {
+            let value = HeaderValue::from_static(revision.as_str());
+            headers.insert(HeaderName::from_static(VERSION_HEADER), value);
+        }
+        headers
+    }
+}
+
+/// Tells a legacy server, when it is dropped, that nobody waits for a request any more.
+struct Unanswered(Option<(Http, String)>);
+
+impl Unanswered {
+    fn done(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Unanswered {
+    fn drop(&mut self) {
+        if let (Some((http, id)), Ok(runtime)) =
+            (self.0.take(), tokio::runtime::Handle::try_current())
+        {
+            runtime.spawn(async move {
+                // If it cannot be told, it works in vain.
+                _ = timeout(FAREWELL, http.tell(cancelled(&id))).await;
+            });
+        }
+    }
+}
+
+fn parse(text: &str) -> Result<Uri, ClientError> {
+    let bad = |reason: &str| ClientError::BadUrl { reason: reason.to_owned() };
+    let url: Uri = text.parse().map_err(|error| bad(&format!("cannot be read: {error}")))?;
+    if !matches!(url.scheme_str(), Some("http" | "https")) {
+        return Err(bad("must begin with http:// or https://"));
+    }
+    match url.authority() {
+        Some(authority) if authority.as_str().contains('@') => {
+            Err(bad("must not hold a user name or password; send them in a header"))
+        }
+        Some(authority) if !authority.host().is_empty() => Ok(url),
+        _ => Err(bad("must name a host")),
+    }
+}
+
+/// HTTP, or HTTPS with the certificates that this machine trusts, which are read only if needed.
+fn tls(url: &Uri, tcp: HttpConnector) -> Result<HttpsConnector<HttpConnector>, ClientError> {
+    let provider = rustls::crypto::ring::default_provider();
+    let builder = hyper_rustls::HttpsConnectorBuilder::new();
+    let builder = if url.scheme_str() == Some("https") {
+        builder
+            .with_provider_and_native_roots(provider)
+            .map_err(|_| ClientError::NoTrustedRoots)?
+            .https_only()
+    } else {
+        let config = rustls::ClientConfig::builder_with_provider(Arc::new(provider))
+            .with_safe_default_protocol_versions()
+            .map_err(|_| ClientError::NoTrustedRoots)?
+            .with_root_certificates(rustls::RootCertStore::empty())
+            .with_no_client_auth();
+        builder.with_tls_config(config).https_or_http()
+    };
+    Ok(builder.enable_all_versions().wrap_connector(tcp))
+}
+
+/// Where a redirect leads that keeps method and body, if it stays on the same server.
+fn redirect<T>(url: &Uri, response: &Response<T>) -> Result<Option<Uri>, ClientError> {
+    let keeps_method = [StatusCode::TEMPORARY_REDIRECT, StatusCode::PERMANENT_REDIRECT]
+        .contains(&response.status());
+    let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+    let Some(location) = location.filter(|_| keeps_method) else { return Ok(None) };
+    let elsewhere = || ClientError::Redirected { to: excerpt(location.as_bytes()) };
+    let next: Uri = if location.starts_with('/') && !location.starts_with("//") {
+        let mut parts = url.clone().into_parts();
+        parts.path_and_query = Some(location.parse().map_err(|_| elsewhere())?);
+        Uri::from_parts(parts).map_err(|_| elsewhere())?
+    } else {
+        location.parse().map_err(|_| elsewhere())?
+    };
+    let is_same = next.scheme() == url.scheme() && next.authority() == url.authority();
+    if is_same { Ok(Some(next)) } else { Err(elsewhere()) }
+}
+
+/// A thread that panicked left the data whole: no lock is held across anything that can panic.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_http_addresses_without_secrets_are_urls() {
+        assert!(parse("http://127.0.0.1:7300/mcp").is_ok());
+        for text in ["ftp://x/", "localhost:7300", "http://", "http://a b/", "/mcp"] {
+            assert!(matches!(parse(text), Err(ClientError::BadUrl { .. })), "{text}");
+        }
+        let secret = parse("https://ada:hunter2@example.com/").map_err(|error| error.to_string());
+        assert!(secret.is_err_and(|message| !message.contains("hunter2")));
+    }
+
+    #[test]
+    fn a_redirect_is_followed_on_the_same_server_only() {
+        let url: Uri = "http://a:1/mcp".parse().expect("a URL");
+        let check = |status: u16, location: &str| {
+            let response = Response::builder().status(status).header(LOCATION, location);
+            redirect(&url, &response.body(()).expect("a response"))
+        };
+        let to =
+            |found: Result<Option<Uri>, ClientError>| found.ok().flatten().map(|u| u.to_string());
+        assert_eq!(to(check(307, "/mcp/")).as_deref(), Some("http://a:1/mcp/"));
+        assert_eq!(to(check(308, "http://a:1/x")).as_deref(), Some("http://a:1/x"));
+        assert!(matches!(check(302, "/mcp/"), Ok(None)), "302 would turn POST into GET");
+        for elsewhere in ["http://b:1/mcp", "https://a:1/mcp", "//b/mcp"] {
+            assert!(matches!(check(307, elsewhere), Err(ClientError::Redirected { .. })));
+        }
+    }
+}

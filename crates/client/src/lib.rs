@@ -1,0 +1,39 @@
+//! An MCP client that speaks both protocol eras: over the pipes of a child process or over HTTP. It
+//! finds out which era a server speaks, lists and calls its tools, and never prints.
+//!
+//! ```no_run
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! use haft_client::{Options, Target, connect};
+//! let target = Target::Url("http://127.0.0.1:7300/mcp".to_owned());
+//! let client = connect(&target, &Options::default()).await?;
+//! let arguments = serde_json::value::to_raw_value(&serde_json::json!({"text": "one two"}))?;
+//! let result = client.call_tool("word_count", &arguments, &mut |_| {}).await?;
+//! assert!(!result.is_error);
+//! client.close().await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod client;
+mod connect;
+mod era;
+mod error;
+mod http;
+mod message;
+mod options;
+mod param_headers;
+mod process;
+mod reply;
+mod sse;
+mod stdio;
+mod tools;
+mod wire;
+
+pub use client::Client;
+pub use connect::{Target, connect};
+pub use era::{Handshake, ServerInfo};
+pub use error::{ClientError, RpcError};
+pub use message::{Listener, Notice};
+pub use options::Options;
+pub use process::{Launch, Stderr};
+pub use tools::{CallResult, Content, DroppedTool, Tool, ToolList};

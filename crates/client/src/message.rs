@@ -1,0 +1,332 @@
+//! What this client writes and what it hears: requests with the members that an era adds, and
+//! incoming envelopes sorted by what has to be done about them. Used by both wires. No I/O.
+
+use crate::error::{ClientError, RpcError};
+use haft_proto::encode;
+use haft_proto::envelope::{
+    CLIENT_CAPABILITIES, CLIENT_INFO, Envelope, Kind, LOG_LEVEL, PROTOCOL_VERSION,
+};
+use haft_proto::error::{Mistake, Refusal};
+use haft_proto::json::JsonStr;
+use haft_proto::method::Method;
+use haft_proto::version::{Era, Revision};
+use http::{HeaderName, HeaderValue};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// What a server says while a request is being answered.
+#[derive(Clone, Debug)]
+pub enum Notice {
+    /// A line of its log.
+    Log {
+        /// How severe: "debug" to "emergency".
+        level: String,
+        /// Which part of the server says it.
+        logger: Option<String>,
+        /// What it says; any JSON.
+        data: Box<RawValue>,
+    },
+    /// How far it has come.
+    Progress {
+        /// Rises with each notice.
+        progress: f64,
+        /// What it rises to, if that is known.
+        total: Option<f64>,
+        /// One line for a person.
+        message: Option<String>,
+    },
+}
+
+/// Whoever wants to hear notices while waiting.
+pub type Listener<'a> = &'a mut (dyn FnMut(Notice) + Send);
+
+/// A request on its way.
+#[derive(Debug)]
+pub(crate) struct Ask {
+    /// Its id, as JSON text.
+    pub(crate) id: String,
+    /// What is asked.
+    pub(crate) method: Method,
+    /// The whole `params`, as JSON text.
+    pub(crate) params: String,
+    /// In which revision; before the handshake, the one that is proposed.
+    pub(crate) revision: Revision,
+    /// What `Mcp-Name` repeats.
+    pub(crate) target: Option<String>,
+    /// `Mcp-Param-*` headers.
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Ask {
+    /// The message, on one line.
+    pub(crate) fn message(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.params.len() + 128);
+        encode::call(&mut out, Some(&self.id), self.method.name(), Some(&self.params));
+        one_line(&mut out);
+        out
+    }
+
+    /// Whether the server may be told that nobody waits any more: not while hands are shaken.
+    pub(crate) fn is_cancellable(&self) -> bool {
+        !matches!(self.method, Method::Discover | Method::Initialize)
+    }
+
+    /// The error that goes with a reply to this request.
+    pub(crate) fn refused(&self, reply: ReplyError, status: Option<u16>) -> ClientError {
+        let method = self.method.name();
+        match reply {
+            ReplyError::Rpc(error) => ClientError::Refused { method, error, status },
+            ReplyError::Unreadable(reason) => ClientError::NotJsonRpc { method, reason },
+        }
+    }
+}
+
+/// A notification, on one line.
+pub(crate) fn notification(method: Method, params: Option<&str>) -> Vec<u8> {
+    let mut out = Vec::new();
+    encode::call(&mut out, None, method.name(), params);
+    one_line(&mut out);
+    out
+}
+
+/// The notification that nobody waits for a request any more.
+pub(crate) fn cancelled(id: &str) -> Vec<u8> {
+    let params = format!(r#"{{"requestId":{id},"reason":"nobody waits for the answer"}}"#);
+    notification(Method::Cancelled, Some(&params))
+}
+
+/// `params` from members that are JSON text, and the `_meta` that the era wants.
+pub(crate) fn params(members: &[(&str, &str)], meta: &Meta<'_>) -> String {
+    let mut out = String::from("{");
+    for (key, value) in members {
+        member(&mut out, key, value);
+    }
+    if let Some(meta) = meta.text() {
+        member(&mut out, "_meta", &meta);
+    }
+    out.push('}');
+    out
+}
+
+/// What goes into `params._meta`.
+pub(crate) struct Meta<'a> {
+    /// In which revision the request is.
+    pub(crate) revision: Revision,
+    /// `{"name":…,"version":…}` of this client.
+    pub(crate) client_info: &'a str,
+    /// The least severe log message that is wanted; the legacy era has a request for this.
+    pub(crate) log_level: Option<&'a str>,
+    /// The token of progress notifications, as JSON text.
+    pub(crate) progress_token: Option<&'a str>,
+}
+
+impl Meta<'_> {
+    fn text(&self) -> Option<String> {
+        let mut out = String::from("{");
+        if self.revision.era() == Era::Modern {
+            member(&mut out, PROTOCOL_VERSION, &quoted(self.revision.as_str()));
+            member(&mut out, CLIENT_INFO, self.client_info);
+            member(&mut out, CLIENT_CAPABILITIES, "{}");
+            if let Some(level) = self.log_level {
+                member(&mut out, LOG_LEVEL, &quoted(level));
+            }
+        }
+        if let Some(token) = self.progress_token {
+            member(&mut out, "progressToken", token);
+        }
+        out.push('}');
+        (out.len() > 2).then_some(out)
+    }
+}
+
+/// JSON text of a string.
+pub(crate) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// What an incoming message asks us to do.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    /// Send this back: the server asked something.
+    Answer(Vec<u8>),
+    /// Tell whoever listens; progress belongs to the request with this token.
+    Notice(Option<String>, Notice),
+    /// Nothing.
+    Nothing,
+    /// Hand it to whoever waits for this id; an error may have none.
+    Reply(Option<String>, Result<Box<RawValue>, ReplyError>),
+}
+
+/// A reply that is no result.
+#[derive(Debug)]
+pub(crate) enum ReplyError {
+    /// A JSON-RPC error.
+    Rpc(RpcError),
+    /// Not a reply that can be understood.
+    Unreadable(String),
+}
+
+/// Sorts a message.
+pub(crate) fn hear(message: &Envelope<'_>) -> Heard {
+    let id = message.id.map(|id| id.raw().to_owned());
+    match message.kind {
+        Kind::Request => Heard::Answer(answer(message)),
+        Kind::Notification => notice(message).unwrap_or(Heard::Nothing),
+        Kind::Response => Heard::Reply(id, read(message.result.unwrap_or_default())),
+        Kind::Error => {
+            let error = match serde_json::from_str(message.error.unwrap_or_default()) {
+                Ok(error) => ReplyError::Rpc(error),
+                Err(_) => ReplyError::Unreadable("`error` needs an integer `code`".to_owned()),
+            };
+            Heard::Reply(id, Err(error))
+        }
+    }
+}
+
+fn read(raw: &str) -> Result<Box<RawValue>, ReplyError> {
+    RawValue::from_string(raw.to_owned())
+        .map_err(|error| ReplyError::Unreadable(format!("`result` is not JSON: {error}")))
+}
+
+/// What we answer a server of the legacy era: that we are here, or that we cannot do that.
+fn answer(message: &Envelope<'_>) -> Vec<u8> {
+    let mut out = Vec::new();
+    let name = message.method.map(JsonStr::decode).unwrap_or_default();
+    match (message.id, Method::find(&name)) {
+        (Some(id), Some(Method::Ping)) => {
+            encode::result(&mut out, id, |out| out.extend_from_slice(b"{}"));
+        }
+        (id, _) => {
+            let what = "Method not found: this client answers only `ping`";
+            encode::error(&mut out, id, &Refusal::new(Mistake::MethodNotFound, what));
+        }
+    }
+    out
+}
+
+fn notice(message: &Envelope<'_>) -> Option<Heard> {
+    #[derive(Deserialize)]
+    struct Progress {
+        progress: f64,
+        total: Option<f64>,
+        message: Option<String>,
+    }
+    #[derive(Deserialize)]
+    struct Log {
+        level: String,
+        logger: Option<String>,
+        data: Box<RawValue>,
+    }
+    let raw = message.params.raw?;
+    match Method::find(&message.method?.decode())? {
+        Method::Progress => {
+            let token = message.params.progress_token?.to_owned();
+            let Progress { progress, total, message } = serde_json::from_str(raw).ok()?;
+            Some(Heard::Notice(Some(token), Notice::Progress { progress, total, message }))
+        }
+        Method::LogMessage => {
+            let Log { level, logger, data } = serde_json::from_str(raw).ok()?;
+            Some(Heard::Notice(None, Notice::Log { level, logger, data }))
+        }
+        _ => None,
+    }
+}
+
+fn member(out: &mut String, key: &str, value: &str) {
+    if !out.ends_with('{') {
+        out.push(',');
+    }
+    out.push_str(&quoted(key));
+    out.push(':');
+    out.push_str(value);
+}
+
+/// Arguments may have been typed on several lines. In JSON a raw line end is only ever white space.
+fn one_line(message: &mut [u8]) {
+    for byte in message.iter_mut().filter(|byte| matches!(**byte, b'\n' | b'\r')) {
+        *byte = b' ';
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haft_proto::envelope::{self, Incoming};
+    use haft_proto::limits::Limits;
+
+    fn heard(text: &str) -> Heard {
+        let read = envelope::read(text.as_bytes(), &Limits::default());
+        let Ok(Incoming::One(message)) = read else { panic!("{text}: {read:?}") };
+        hear(&message)
+    }
+
+    fn meta(revision: Revision) -> Meta<'static> {
+        Meta { revision, client_info: "{}", log_level: Some("info"), progress_token: Some("3") }
+    }
+
+    #[test]
+    fn a_modern_request_describes_itself_and_a_legacy_one_does_not() {
+        let name = [("name", r#""add""#)];
+        assert_eq!(
+            params(&name, &meta(Revision::LATEST_LEGACY)),
+            r#"{"name":"add","_meta":{"progressToken":3}}"#
+        );
+        let modern = params(&[], &meta(Revision::LATEST));
+        let modern: serde_json::Value = serde_json::from_str(&modern).expect("JSON");
+        assert_eq!(modern["_meta"][PROTOCOL_VERSION], "2026-07-28");
+        assert_eq!(modern["_meta"][CLIENT_CAPABILITIES], serde_json::json!({}));
+        assert_eq!(modern["_meta"][LOG_LEVEL], "info");
+        let bare = Meta { progress_token: None, ..meta(Revision::LATEST_LEGACY) };
+        assert_eq!(params(&[], &bare), "{}");
+    }
+
+    #[test]
+    fn a_request_is_one_line_even_if_its_arguments_were_not() {
+        let ask = Ask {
+            id: "1".to_owned(),
+            method: Method::ToolsCall,
+            params: "{\"arguments\":{\n\"a\": \"x\\n\"\r\n}}".to_owned(),
+            revision: Revision::LATEST,
+            target: None,
+            headers: Vec::new(),
+        };
+        let message = String::from_utf8(ask.message()).expect("UTF-8");
+        assert!(!message.contains(['\n', '\r']), "{message}");
+        assert!(message.contains(r#""a": "x\n""#), "{message}");
+    }
+
+    #[test]
+    fn a_ping_is_answered_and_everything_else_is_declined() {
+        let Heard::Answer(pong) = heard(r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#) else {
+            panic!("a ping is answered")
+        };
+        assert_eq!(pong, br#"{"jsonrpc":"2.0","id":"p","result":{}}"#);
+        for method in ["sampling/createMessage", "no/such"] {
+            let text = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{{}}}}"#);
+            let Heard::Answer(no) = heard(&text) else { panic!("{method} is answered") };
+            let no = String::from_utf8(no).expect("UTF-8");
+            assert!(no.contains(r#""id":7"#) && no.contains("-32601"), "{no}");
+        }
+    }
+
+    #[test]
+    fn a_notification_that_makes_no_sense_is_ignored() {
+        for params in ["{}", r#"{"progressToken":1}"#, r#"{"progressToken":1,"progress":"x"}"#] {
+            let text = format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{params}}}"#
+            );
+            assert!(matches!(heard(&text), Heard::Nothing), "{text}");
+        }
+        let text = r#"{"jsonrpc":"2.0","method":"notifications/of/tomorrow"}"#;
+        assert!(matches!(heard(text), Heard::Nothing));
+    }
+
+    #[test]
+    fn an_error_without_a_code_is_unreadable() {
+        let text = r#"{"jsonrpc":"2.0","id":1,"error":"no"}"#;
+        assert!(matches!(heard(text), Heard::Reply(Some(_), Err(ReplyError::Unreadable(_)))));
+        let text = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"bad"}}"#;
+        let Heard::Reply(_, Err(ReplyError::Rpc(error))) = heard(text) else { panic!("an error") };
+        assert_eq!(error.to_string(), "bad (-32602)");
+    }
+}

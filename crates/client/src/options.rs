@@ -1,0 +1,43 @@
+//! What a caller may decide about a connection before it is made.
+
+use haft_proto::limits::Limits;
+use haft_proto::version::Era;
+use http::HeaderMap;
+use std::time::Duration;
+
+/// How to connect and how long to wait.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The era to speak; `None` finds out which one the server speaks, modern first.
+    pub era: Option<Era>,
+    /// How long any request may take; also the time limit for a TCP connection.
+    pub timeout: Duration,
+    /// How long a server may leave `server/discover` unanswered before it is asked to `initialize`.
+    pub discover_timeout: Duration,
+    /// What a server may make us hold.
+    pub limits: Limits,
+    /// Headers that every HTTP request carries. Mark secrets as sensitive.
+    pub headers: HeaderMap,
+    /// The least severe log message that is wanted from a modern server; `None` wants none.
+    pub log_level: Option<String>,
+    /// The name that this client gives itself.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let limits = Limits::default();
+        Self {
+            era: None,
+            timeout: limits.request_timeout,
+            discover_timeout: Duration::from_secs(5),
+            limits,
+            headers: HeaderMap::new(),
+            log_level: None,
+            name: "haft".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The child process behind a stdio connection: started in a process group of its own, so that it
+//! can be stopped with everything that it started. Used by the stdio wire alone; what is said over
+//! its pipes is not known here.
+
+use crate::error::{ClientError, excerpt};
+use haft_proto::framing::{Line, Lines};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::io::AsyncReadExt;
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+/// A server to be started as a child process.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    program: OsString,
+    args: Vec<OsString>,
+    stderr: Stderr,
+}
+
+/// What becomes of a child's stderr.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stderr {
+    /// It is read and forgotten, but for some last lines that errors quote.
+    #[default]
+    Captured,
+    /// It goes where ours goes.
+    Inherited,
+}
+
+impl Launch {
+    /// Runs `program` with `args`, never through a shell. Its stderr is captured.
+    pub fn new(
+        program: impl Into<OsString>,
+        args: impl IntoIterator<Item = impl Into<OsString>>,
+    ) -> Self {
+        let args = args.into_iter().map(Into::into).collect();
+        Self { program: program.into(), args, stderr: Stderr::default() }
+    }
+
+    /// The same with another use of stderr.
+    #[must_use]
+    pub fn stderr(mut self, stderr: Stderr) -> Self {
+        self.stderr = stderr;
+        self
+    }
+}
+
+/// How long a child may take to end after each kind of order.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long pipes are waited for after the process that held them ended.
+const AFTERMATH: Duration = Duration::from_millis(500);
+/// How many lines of a captured stderr are kept, and how long each may be.
+const WORDS_LINES_MAX: usize = 20;
+const WORDS_LINE_BYTES_MAX: usize = 8 * 1024;
+
+/// A running child. Dropping it kills its group at once; [`Process::stop`] is polite.
+#[derive(Debug)]
+pub(crate) struct Process {
+    child: Child,
+    words: Words,
+    listening: Option<JoinHandle<()>>,
+}
+
+/// The last lines of a captured stderr.
+type Words = Arc<Mutex<VecDeque<String>>>;
+
+impl Process {
+    /// Starts a child and returns its pipes.
+    ///
+    /// # Errors
+    /// [`ClientError::CannotStart`].
+    pub(crate) fn start(launch: &Launch) -> Result<(Self, ChildStdin, ChildStdout), ClientError> {
+        let cannot_start = |reason: String| ClientError::CannotStart {
+            program: launch.program.to_string_lossy().into_owned(),
+            reason,
+        };
+        let stderr = match launch.stderr {
+            Stderr::Captured => Stdio::piped(),
+            Stderr::Inherited => Stdio::inherit(),
+        };
+        let mut child = Command::new(&launch.program)
+            .args(&launch.args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(stderr)
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|error| cannot_start(error.to_string()))?;
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(cannot_start("it has no pipes".to_owned()));
+        };
+        let words = Words::default();
+        let listening =
+            child.stderr.take().map(|stderr| tokio::spawn(listen(stderr, Arc::clone(&words))));
+        Ok((Self { child, words, listening }, stdin, stdout))
+    }
+
+    /// Whether the child ended and how, waiting a moment for it; and its last words.
+    pub(crate) async fn ending(&mut self) -> (Option<String>, String) {
+        let status = timeout(AFTERMATH, self.child.wait()).await;
+        if let Some(listening) = &mut self.listening
+            && timeout(AFTERMATH, listening).await.is_ok()
+        {
+            self.listening = None;
+        }
+        let status = status.ok().and_then(Result::ok).map(|status| status.to_string());
+        (status, self.last_words())
+    }
+
+    /// Ends the child, whose stdin has been closed: waits, then asks, then kills.
+    pub(crate) async fn stop(&mut self) {
+        if timeout(PATIENCE, self.child.wait()).await.is_ok() {
+            return;
+        }
+        for signal in [Signal::TERM, Signal::KILL] {
+            self.signal(signal);
+            if timeout(PATIENCE, self.child.wait()).await.is_ok() {
+                return;
+            }
+        }
+    }
+
+    /// Signals the whole group, but only while its leader has not been waited for: after that its
+    /// number may be another's.
+    fn signal(&self, signal: Signal) {
+        let id = self.child.id().and_then(|id| i32::try_from(id).ok());
+        if let Some(group) = id.and_then(Pid::from_raw) {
+            // It fails only if there is nothing left to signal.
+            _ = kill_process_group(group, signal);
+        }
+    }
+
+    /// The line that most likely says why: the last one that speaks of an error, else the last.
+    fn last_words(&self) -> String {
+        let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_telling = |line: &&String| line.to_ascii_lowercase().contains("error");
+        words.iter().rev().find(is_telling).or_else(|| words.back()).cloned().unwrap_or_default()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.signal(Signal::KILL);
+        if let Some(listening) = &self.listening {
+            listening.abort();
+        }
+    }
+}
+
+async fn listen(mut stderr: ChildStderr, words: Words) {
+    let mut lines = Lines::new(WORDS_LINE_BYTES_MAX);
+    while let Ok(count @ 1..) = stderr.read(lines.room()).await {
+        lines.filled(count);
+        loop {
+            match lines.next_line() {
+                Line::Complete(line) => keep(&words, line),
+                Line::TooLong => {}
+                Line::NeedMore => break,
+            }
+        }
+    }
+    if let Some(rest) = lines.rest() {
+        keep(&words, rest);
+    }
+}
+
+fn keep(words: &Words, line: &[u8]) {
+    let line = excerpt(line);
+    if line.is_empty() {
+        return;
+    }
+    let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
+    if words.len() == WORDS_LINES_MAX {
+        words.pop_front();
+    }
+    words.push_back(line);
+}

@@ -1,0 +1,339 @@
+//! The wire to a child process: one JSON-RPC message a line, requests told apart by their ids. Made
+//! by `connect`. It knows no era; what is asked comes as a finished `Ask`.
+
+use crate::error::{ClientError, excerpt};
+use crate::message::{Ask, Heard, Listener, Notice, ReplyError, cancelled, hear};
+use crate::process::{Launch, Process};
+use haft_proto::envelope::{self, Envelope, Incoming, Rejected};
+use haft_proto::framing::{Line, Lines};
+use haft_proto::limits::Limits;
+use serde_json::value::RawValue;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::{ChildStdin, ChildStdout};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+/// A connection to a child process.
+#[derive(Debug)]
+pub(crate) struct Stdio {
+    state: Arc<State>,
+    /// Where messages to the child queue; gone once the connection is closed.
+    outgoing: Mutex<Option<mpsc::Sender<Vec<u8>>>>,
+    process: tokio::sync::Mutex<Process>,
+    ended: watch::Receiver<Option<Ended>>,
+    tasks: [JoinHandle<()>; 2],
+}
+
+/// What the reading task and those who wait have in common.
+#[derive(Debug)]
+struct State {
+    /// Who waits, by id as JSON text; `None` once no answer can come any more.
+    pending: Mutex<Option<HashMap<String, Waiting>>>,
+    /// The greatest id that was ever sent; an answer up to this one may only be late.
+    id_max: AtomicU64,
+    /// The first strange thing that was read; it explains a silence.
+    oddity: Mutex<Option<Oddity>>,
+    limits: Limits,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    reply: oneshot::Sender<Result<Box<RawValue>, ReplyError>>,
+    notices: mpsc::Sender<Notice>,
+}
+
+/// Why nothing more can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    AtMessageEnd,
+    MidMessage,
+    TooLarge,
+}
+
+#[derive(Clone, Debug)]
+enum Oddity {
+    Garbage(String),
+    OtherId(String),
+}
+
+/// How many messages to a child may queue before senders wait.
+const OUTGOING_MESSAGES_MAX: usize = 64;
+/// How long the end of a connection is waited for once writing to it failed.
+const AFTERMATH: Duration = Duration::from_secs(1);
+
+impl Stdio {
+    /// Starts the child.
+    ///
+    /// # Errors
+    /// [`ClientError::CannotStart`].
+    pub(crate) fn open(launch: &Launch, limits: &Limits) -> Result<Self, ClientError> {
+        let (process, stdin, stdout) = Process::start(launch)?;
+        let state = Arc::new(State {
+            pending: Mutex::new(Some(HashMap::new())),
+            id_max: AtomicU64::new(0),
+            oddity: Mutex::new(None),
+            limits: limits.clone(),
+        });
+        let (outgoing, queue) = mpsc::channel(OUTGOING_MESSAGES_MAX);
+        let (end, ended) = watch::channel(None);
+        let reading = read(stdout, Arc::clone(&state), outgoing.downgrade(), end);
+        Ok(Self {
+            state,
+            outgoing: Mutex::new(Some(outgoing)),
+            process: tokio::sync::Mutex::new(process),
+            ended,
+            tasks: [tokio::spawn(write(stdin, queue)), tokio::spawn(reading)],
+        })
+    }
+
+    /// Asks and waits for the answer. Dropping the future tells the server that nobody waits.
+    pub(crate) async fn ask(
+        &self,
+        ask: &Ask,
+        listener: Listener<'_>,
+    ) -> Result<Box<RawValue>, ClientError> {
+        let (reply, mut answer) = oneshot::channel();
+        let (notices, mut noticed) = mpsc::channel(self.state.limits.queued_notifications);
+        self.begin(ask, Waiting { reply, notices })?;
+        let mut unanswered =
+            Unanswered { wire: self, id: &ask.id, is_told: !ask.is_cancellable(), is_sent: false };
+        if self.send(ask.message()).await.is_err() {
+            return Err(self.why_ended(ask).await);
+        }
+        unanswered.is_sent = true;
+        let reply = loop {
+            tokio::select! {
+                biased;
+                Some(notice) = noticed.recv() => listener(notice),
+                reply = &mut answer => break reply,
+            }
+        };
+        unanswered.is_told = true;
+        // What was read before the answer is heard before it.
+        while let Ok(notice) = noticed.try_recv() {
+            listener(notice);
+        }
+        match reply {
+            Ok(reply) => reply.map_err(|reply| ask.refused(reply, None)),
+            Err(_) => Err(self.why_ended(ask).await),
+        }
+    }
+
+    /// Sends a notification.
+    pub(crate) async fn send(&self, message: Vec<u8>) -> Result<(), ClientError> {
+        let outgoing = lock(&self.outgoing).clone();
+        let sent = match outgoing {
+            Some(outgoing) => outgoing.send(message).await.is_ok(),
+            None => false,
+        };
+        if sent { Ok(()) } else { Err(ClientError::ConnectionClosed) }
+    }
+
+    /// What may explain that no answer came.
+    pub(crate) fn oddity(&self, ask: &Ask) -> Option<ClientError> {
+        match lock(&self.state.oddity).clone()? {
+            Oddity::Garbage(line) => Some(ClientError::GarbageOnStdout { line }),
+            Oddity::OtherId(theirs) => {
+                Some(ClientError::AnsweredAnotherId { ours: ask.id.clone(), theirs })
+            }
+        }
+    }
+
+    /// Closes stdin, then waits for the child, asks it to end, and kills it.
+    pub(crate) async fn close(&self) {
+        lock(&self.outgoing).take();
+        self.process.lock().await.stop().await;
+        // Grandchildren may hold the pipes open for ever.
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
+
+    fn begin(&self, ask: &Ask, waiting: Waiting) -> Result<(), ClientError> {
+        let limit = self.state.limits.requests_in_flight;
+        let mut pending = lock(&self.state.pending);
+        // If nothing can be read any more, dropping `waiting` says so to whoever asks.
+        let Some(pending) = pending.as_mut() else { return Ok(()) };
+        if pending.len() >= limit {
+            return Err(ClientError::TooManyInFlight { limit });
+        }
+        self.state.id_max.fetch_max(ask.id.parse().unwrap_or(0), Ordering::Relaxed);
+        pending.insert(ask.id.clone(), waiting);
+        Ok(())
+    }
+
+    async fn why_ended(&self, ask: &Ask) -> ClientError {
+        let method = ask.method.name();
+        if lock(&self.outgoing).is_none() {
+            return ClientError::ConnectionClosed;
+        }
+        let mut ended = self.ended.clone();
+        let ended = timeout(AFTERMATH, ended.wait_for(Option::is_some)).await;
+        match ended.ok().and_then(|ended| ended.ok().and_then(|ended| *ended)) {
+            Some(Ended::MidMessage) => return ClientError::ClosedMidAnswer { method },
+            Some(Ended::TooLarge) => {
+                return ClientError::MessageTooLarge { limit: self.state.limits.message_bytes };
+            }
+            Some(Ended::AtMessageEnd) | None => {}
+        }
+        let (status, mut words) = self.process.lock().await.ending().await;
+        if let (true, Some(Oddity::Garbage(line))) = (words.is_empty(), &*lock(&self.state.oddity))
+        {
+            words.clone_from(line);
+        }
+        match status {
+            Some(status) => ClientError::ServerExited { method, status, words },
+            None => ClientError::StdoutClosed { method, words },
+        }
+    }
+}
+
+impl Drop for Stdio {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
+}
+
+/// Forgets a request when its future is dropped, and tells the server unless it knows.
+struct Unanswered<'a> {
+    wire: &'a Stdio,
+    id: &'a str,
+    is_sent: bool,
+    is_told: bool,
+}
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        if let Some(pending) = lock(&self.wire.state.pending).as_mut() {
+            pending.remove(self.id);
+        }
+        if let (true, false, Some(outgoing)) =
+            (self.is_sent, self.is_told, &*lock(&self.wire.outgoing))
+        {
+            // A child that reads nothing will not miss it.
+            _ = outgoing.try_send(cancelled(self.id));
+        }
+    }
+}
+
+async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Vec<u8>>) {
+    while let Some(mut message) = queue.recv().await {
+        message.push(b'\n');
+        if stdin.write_all(&message).await.is_err() || stdin.flush().await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn read(
+    mut stdout: ChildStdout,
+    state: Arc<State>,
+    outgoing: mpsc::WeakSender<Vec<u8>>,
+    end: watch::Sender<Option<Ended>>,
+) {
+    let mut lines = Lines::new(state.limits.message_bytes);
+    let reply = |message: Vec<u8>| {
+        if let Some(outgoing) = outgoing.upgrade() {
+            // A child that asks faster than it reads gets no answer.
+            _ = outgoing.try_send(message);
+        }
+    };
+    let ended = loop {
+        match stdout.read(lines.room()).await {
+            Ok(count @ 1..) => lines.filled(count),
+            Ok(0) | Err(_) => {
+                let rest = lines.rest();
+                let is_whole = rest.is_none_or(|rest| state.take(rest, &reply));
+                break if is_whole { Ended::AtMessageEnd } else { Ended::MidMessage };
+            }
+        }
+        if !state.take_lines(&mut lines, &reply) {
+            break Ended::TooLarge;
+        }
+    };
+    // First why, then that: whoever was waiting looks for the reason.
+    _ = end.send(Some(ended));
+    lock(&state.pending).take();
+}
+
+impl State {
+    /// Takes all whole lines; false if one is too long, and an answer may be lost.
+    fn take_lines(&self, lines: &mut Lines, reply: &impl Fn(Vec<u8>)) -> bool {
+        loop {
+            match lines.next_line() {
+                Line::Complete(line) => {
+                    if !self.take(line, reply) {
+                        self.note(Oddity::Garbage(excerpt(line)));
+                    }
+                }
+                Line::TooLong => return false,
+                Line::NeedMore => return true,
+            }
+        }
+    }
+
+    /// Takes one line; false if it is no JSON-RPC.
+    fn take(&self, line: &[u8], reply: &impl Fn(Vec<u8>)) -> bool {
+        if line.trim_ascii().is_empty() {
+            return true;
+        }
+        match envelope::read(line, &self.limits) {
+            Ok(Incoming::One(message)) => self.take_message(&message, reply),
+            Ok(Incoming::Batch(messages)) => {
+                for message in messages.into_iter().flatten() {
+                    self.take_message(&message, reply);
+                }
+            }
+            Err(Rejected { id: Some(id), reason }) => {
+                let reason = Err(ReplyError::Unreadable(reason.to_string()));
+                self.take_reply(id.raw(), reason);
+            }
+            Err(Rejected { id: None, .. }) => return false,
+        }
+        true
+    }
+
+    fn take_message(&self, message: &Envelope<'_>, reply: &impl Fn(Vec<u8>)) {
+        match hear(message) {
+            Heard::Answer(answer) => reply(answer),
+            Heard::Nothing | Heard::Reply(None, _) => {}
+            Heard::Reply(Some(id), outcome) => self.take_reply(&id, outcome),
+            Heard::Notice(token, notice) => {
+                let pending = lock(&self.pending);
+                // A log line does not say whose it is.
+                for (id, waiting) in pending.iter().flatten() {
+                    if token.as_ref().is_none_or(|token| token == id) {
+                        // Notices that find no room are dropped; they are not answers.
+                        _ = waiting.notices.try_send(notice.clone());
+                    }
+                }
+            }
+        }
+    }
+
+    fn take_reply(&self, id: &str, outcome: Result<Box<RawValue>, ReplyError>) {
+        let waiting = lock(&self.pending).as_mut().and_then(|pending| pending.remove(id));
+        match waiting {
+            // It may have been dropped in this moment.
+            Some(waiting) => _ = waiting.reply.send(outcome),
+            None if self.was_sent(id) => {}
+            None => self.note(Oddity::OtherId(excerpt(id.as_bytes()))),
+        }
+    }
+
+    fn was_sent(&self, id: &str) -> bool {
+        id.parse().is_ok_and(|id: u64| id <= self.id_max.load(Ordering::Relaxed))
+    }
+
+    fn note(&self, oddity: Oddity) {
+        lock(&self.oddity).get_or_insert(oddity);
+    }
+}
+
+/// A thread that panicked left the data whole: no lock is held across anything that can panic.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

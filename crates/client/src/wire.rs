@@ -1,0 +1,167 @@
+//! One connection of either kind, and asking over it: ids, time limits, and the error that explains
+//! a silence. Used by `era` while hands are shaken and by `client` afterwards.
+
+use crate::error::ClientError;
+use crate::http::Http;
+use crate::message::{Ask, Listener, Meta, Notice, params, quoted};
+use crate::options::Options;
+use crate::stdio::Stdio;
+use haft_proto::method::Method;
+use haft_proto::version::Revision;
+use http::{HeaderName, HeaderValue};
+use serde_json::value::RawValue;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// A connection, with what every request over it needs.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    kind: Kind,
+    ids: AtomicU64,
+    client_info: String,
+    log_level: Option<String>,
+    timeout: Duration,
+}
+
+#[derive(Debug)]
+pub(crate) enum Kind {
+    Http(Http),
+    Stdio(Box<Stdio>),
+}
+
+/// What to ask.
+pub(crate) struct Question<'a> {
+    pub(crate) method: Method,
+    /// In which revision; before the handshake, the one that is proposed.
+    pub(crate) revision: Revision,
+    /// The members of `params`, as JSON text.
+    pub(crate) members: &'a [(&'a str, &'a str)],
+    /// What `Mcp-Name` repeats.
+    pub(crate) target: Option<&'a str>,
+    /// `Mcp-Param-*` headers.
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl<'a> Question<'a> {
+    pub(crate) fn new(
+        method: Method,
+        revision: Revision,
+        members: &'a [(&'a str, &'a str)],
+    ) -> Self {
+        Self { method, revision, members, target: None, headers: Vec::new() }
+    }
+}
+
+impl Wire {
+    pub(crate) fn new(kind: Kind, options: &Options) -> Self {
+        let client_info = params(
+            &[("name", &quoted(&options.name)), ("version", &quoted(&options.version))],
+            &Meta {
+                revision: Revision::LATEST_LEGACY,
+                client_info: "",
+                log_level: None,
+                progress_token: None,
+            },
+        );
+        Self {
+            kind,
+            // Not from 0: to some servers that is no id.
+            ids: AtomicU64::new(1),
+            client_info,
+            log_level: options.log_level.clone(),
+            timeout: options.timeout,
+        }
+    }
+
+    /// Asks, and waits as long as the options say.
+    pub(crate) async fn ask(
+        &self,
+        question: Question<'_>,
+        listener: Listener<'_>,
+    ) -> Result<Box<RawValue>, ClientError> {
+        self.ask_within(self.timeout, question, listener).await
+    }
+
+    /// Asks, and waits as long as `limit`.
+    pub(crate) async fn ask_within(
+        &self,
+        limit: Duration,
+        question: Question<'_>,
+        listener: Listener<'_>,
+    ) -> Result<Box<RawValue>, ClientError> {
+        let ask = self.make(question);
+        let answer = async {
+            match &self.kind {
+                Kind::Http(http) => http.ask(&ask, listener).await,
+                Kind::Stdio(stdio) => stdio.ask(&ask, listener).await,
+            }
+        };
+        match timeout(limit, answer).await {
+            Ok(answer) => answer,
+            Err(_) => Err(self.why_silent(&ask, limit)),
+        }
+    }
+
+    /// Sends a notification, which nothing answers.
+    pub(crate) async fn tell(&self, message: Vec<u8>) -> Result<(), ClientError> {
+        let told = async {
+            match &self.kind {
+                Kind::Http(http) => http.tell(message).await,
+                Kind::Stdio(stdio) => stdio.send(message).await,
+            }
+        };
+        let late = ClientError::TimedOut { method: "notification", after: self.timeout };
+        timeout(self.timeout, told).await.unwrap_or(Err(late))
+    }
+
+    /// The HTTP connection, if it is one.
+    pub(crate) fn http(&self) -> Option<&Http> {
+        match &self.kind {
+            Kind::Http(http) => Some(http),
+            Kind::Stdio(_) => None,
+        }
+    }
+
+    /// `{"name":…,"version":…}` of this client.
+    pub(crate) fn client_info(&self) -> &str {
+        &self.client_info
+    }
+
+    /// How long an answer is waited for.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// Ends the connection in an orderly way.
+    pub(crate) async fn close(&self) {
+        match &self.kind {
+            Kind::Http(http) => http.close().await,
+            Kind::Stdio(stdio) => stdio.close().await,
+        }
+    }
+
+    fn make(&self, question: Question<'_>) -> Ask {
+        let Question { method, revision, members, target, headers } = question;
+        let id = self.ids.fetch_add(1, Ordering::Relaxed).to_string();
+        let meta = Meta {
+            revision,
+            client_info: &self.client_info,
+            log_level: self.log_level.as_deref(),
+            progress_token: (method == Method::ToolsCall).then_some(&*id),
+        };
+        let params = params(members, &meta);
+        Ask { id, method, params, revision, target: target.map(str::to_owned), headers }
+    }
+
+    fn why_silent(&self, ask: &Ask, after: Duration) -> ClientError {
+        let oddity = match &self.kind {
+            Kind::Http(_) => None,
+            Kind::Stdio(stdio) => stdio.oddity(ask),
+        };
+        oddity.unwrap_or_else(|| ClientError::TimedOut { method: ask.method.name(), after })
+    }
+}
+
+/// A listener for requests during which a server has nothing to tell.
+pub(crate) fn nobody(_: Notice) {}

@@ -1,0 +1,6 @@
+//! The client against servers that misbehave on purpose: child processes and raw sockets. Servers
+//! that behave are met by the tests of the command line.
+
+mod hostile_http;
+mod hostile_process;
+mod scripted_http;
