@@ -1,0 +1,219 @@
+//! A tool that runs a program: arguments become a command line, a group of processes runs, and what
+//! it printed becomes a result. No shell is ever between.
+
+use crate::group::{self, Spoken};
+use crate::limits::{RUNNING_DEFAULT, WAITING_DEFAULT, WAITING_MAX};
+use crate::place::{Place, Placed};
+use crate::spoken;
+use crate::template::{Arguments, RenderError, Template};
+use crate::written::Parse;
+use haft_proto::spec::tool_result::ToolResult;
+use haft_server::handler::{Answer, Call, Handler, Made};
+use minijinja::Environment;
+use serde_json::{Map, Value};
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::process;
+use tokio::sync::Semaphore;
+
+/// A program, and what to make of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Command {
+    pub(crate) program: Program,
+    pub(crate) arguments: Vec<Template>,
+    pub(crate) stdin: Option<Template>,
+    pub(crate) env: Vec<(String, Template)>,
+    pub(crate) cwd: Placed<PathBuf>,
+    pub(crate) parse: Parse,
+    /// In bytes.
+    pub(crate) limit: usize,
+    pub(crate) ok_exit: Vec<u8>,
+    pub(crate) concurrency: Option<usize>,
+}
+
+/// A program.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    /// Its name, or its path from the root.
+    pub(crate) path: PathBuf,
+    /// As it was typed.
+    pub(crate) shown: String,
+    pub(crate) place: Place,
+}
+
+/// Runs a program for each call.
+pub(crate) struct CommandHandler {
+    name: String,
+    command: Arc<Command>,
+    defaults: Map<String, Value>,
+    templates: Arc<Environment<'static>>,
+    /// How many run at once.
+    turns: Arc<Semaphore>,
+    /// How many run or wait.
+    places: Arc<Semaphore>,
+    running_max: usize,
+    waiting_max: usize,
+}
+
+impl CommandHandler {
+    pub(crate) fn new(
+        name: String,
+        command: Command,
+        defaults: Map<String, Value>,
+        templates: Arc<Environment<'static>>,
+    ) -> Self {
+        let (running_max, waiting_max) = match command.concurrency {
+            Some(running_max) => (running_max, WAITING_MAX),
+            None => (RUNNING_DEFAULT, WAITING_DEFAULT),
+        };
+        let (turns, places) = (Semaphore::new(running_max), running_max + waiting_max);
+        Self {
+            name,
+            command: Arc::new(command),
+            defaults,
+            templates,
+            turns: Arc::new(turns),
+            places: Arc::new(Semaphore::new(places)),
+            running_max,
+            waiting_max,
+        }
+    }
+
+    fn prepare(&self, arguments: &str) -> Result<Prepared, String> {
+        let arguments = self.arguments(arguments)?;
+        let bad = |part: &str| {
+            let part = part.to_owned();
+            move |error: RenderError| format!("The template of {part} cannot be filled: {error}")
+        };
+        let templates = &*self.templates;
+        let mut list = Vec::with_capacity(self.command.arguments.len());
+        for template in &self.command.arguments {
+            template.render_into(templates, &arguments, &mut list).map_err(bad("an argument"))?;
+        }
+        if list.iter().any(|argument| argument.contains('\0')) {
+            return Err("An argument of a program cannot hold a NUL character.".to_owned());
+        }
+        let mut env = Vec::with_capacity(self.command.env.len());
+        for (name, template) in &self.command.env {
+            let value = template.render_if_any(templates, &arguments).map_err(bad(name))?;
+            env.extend(value.map(|value| (name.clone(), value)));
+        }
+        if env.iter().any(|(_, value)| value.contains('\0')) {
+            return Err("An environment variable cannot hold a NUL character.".to_owned());
+        }
+        let stdin = match &self.command.stdin {
+            Some(stdin) => {
+                Some(stdin.render(templates, &arguments).map_err(bad("stdin"))?.into_bytes())
+            }
+            None => None,
+        };
+        Ok(Prepared { arguments: list, env, stdin })
+    }
+
+    fn arguments(&self, json: &str) -> Result<Arguments, String> {
+        arguments_of(json, &self.defaults)
+    }
+}
+
+/// The arguments of a call, with the defaults of absent ones.
+pub(crate) fn arguments_of(json: &str, defaults: &Map<String, Value>) -> Result<Arguments, String> {
+    let mut values: Map<String, Value> =
+        serde_json::from_str(json).map_err(|error| format!("Invalid arguments: {error}"))?;
+    for (name, default) in defaults {
+        let value = values.entry(name.clone()).or_insert(Value::Null);
+        if value.is_null() {
+            value.clone_from(default);
+        }
+    }
+    Ok(Arguments::new(values))
+}
+
+/// A command line for one call.
+struct Prepared {
+    arguments: Vec<String>,
+    env: Vec<(String, String)>,
+    stdin: Option<Vec<u8>>,
+}
+
+impl Handler for CommandHandler {
+    fn call(&self, call: Call<'_>, answer: Answer<'_>) -> Made {
+        let prepared = match self.prepare(call.arguments) {
+            Ok(prepared) => prepared,
+            Err(reason) => {
+                answer.result(&ToolResult::error(reason));
+                return Made::Now;
+            }
+        };
+        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
+            answer.result(&self.busy());
+            return Made::Now;
+        };
+        let (command, turns) = (Arc::clone(&self.command), Arc::clone(&self.turns));
+        Made::Later(Box::pin(async move {
+            let _place = place;
+            // The semaphore is never closed.
+            let Ok(_turn) = turns.acquire().await else {
+                return ToolResult::error("The server is stopping.");
+            };
+            command.run(prepared).await
+        }))
+    }
+}
+
+impl CommandHandler {
+    fn busy(&self) -> ToolResult {
+        ToolResult::error(format!(
+            "The tool `{}` is busy: {} calls run and {} wait already. Call it again later.",
+            self.name, self.running_max, self.waiting_max
+        ))
+    }
+}
+
+impl Command {
+    async fn run(&self, prepared: Prepared) -> ToolResult {
+        let mut command = process::Command::new(&self.program.path);
+        command.args(prepared.arguments).envs(prepared.env).current_dir(&self.cwd.value);
+        match group::run(command, prepared.stdin, self.limit).await {
+            Ok(spoken) => self.result(spoken),
+            Err(error) => ToolResult::error(self.cannot_start(&error)),
+        }
+    }
+
+    fn result(&self, spoken: Spoken) -> ToolResult {
+        let program = &self.program.shown;
+        if spoken.is_cut {
+            return ToolResult::error(format!(
+                "`{program}` was stopped: it printed more than {} bytes. Ask for less at once.",
+                self.limit
+            ));
+        }
+        let code = spoken.status.code().and_then(|code| u8::try_from(code).ok());
+        if !code.is_some_and(|code| self.ok_exit.contains(&code)) {
+            return ToolResult::error(spoken::failure(program, &spoken));
+        }
+        spoken::understand(program, self.parse, spoken.out)
+    }
+
+    fn cannot_start(&self, error: &io::Error) -> String {
+        let program = &self.program.shown;
+        if !self.cwd.value.is_dir() {
+            return format!(
+                "`{program}` cannot be started: the directory {} does not exist.",
+                self.cwd.value.display()
+            );
+        }
+        match error.kind() {
+            io::ErrorKind::NotFound => {
+                format!("`{program}` cannot be started: there is no such program on this machine.")
+            }
+            io::ErrorKind::PermissionDenied => {
+                format!("`{program}` cannot be started: the file may not be executed.")
+            }
+            io::ErrorKind::ArgumentListTooLong => format!(
+                "`{program}` cannot be started: its arguments are too long. Send shorter ones."
+            ),
+            _ => format!("`{program}` cannot be started: {error}."),
+        }
+    }
+}

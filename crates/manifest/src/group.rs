@@ -1,0 +1,204 @@
+//! A program and everything that it starts, as one group of processes that lives as long as its
+//! call and not a moment longer. Run by `command`; what the output means is not looked at.
+//!
+//! The group has the number of its first process. That number stays taken until that process has
+//! been waited for, so the group is only ever signalled before that: later the number could belong
+//! to somebody else. A program that starts a session of its own leaves the group and is out of reach.
+
+use crate::limits::{LAST_WORDS_BYTES, LEFT_BEHIND_GRACE};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use std::io;
+use std::process::{ExitStatus, Stdio};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, ChildStdin, Command};
+use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
+use tokio::time::{Instant, sleep_until};
+
+/// What a program said until it ended.
+#[derive(Debug)]
+pub(crate) struct Spoken {
+    /// How it ended.
+    pub(crate) status: ExitStatus,
+    /// What it printed.
+    pub(crate) out: Vec<u8>,
+    /// The last of what it wrote to stderr.
+    pub(crate) last_words: Vec<u8>,
+    /// It printed more than the limit, and was killed.
+    pub(crate) is_cut: bool,
+}
+
+/// Runs a program to its end. Dropping the future kills it and all that it started, at once.
+///
+/// # Errors
+/// It cannot be started.
+pub(crate) async fn run(
+    mut command: Command,
+    stdin: Option<Vec<u8>>,
+    out_limit: usize,
+) -> io::Result<Spoken> {
+    // Before the program runs, so that its end is not missed.
+    let mut ends = signal(SignalKind::child())?;
+    let input = if stdin.is_some() { Stdio::piped() } else { Stdio::null() };
+    command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    let mut group = Group::start(&mut command)?;
+    let (mut out, mut last_words) = (Vec::new(), Vec::new());
+    let (stdout, stderr) = (group.leader.stdout.take(), group.leader.stderr.take());
+    let mut talk = Talk { is_fed: false, is_heard: false, has_ended: false, is_cut: false };
+    {
+        let feeding = feed(group.leader.stdin.take(), stdin);
+        let hearing = async {
+            tokio::try_join!(
+                hear(stdout, &mut out, out_limit),
+                async { Ok(overhear(stderr, &mut last_words).await) }
+            )
+        };
+        let ending = has_ended(group.id, &mut ends);
+        tokio::pin!(feeding, hearing, ending);
+        let mut patience: Option<Patience> = None;
+        while !talk.is_over() {
+            let limit = patience.as_ref().map_or_else(Instant::now, |patience| patience.until);
+            tokio::select! {
+                () = &mut feeding, if !talk.is_fed => talk.is_fed = true,
+                heard = &mut hearing, if !talk.is_heard => {
+                    talk.is_heard = true;
+                    talk.is_cut = heard.is_err();
+                }
+                () = &mut ending, if !talk.has_ended => {
+                    talk.has_ended = true;
+                    patience = Some(Patience::new());
+                }
+                () = sleep_until(limit), if patience.is_some() => {
+                    // Something else holds the pipes open: first what the program left behind is
+                    // killed, then what is out of reach is no longer listened to.
+                    talk.is_heard = patience.as_mut().is_some_and(|patience| {
+                        group.kill();
+                        patience.is_lost()
+                    });
+                }
+            }
+        }
+    }
+    let status = group.end().await?;
+    Ok(Spoken { status, out, last_words, is_cut: talk.is_cut })
+}
+
+/// How far a program has come.
+#[expect(clippy::struct_excessive_bools, reason = "three things go on at once, each ends")]
+struct Talk {
+    is_fed: bool,
+    is_heard: bool,
+    has_ended: bool,
+    is_cut: bool,
+}
+
+impl Talk {
+    fn is_over(&self) -> bool {
+        self.is_cut || (self.is_heard && self.has_ended)
+    }
+}
+
+/// How long the pipes of a program that has ended may stay open.
+struct Patience {
+    until: Instant,
+    is_lost: bool,
+}
+
+impl Patience {
+    fn new() -> Self {
+        Self { until: Instant::now() + LEFT_BEHIND_GRACE, is_lost: false }
+    }
+
+    /// Whether it was lost before; it is given once more.
+    fn is_lost(&mut self) -> bool {
+        self.until = Instant::now() + LEFT_BEHIND_GRACE;
+        std::mem::replace(&mut self.is_lost, true)
+    }
+}
+
+/// A group whose first process has not been waited for.
+struct Group {
+    leader: Child,
+    id: Pid,
+    /// The first process has been waited for, and its number may be somebody else's.
+    is_over: bool,
+}
+
+impl Group {
+    fn start(command: &mut Command) -> io::Result<Self> {
+        let leader = command.spawn()?;
+        let id = leader.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        let id = id.ok_or_else(|| io::Error::other("the program has no process id"))?;
+        Ok(Self { leader, id, is_over: false })
+    }
+
+    /// Kills whatever is left of the group. There may be nothing left to kill.
+    fn kill(&self) {
+        if !self.is_over {
+            _ = kill_process_group(self.id, Signal::KILL);
+        }
+    }
+
+    /// Kills what is left, and waits for the first process.
+    async fn end(mut self) -> io::Result<ExitStatus> {
+        self.kill();
+        let status = self.leader.wait().await;
+        self.is_over = true;
+        status
+    }
+}
+
+/// The runtime waits for a killed process that nobody else waits for.
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Waits until a process has ended, without taking its status: it stays a zombie, and its number
+/// stays its own.
+async fn has_ended(id: Pid, ends: &mut Signals) {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    // An error means that there is no such child, which is no reason to wait either.
+    while matches!(waitid(WaitId::Pid(id), options), Ok(None)) {
+        if ends.recv().await.is_none() {
+            return;
+        }
+    }
+}
+
+/// Writes all, as far as the program reads it: one that reads nothing is free to do so.
+async fn feed(stdin: Option<ChildStdin>, bytes: Option<Vec<u8>>) {
+    if let (Some(mut stdin), Some(bytes)) = (stdin, bytes) {
+        _ = stdin.write_all(&bytes).await;
+    }
+}
+
+/// More was printed than is kept.
+struct TooMuch;
+
+/// Keeps what a program prints, to its end.
+async fn hear(
+    stdout: Option<impl AsyncRead + Unpin>,
+    out: &mut Vec<u8>,
+    limit: usize,
+) -> Result<(), TooMuch> {
+    let Some(mut stdout) = stdout else { return Ok(()) };
+    while let Ok(1..) = stdout.read_buf(out).await {
+        if out.len() > limit {
+            return Err(TooMuch);
+        }
+    }
+    Ok(())
+}
+
+/// Keeps the last of what a program writes.
+async fn overhear(stderr: Option<impl AsyncRead + Unpin>, last_words: &mut Vec<u8>) {
+    let Some(mut stderr) = stderr else { return };
+    while let Ok(1..) = stderr.read_buf(last_words).await {
+        if last_words.len() > 4 * LAST_WORDS_BYTES {
+            last_words.drain(..last_words.len() - LAST_WORDS_BYTES);
+        }
+    }
+    let spare = last_words.len().saturating_sub(LAST_WORDS_BYTES);
+    last_words.drain(..spare);
+}

@@ -1,0 +1,264 @@
+//! A tool's arguments: the short form becomes a JSON Schema, a JSON Schema is passed on as it is,
+//! and both are checked so that a mistake is shown where it stands. Called by `tool`.
+
+use crate::fault::Wrong;
+use crate::place::Place;
+use crate::problem::Problem;
+use crate::template::Known;
+use crate::tree::{Entry, Node, Tree};
+use haft_server::nearest;
+use haft_server::schema::Schema;
+use serde_json::{Map, Value, json};
+
+/// What a tool takes.
+#[derive(Clone, Debug)]
+pub(crate) struct Input {
+    /// The JSON Schema, as JSON text.
+    pub(crate) schema: String,
+    /// The arguments that it names, in order.
+    pub(crate) arguments: Vec<Argument>,
+    /// Their names.
+    pub(crate) names: Vec<String>,
+    /// It may take others.
+    pub(crate) is_open: bool,
+    /// Where it stands.
+    pub(crate) place: Place,
+}
+
+/// An argument.
+#[derive(Clone, Debug)]
+pub(crate) struct Argument {
+    pub(crate) name: String,
+    pub(crate) place: Place,
+    pub(crate) schema: Value,
+    pub(crate) is_required: bool,
+}
+
+impl Argument {
+    /// The value of the argument where a call has none.
+    pub(crate) fn default(&self) -> Option<&Value> {
+        self.schema.get("default")
+    }
+
+    pub(crate) fn has_default(&self) -> bool {
+        self.default().is_some()
+    }
+}
+
+/// The schema of a tool that takes nothing.
+const NO_ARGUMENTS: &str = r#"{"type":"object","additionalProperties":false}"#;
+
+impl Input {
+    /// No arguments at all.
+    pub(crate) fn none(place: Place) -> Self {
+        let schema = NO_ARGUMENTS.to_owned();
+        Self { schema, arguments: Vec::new(), names: Vec::new(), is_open: false, place }
+    }
+
+    /// The short form.
+    pub(crate) fn short(tree: &Tree) -> Result<Self, Wrong> {
+        let Node::Map(entries) = &tree.node else {
+            return Err(wrong_type("input", "a mapping", tree));
+        };
+        let mut arguments: Vec<Argument> = Vec::new();
+        for entry in entries {
+            let argument = short_argument(entry)?;
+            if arguments.iter().any(|known| known.name == argument.name) {
+                let problem = Problem::DuplicateKey { key: argument.name };
+                return Err(Wrong::new(entry.key_place, problem));
+            }
+            arguments.push(argument);
+        }
+        let required: Vec<_> =
+            arguments.iter().filter(|known| known.is_required).map(|known| &known.name).collect();
+        let property = |argument: &Argument| (argument.name.clone(), argument.schema.clone());
+        let properties: Map<_, _> = arguments.iter().map(property).collect();
+        let mut schema = json!({ "type": "object", "properties": properties });
+        if !required.is_empty() {
+            schema["required"] = json!(required);
+        }
+        schema["additionalProperties"] = json!(false);
+        let schema = schema.to_string();
+        compile("input", &schema, tree.place)?;
+        Self { schema, ..Self::none(tree.place) }.with(arguments)
+    }
+
+    /// The long form.
+    pub(crate) fn long(tree: &Tree) -> Result<Self, Wrong> {
+        let schema = check_schema("input_schema", tree)?;
+        if schema.get("type").and_then(Value::as_str) != Some("object") {
+            let reason = "its `type` must be `object`".to_owned();
+            let place = tree.get("type").map_or(tree.place, |kind| kind.place);
+            return Err(bad_schema("input_schema", reason, place));
+        }
+        let required = schema.get("required").and_then(Value::as_array);
+        let is_required =
+            |name: &str| required.is_some_and(|names| names.iter().any(|known| known == name));
+        let properties = tree.get("properties").map(|properties| &properties.node);
+        let argument = |entry: &Entry| Argument {
+            name: entry.key.clone(),
+            place: entry.key_place,
+            schema: entry.value.to_json(),
+            is_required: is_required(&entry.key),
+        };
+        let arguments = match properties {
+            Some(Node::Map(entries)) => entries.iter().map(argument).collect(),
+            _ => Vec::new(),
+        };
+        // Arguments may be named in places that are not followed.
+        const ELSEWHERE: [&str; 7] =
+            ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "patternProperties"];
+        let is_open = ELSEWHERE.iter().any(|keyword| schema.get(keyword).is_some());
+        Self { schema: schema.to_string(), is_open, ..Self::none(tree.place) }.with(arguments)
+    }
+
+    /// What templates may name.
+    pub(crate) fn known(&self) -> Known<'_> {
+        Known { names: &self.names, is_open: self.is_open }
+    }
+
+    fn with(mut self, arguments: Vec<Argument>) -> Result<Self, Wrong> {
+        for argument in &arguments {
+            let Some(default) = argument.default() else { continue };
+            // A part of a schema may refer to another part; then it is not checked.
+            let Ok(schema) = Schema::compile(&argument.schema.to_string()) else { continue };
+            if let Err(violations) = schema.check(&default.to_string()) {
+                let reason = violations.first().map(ToString::to_string).unwrap_or_default();
+                let problem = Problem::BadDefault { argument: argument.name.clone(), reason };
+                return Err(Wrong::new(argument.place, problem));
+            }
+        }
+        self.names = arguments.iter().map(|argument| argument.name.clone()).collect();
+        self.arguments = arguments;
+        Ok(self)
+    }
+}
+
+/// A JSON Schema of the file, checked.
+pub(crate) fn check_schema(key: &str, tree: &Tree) -> Result<Value, Wrong> {
+    if !matches!(tree.node, Node::Map(_)) {
+        return Err(wrong_type(key, "a JSON Schema", tree));
+    }
+    let schema = tree.to_json();
+    check_parts(key, &schema, tree)?;
+    compile(key, &schema.to_string(), tree.place)?;
+    Ok(schema)
+}
+
+/// The rules of being a schema, each shown at its keyword. Those of older dialects are left to
+/// `compile`, which knows no place.
+fn check_parts(key: &str, schema: &Value, tree: &Tree) -> Result<(), Wrong> {
+    if schema.get("$schema").is_some() {
+        return Ok(());
+    }
+    jsonschema::draft202012::meta::validate(schema).map_err(|error| {
+        let pointer = error.instance_path().as_str();
+        let keyword = pointer.rsplit('/').next().unwrap_or_default();
+        let reason = match keyword {
+            "" => error.to_string(),
+            keyword => format!("`{keyword}`: {error}"),
+        };
+        bad_schema(key, reason, tree.place_at(pointer))
+    })
+}
+
+fn compile(key: &str, schema: &str, place: Place) -> Result<(), Wrong> {
+    match Schema::compile(schema) {
+        Ok(_) => Ok(()),
+        Err(bad) => Err(bad_schema(key, bad.reason, place)),
+    }
+}
+
+fn bad_schema(key: &str, reason: String, place: Place) -> Wrong {
+    Wrong::new(place, Problem::BadSchema { key: key.to_owned(), reason })
+}
+
+fn wrong_type(key: &str, expected: &str, tree: &Tree) -> Wrong {
+    let key = key.to_owned();
+    let problem = match tree.node {
+        Node::Null => Problem::NoValue { key },
+        _ => Problem::WrongType {
+            key,
+            is_item: false,
+            expected: expected.to_owned(),
+            found: tree.describe(),
+            example: None,
+        },
+    };
+    Wrong::new(tree.place, problem)
+}
+
+/// `name: type`, `"name?": type`, or `name: { type: …, … }`.
+fn short_argument(entry: &Entry) -> Result<Argument, Wrong> {
+    let Entry { key, key_place: place, value } = entry;
+    let (name, is_optional) = match key.strip_suffix('?') {
+        Some(name) => (name, true),
+        None => (&**key, false),
+    };
+    if name.is_empty() {
+        return Err(bad_schema("input", "an argument has no name".to_owned(), *place));
+    }
+    let schema = match &value.node {
+        Node::Text(word) => type_schema(name, word, value.place)?,
+        Node::Map(_) => short_schema(name, value)?,
+        _ => return Err(wrong_type(key, "a type or a JSON Schema", value)),
+    };
+    let is_required = !is_optional && schema.get("default").is_none();
+    Ok(Argument { name: name.to_owned(), place: *place, schema, is_required })
+}
+
+/// A JSON Schema whose `type` may be a type of the short form.
+fn short_schema(name: &str, tree: &Tree) -> Result<Value, Wrong> {
+    let written = tree.to_json();
+    let mut schema = Map::new();
+    for (keyword, value) in written.as_object().into_iter().flatten() {
+        match (keyword.as_str(), value.as_str()) {
+            ("type", Some(word)) => {
+                let place = tree.get("type").map_or(tree.place, |kind| kind.place);
+                let kind = type_schema(name, word, place)?;
+                if kind.get("items").is_some() && written.get("items").is_some() {
+                    let reason = format!("`items` is there, and `{word}` says it too");
+                    return Err(bad_schema(name, reason, place));
+                }
+                schema.extend(kind.as_object().cloned().unwrap_or_default());
+            }
+            _ => _ = schema.insert(keyword.clone(), value.clone()),
+        }
+    }
+    let schema = Value::Object(schema);
+    check_parts(name, &schema, tree)?;
+    Ok(schema)
+}
+
+/// The types, and what other languages call them.
+const TYPES: [(&str, &[&str]); 6] = [
+    ("string", &["str", "text"]),
+    ("integer", &["int"]),
+    ("number", &["float", "double", "decimal"]),
+    ("boolean", &["bool"]),
+    ("array", &["list", "sequence"]),
+    ("object", &["dict", "map", "mapping"]),
+];
+
+/// `string` and `string[]` as a JSON Schema.
+fn type_schema(argument: &str, word: &str, place: Place) -> Result<Value, Wrong> {
+    if let Some(item) = word.strip_suffix("[]") {
+        let items = type_schema(argument, item, place)?;
+        return Ok(json!({ "type": "array", "items": items }));
+    }
+    if TYPES.iter().any(|(name, _)| *name == word) {
+        return Ok(json!({ "type": word }));
+    }
+    let alias = TYPES.iter().find(|(_, aliases)| aliases.contains(&word)).map(|(name, _)| *name);
+    let names = || TYPES.iter().map(|(name, _)| *name);
+    let close = alias.or_else(|| {
+        let close = nearest(word, names())?;
+        names().find(|name| *name == close)
+    });
+    let problem = Problem::BadType {
+        argument: argument.to_owned(),
+        word: word.to_owned(),
+        nearest: close,
+    };
+    Err(Wrong::new(place, problem))
+}

@@ -1,0 +1,56 @@
+//! haft.yaml becomes a server. [`load`] reads and checks a file; the [`Manifest`] that it gives has
+//! the server to serve and the addresses to serve it at. Opens no socket, and starts no program
+//! before a tool is called.
+//!
+//! From as typed to as run: `tree` (YAML with places) → `decode` → `written` (as typed) → `meant`
+//! (as run) → [`haft_server::Server`].
+//!
+//! ```
+//! let yaml = r#"
+//! server: { name: doorman }
+//! tools:
+//!   - name: greet
+//!     description: Greets somebody.
+//!     input: { name: string }
+//!     text: "Hello, {{ name }}!"
+//! "#;
+//! let directory = std::env::current_dir()?;
+//! let manifest = haft_manifest::parse(&directory.join("haft.yaml"), yaml)?;
+//! assert_eq!(manifest.server()?.tool_names(), ["greet"]);
+//! assert!(manifest.warnings().is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod align;
+mod amount;
+mod command;
+mod cost;
+mod decode;
+mod fault;
+mod fill;
+mod group;
+mod input;
+pub mod limits;
+mod lint;
+mod load;
+mod meant;
+mod place;
+mod problem;
+mod published;
+mod spoken;
+mod starter;
+mod tags;
+mod template;
+mod text;
+mod tool;
+mod tree;
+mod written;
+
+pub use cost::{Cost, tokens};
+pub use fault::Fault;
+pub use lint::Warning;
+pub use load::{Manifest, load, parse};
+pub use meant::Listen;
+pub use problem::Problem;
+pub use published::json_schema;
+pub use starter::starter;

@@ -1,0 +1,36 @@
+//! Every bound of a manifest and of the programs that its tools run, each with a name. Read by the
+//! other files of this crate; what peers may push against on a wire is in `haft_proto::limits`.
+
+use std::time::Duration;
+
+/// The longest manifest, in bytes.
+pub const FILE_BYTES_MAX: u64 = 10_000_000;
+/// The longest file that `${file:PATH}` puts in.
+pub const FILLED_BYTES_MAX: u64 = 1024 * 1024;
+/// The deepest nesting of lists and mappings in a manifest.
+pub const DEPTH_MAX: usize = 64;
+/// The longest text that one template makes.
+pub const RENDERED_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// The most instructions that one template runs.
+pub const RENDER_FUEL: u64 = 1_000_000;
+/// The most of a program's output that is kept, unless its tool says otherwise.
+pub const OUTPUT_BYTES: usize = 1024 * 1024;
+/// The most that a tool may ask to keep.
+pub const OUTPUT_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// The deepest nesting of JSON that a program may print.
+pub const OUTPUT_DEPTH_MAX: usize = 128;
+/// How much of its last words on stderr a failing program is quoted with.
+pub const LAST_WORDS_BYTES: usize = 2 * 1024;
+/// The most calls of a tool with a `concurrency` that wait for their turn.
+pub const WAITING_MAX: usize = 64;
+/// The most programs of one tool at once, where it has no `concurrency`.
+pub const RUNNING_DEFAULT: usize = 64;
+/// The most calls that wait then: as many as a wire has in flight.
+pub const WAITING_DEFAULT: usize = 1024;
+/// The most that a tool's `concurrency` may be.
+pub const RUNNING_MAX: usize = 1024;
+/// The longest `timeout` of a tool.
+pub const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long processes that a program left behind may keep its output open before they are killed,
+/// and how long those that are out of reach may keep it open after that.
+pub const LEFT_BEHIND_GRACE: Duration = Duration::from_millis(250);

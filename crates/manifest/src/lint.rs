@@ -1,0 +1,249 @@
+//! What is allowed in a manifest and yet probably not meant, or not safe. Called by `haft check`
+//! through `Manifest::warnings`; changes nothing.
+
+use crate::command::{Command, Program};
+use crate::fault::line_and_column;
+use crate::input::Argument;
+use crate::place::Place;
+use crate::template::Template;
+use crate::tool::{Run, Tool};
+use haft_server::schema::Schema;
+use serde_json::Value;
+use std::env;
+use std::fmt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// A warning, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1 and in characters.
+    pub column: usize,
+    /// The tool that it is about.
+    pub tool: String,
+    /// One line: what is odd and what to do.
+    pub message: String,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}: {}", self.line, self.column, self.tool, self.message)
+    }
+}
+
+/// The most bytes of a description that nobody complains of.
+const DESCRIPTION_BYTES: usize = 1024;
+/// The longest name that all clients accept.
+const NAME_LENGTH: usize = 64;
+
+/// All warnings, tool by tool.
+pub(crate) fn warnings(tools: &[Tool], text: &str) -> Vec<Warning> {
+    let mut found = Vec::new();
+    for tool in tools {
+        let mut notes = Notes(Vec::new());
+        judge(tool, &mut notes);
+        notes.0.sort_by_key(|(place, _)| place.start);
+        found.extend(notes.0.into_iter().map(|(place, message)| {
+            let (line, column) = line_and_column(text, place);
+            Warning { line, column, tool: tool.name.value.clone(), message }
+        }));
+    }
+    found
+}
+
+struct Notes(Vec<(Place, String)>);
+
+impl Notes {
+    fn add(&mut self, place: Place, message: impl Into<String>) {
+        self.0.push((place, message.into()));
+    }
+}
+
+fn judge(tool: &Tool, notes: &mut Notes) {
+    let name = &tool.name;
+    if name.value.len() > NAME_LENGTH {
+        notes.add(
+            name.place,
+            format!("some clients refuse names of more than {NAME_LENGTH} characters"),
+        );
+    }
+    match &tool.description {
+        None => notes.add(name.place, "a model cannot tell what it does; add a `description`"),
+        Some(text) if text.value.len() > DESCRIPTION_BYTES => notes.add(
+            text.place,
+            format!("every client pays for a description of {} bytes", text.value.len()),
+        ),
+        Some(_) => {}
+    }
+    if tool.input.arguments.iter().any(|argument| refers(&argument.schema)) {
+        notes.add(tool.input.place, "some clients do not follow `$ref`; write the schema out");
+    }
+    match &tool.run {
+        Run::Command(command) => judge_command(tool, command, notes),
+        Run::Text(text) => judge_use(tool, &[text], notes),
+    }
+}
+
+fn judge_command(tool: &Tool, command: &Command, notes: &mut Notes) {
+    let env = command.env.iter().map(|(_, value)| value);
+    let templates: Vec<_> = command.arguments.iter().chain(&command.stdin).chain(env).collect();
+    judge_use(tool, &templates, notes);
+    judge_program(command, notes);
+    let shell = shell_code(&command.program, &command.arguments);
+    if let Some(code) = shell.filter(|code| !code.variables.is_empty()) {
+        notes.add(
+            code.typed.place,
+            format!(
+                "a shell would run whatever a caller writes in `{0}`; hand it over as an argument \
+                 of its own: [sh, -c, 'program \"$1\"', sh, \"{{{{ {0} }}}}\"]",
+                code.variables[0]
+            ),
+        );
+    }
+    for (index, argument) in command.arguments.iter().enumerate() {
+        judge_argument(tool, &command.arguments[..index], argument, notes);
+    }
+}
+
+/// An argument that nobody reads misleads whoever sends it.
+fn judge_use(tool: &Tool, templates: &[&Template], notes: &mut Notes) {
+    for argument in &tool.input.arguments {
+        let reads = |template: &&Template| template.variables.contains(&argument.name);
+        if !templates.iter().any(|template| reads(&template)) {
+            notes.add(argument.place, format!("nothing reads the argument `{}`", argument.name));
+        }
+    }
+    for template in templates {
+        if let Some(name) = shell_variable(&template.typed.value) {
+            notes.add(
+                template.typed.place,
+                format!("`${{{name}}}` stays as it is; write `${{env:{name}}}` for the variable"),
+            );
+        }
+    }
+}
+
+fn judge_program(command: &Command, notes: &mut Notes) {
+    let Program { path, shown, place } = &command.program;
+    let own_path = command.env.iter().find(|(name, _)| name == "PATH");
+    let own_path = own_path.map(|(_, value)| value.fixed().unwrap_or_default().to_owned());
+    if find_program(path, own_path).is_none() {
+        notes.add(*place, format!("there is no program `{shown}` on this machine"));
+    }
+    if !command.cwd.value.is_dir() {
+        notes.add(command.cwd.place, "this directory does not exist");
+    }
+}
+
+fn judge_argument(tool: &Tool, before: &[Template], argument: &Template, notes: &mut Notes) {
+    let previous = before.last().and_then(Template::fixed).unwrap_or_default();
+    let follows_option = previous.len() > 1 && previous.starts_with('-') && previous != "--";
+    let known = |name: &str| tool.input.arguments.iter().find(|known| known.name == name);
+    let may_be_absent =
+        |name: &&String| known(name).is_some_and(|known| !known.is_required && !known.has_default());
+    let is_left_out = argument.variables.iter().all(|name| may_be_absent(&name));
+    if let Some(name) = argument.variables.first().filter(|_| follows_option && is_left_out) {
+        let joint = if previous.starts_with("--") { "=" } else { "" };
+        notes.add(
+            argument.typed.place,
+            format!(
+                "`{previous}` stays behind when `{name}` is absent; write both as one argument: \
+                 \"{previous}{joint}{{{{ {name} }}}}\""
+            ),
+        );
+    }
+    let is_guarded = before.iter().any(|before| before.fixed() == Some("--"));
+    if is_guarded || follows_option {
+        return;
+    }
+    if let Some(name) = argument.leading().filter(|name| known(name).is_none_or(may_be_option)) {
+        notes.add(
+            argument.typed.place,
+            format!(
+                "a value of `{name}` that begins with `-` would be an option; put `--` before it, \
+                 or give `{name}` a `pattern`"
+            ),
+        );
+    }
+}
+
+/// Whether a value that looks like an option fits the argument.
+fn may_be_option(argument: &Argument) -> bool {
+    const OPTIONS: [&str; 6] =
+        [r#""-""#, r#""-f""#, r#""--help""#, r#"["-f"]"#, r#"["--help"]"#, "-1"];
+    let Ok(schema) = Schema::compile(&argument.schema.to_string()) else { return true };
+    OPTIONS.iter().any(|option| schema.check(option).is_ok())
+}
+
+/// The element that a shell or another interpreter takes for code.
+fn shell_code<'a>(program: &Program, arguments: &'a [Template]) -> Option<&'a Template> {
+    const INTERPRETERS: [(&str, &str); 14] = [
+        ("ash", "-c"),
+        ("bash", "-c"),
+        ("dash", "-c"),
+        ("fish", "-c"),
+        ("ksh", "-c"),
+        ("node", "-e"),
+        ("perl", "-e"),
+        ("php", "-r"),
+        ("python", "-c"),
+        ("python3", "-c"),
+        ("ruby", "-e"),
+        ("sh", "-c"),
+        ("zsh", "-c"),
+        ("pwsh", "-Command"),
+    ];
+    let name = program.path.file_name()?.to_str()?;
+    let (_, option) = INTERPRETERS.iter().find(|(known, _)| *known == name)?;
+    // `sh -ec CODE` is `sh -e -c CODE`.
+    let letter = option.trim_start_matches('-');
+    let is_option = |argument: &Template| {
+        argument.fixed().is_some_and(|text| {
+            let letters = text.strip_prefix('-').unwrap_or_default();
+            text == *option || (letter.len() == 1 && letters.ends_with(letter))
+        })
+    };
+    let at = arguments.iter().position(is_option)?;
+    arguments.get(at + 1)
+}
+
+/// `${NAME}`, as other tools spell a variable of the environment.
+fn shell_variable(text: &str) -> Option<&str> {
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        let inner = &rest[at + 2..];
+        let end = inner.find('}')?;
+        let name = &inner[..end];
+        let is_capital = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
+        let is_name = !name.is_empty() && name.bytes().all(|byte| is_capital(byte) || byte == b'_');
+        if is_name && !rest[..at].ends_with('$') {
+            return Some(name);
+        }
+        rest = &inner[end..];
+    }
+    None
+}
+
+fn refers(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => {
+            members.iter().any(|(key, value)| key == "$ref" || refers(value))
+        }
+        Value::Array(items) => items.iter().any(refers),
+        _ => false,
+    }
+}
+
+/// Where a program is that a path or name means.
+fn find_program(program: &Path, own_path: Option<String>) -> Option<PathBuf> {
+    let is_program = |path: &PathBuf| {
+        path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    if program.is_absolute() {
+        return Some(program.to_owned()).filter(is_program);
+    }
+    let path = own_path.map(Into::into).or_else(|| env::var_os("PATH"))?;
+    env::split_paths(&path).map(|directory| directory.join(program)).find(is_program)
+}

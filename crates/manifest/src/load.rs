@@ -1,0 +1,203 @@
+//! Reading a manifest, and what one is for: the server, the addresses, the costs, the warnings.
+//! Called by the command line.
+
+use crate::command::CommandHandler;
+use crate::cost::Cost;
+use crate::decode::decode;
+use crate::fault::{Fault, Wrong};
+use crate::fill::Surroundings;
+use crate::limits::FILE_BYTES_MAX;
+use crate::lint::{self, Warning};
+use crate::meant::{Listen, Meant};
+use crate::problem::Problem;
+use crate::text::TextHandler;
+use crate::tool::{Run, Tool};
+use crate::tree::Tree;
+use crate::written::File;
+use haft_server::{BuildError, Server};
+use serde_json::{Map, Value};
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A manifest that has been read and checked.
+pub struct Manifest {
+    path: PathBuf,
+    text: String,
+    meant: Meant,
+}
+
+/// Reads and checks a file.
+///
+/// # Errors
+/// The first [`Fault`] of the file.
+pub fn load(path: &Path) -> Result<Manifest, Fault> {
+    let text = read(path).map_err(|problem| Fault::of_file(path, problem))?;
+    let text = String::from_utf8(text).map_err(|error| {
+        let start = error.utf8_error().valid_up_to();
+        let text = String::from_utf8_lossy(error.as_bytes());
+        let place = crate::place::Place { start, end: start };
+        Fault::in_text(path, &text, Wrong::new(place, Problem::NotUtf8))
+    })?;
+    parse(path, &text)
+}
+
+/// Checks the text of a file. The file need not exist, but its directory is what relative paths
+/// in it are relative to.
+///
+/// # Errors
+/// The first [`Fault`] of the text.
+pub fn parse(path: &Path, text: &str) -> Result<Manifest, Fault> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let unreadable = |error: std::io::Error| {
+        Fault::of_file(path, Problem::Unreadable { reason: error.to_string() })
+    };
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let directory = std::path::absolute(directory).map_err(unreadable)?;
+    let variable = |name: &str| std::env::var(name).ok();
+    let surroundings = Surroundings { text, directory: &directory, variable: &variable };
+    let meant = understand(&surroundings).map_err(|wrong| Fault::in_text(path, text, wrong))?;
+    Ok(Manifest { path: path.to_owned(), text: text.to_owned(), meant })
+}
+
+fn understand(surroundings: &Surroundings<'_>) -> Result<Meant, Wrong> {
+    let tree = Tree::read(surroundings.text)?;
+    let file: File = decode(&tree)?;
+    Meant::new(file, &tree, surroundings)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Problem> {
+    let said = |error: std::io::Error| match error.kind() {
+        ErrorKind::NotFound => Problem::NotThere,
+        ErrorKind::IsADirectory => Problem::IsDirectory,
+        _ => Problem::Unreadable { reason: error.to_string() },
+    };
+    let file = std::fs::File::open(path).map_err(said)?;
+    let mut bytes = Vec::new();
+    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(said)?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(Problem::TooLarge);
+    }
+    Ok(bytes)
+}
+
+impl Manifest {
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The server's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.meant.server.name
+    }
+
+    /// Where it listens; one address at least.
+    #[must_use]
+    pub fn listeners(&self) -> &[Listen] {
+        &self.meant.listeners
+    }
+
+    /// A server of these tools. Each one counts its own running calls.
+    ///
+    /// # Errors
+    /// A [`Fault`] at the tool that the server refuses.
+    pub fn server(&self) -> Result<Server, Fault> {
+        let who = &self.meant.server;
+        let mut builder = Server::builder(&who.name, &who.version);
+        if let Some(title) = &who.title {
+            builder = builder.title(title);
+        }
+        if let Some(description) = &who.description {
+            builder = builder.description(description);
+        }
+        if let Some(url) = &who.website_url {
+            builder = builder.website_url(url);
+        }
+        if let Some(instructions) = &who.instructions {
+            builder = builder.instructions(instructions);
+        }
+        let tools = self.tools().into_iter();
+        let builder = tools.fold(builder, haft_server::ServerBuilder::tool);
+        builder.build().map_err(|error| self.refused(&error))
+    }
+
+    /// The tools, for a server that is there already.
+    #[must_use]
+    pub fn tools(&self) -> Vec<haft_server::Tool> {
+        self.meant.tools.iter().map(|tool| self.tool(tool)).collect()
+    }
+
+    /// What is allowed and yet probably not meant.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<Warning> {
+        lint::warnings(&self.meant.tools, &self.text)
+    }
+
+    /// What each tool costs the clients that list it.
+    #[must_use]
+    pub fn costs(&self) -> Vec<Cost> {
+        self.meant.tools.iter().map(Cost::of).collect()
+    }
+
+    fn tool(&self, tool: &Tool) -> haft_server::Tool {
+        let name = tool.name.value.clone();
+        let defaults: Map<String, Value> = tool
+            .input
+            .arguments
+            .iter()
+            .filter_map(|argument| Some((argument.name.clone(), argument.default()?.clone())))
+            .collect();
+        let templates = Arc::clone(&self.meant.templates);
+        let mut built = match &tool.run {
+            Run::Command(command) => {
+                let command = command.clone();
+                let handler = CommandHandler::new(name.clone(), command, defaults, templates);
+                haft_server::Tool::new(name, handler)
+            }
+            Run::Text(template) => {
+                let template = template.clone();
+                haft_server::Tool::new(name, TextHandler { template, defaults, templates })
+            }
+        };
+        built = built.annotations(tool.annotations).input_schema(&tool.input.schema);
+        if let Some(title) = &tool.title {
+            built = built.title(title);
+        }
+        if let Some(description) = &tool.description {
+            built = built.description(&description.value);
+        }
+        if let Some(schema) = &tool.output_schema {
+            built = built.output_schema(schema);
+        }
+        match tool.timeout {
+            Some(timeout) => built.timeout(timeout),
+            None => built,
+        }
+    }
+
+    /// What the server refuses is wrong at the tool, in a schema mostly.
+    fn refused(&self, error: &BuildError) -> Fault {
+        let (BuildError::BadSchema { tool: name, .. }
+        | BuildError::BadToolName { name }
+        | BuildError::DuplicateTool { name }) = error
+        else {
+            return Fault::of_file(&self.path, Problem::Unreadable { reason: error.to_string() });
+        };
+        let tool = self.meant.tools.iter().find(|tool| tool.name.value == *name);
+        let place = tool.map(|tool| tool.input.place).unwrap_or_default();
+        let problem = match error {
+            BuildError::BadSchema { part, reason, .. } => {
+                let key = format!("{part}_schema");
+                Problem::BadSchema { key, reason: reason.clone() }
+            }
+            _ => Problem::BadToolName { name: name.clone() },
+        };
+        Fault::in_text(&self.path, &self.text, Wrong::new(place, problem))
+    }
+}

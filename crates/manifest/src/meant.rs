@@ -1,0 +1,169 @@
+//! A manifest as it is run: everything filled in, checked and compiled. Made by `load` from the
+//! structs of `written`; starts nothing.
+
+use crate::fault::{Wrong, line_of};
+use crate::fill::Surroundings;
+use crate::place::{Place, Placed};
+use crate::problem::Problem;
+use crate::template::Compiler;
+use crate::tool::{self, Tool};
+use crate::tree::Tree;
+use crate::written::{self, Scalar};
+use minijinja::Environment;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+/// A manifest, checked.
+pub(crate) struct Meant {
+    pub(crate) server: Server,
+    pub(crate) listeners: Vec<Listen>,
+    pub(crate) tools: Vec<Tool>,
+    pub(crate) templates: Arc<Environment<'static>>,
+}
+
+/// Who the server is.
+pub(crate) struct Server {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) title: Option<String>,
+    pub(crate) description: Option<String>,
+    pub(crate) website_url: Option<String>,
+    pub(crate) instructions: Option<String>,
+}
+
+/// An address that the server listens on, for HTTP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listen {
+    /// The address; port 0 is any free one.
+    pub address: SocketAddr,
+    /// The path of the endpoint.
+    pub path: String,
+    /// The web origins that may call and read the answers; `*` is any.
+    pub origins: Vec<String>,
+    /// The host names that requests may be addressed to; `*` is any, and none is the default of the
+    /// wire.
+    pub hosts: Vec<String>,
+}
+
+impl Default for Listen {
+    fn default() -> Self {
+        Self {
+            address: SocketAddr::new(LOOPBACK, 7300),
+            path: "/mcp".to_owned(),
+            origins: Vec::new(),
+            hosts: Vec::new(),
+        }
+    }
+}
+
+const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+impl Meant {
+    /// Checks a file. `tree` is the same file.
+    pub(crate) fn new(
+        file: written::File,
+        tree: &Tree,
+        surroundings: &Surroundings<'_>,
+    ) -> Result<Self, Wrong> {
+        let server = Server::new(file.server, surroundings)?;
+        let listeners = listeners(file.listen, surroundings)?;
+        let mut compiler = Compiler::new(surroundings);
+        let mut tools: Vec<Tool> = Vec::new();
+        for (index, written) in file.tools.into_iter().enumerate() {
+            let tree = tree.get("tools").and_then(|tools| tools.at(index));
+            let tree = tree.expect("the typed tools come from this tree");
+            let tool = tool::check(written.value, tree, surroundings, &mut compiler)?;
+            if let Some(first) = tools.iter().find(|first| first.name.value == tool.name.value) {
+                let first_line = line_of(surroundings.text, first.name.place);
+                let problem = Problem::DuplicateTool { name: tool.name.value, first_line };
+                return Err(Wrong::new(tool.name.place, problem));
+            }
+            tools.push(tool);
+        }
+        Ok(Self { server, listeners, tools, templates: compiler.finish() })
+    }
+}
+
+impl Server {
+    fn new(written: written::Server, surroundings: &Surroundings<'_>) -> Result<Self, Wrong> {
+        let fill = |text: Option<Placed<String>>| {
+            text.map(|text| surroundings.fill(&text).map(|filled| filled.value)).transpose()
+        };
+        let name = surroundings.fill(&written.name)?.value;
+        if name.trim().is_empty() {
+            let problem = Problem::NoValue { key: "name".to_owned() };
+            return Err(Wrong::new(written.name.place, problem));
+        }
+        let version = fill(written.version.map(text))?;
+        Ok(Self {
+            name,
+            version: version.unwrap_or_else(|| "0.0.0".to_owned()),
+            title: fill(written.title)?,
+            description: fill(written.description)?,
+            website_url: fill(written.website_url)?,
+            instructions: fill(written.instructions)?,
+        })
+    }
+}
+
+fn listeners(
+    written: Option<Placed<Vec<Placed<written::Listen>>>>,
+    surroundings: &Surroundings<'_>,
+) -> Result<Vec<Listen>, Wrong> {
+    let Some(written) = written else { return Ok(vec![Listen::default()]) };
+    if written.value.is_empty() {
+        let help = "remove it to listen on 127.0.0.1:7300, or name an address: - http: ADDRESS";
+        return Err(Wrong::new(written.place, Problem::EmptyList { key: "listen", help }));
+    }
+    let mut listeners: Vec<(Listen, Place)> = Vec::new();
+    for Placed { value: written, .. } in written.value {
+        let place = written.http.place;
+        let listen = listen(written, surroundings)?;
+        let is_same = |(known, _): &&(Listen, Place)| {
+            known.address == listen.address && listen.address.port() != 0
+        };
+        if let Some((_, first)) = listeners.iter().find(is_same) {
+            let first_line = line_of(surroundings.text, *first);
+            let address = listen.address.to_string();
+            return Err(Wrong::new(place, Problem::DuplicateListener { address, first_line }));
+        }
+        listeners.push((listen, place));
+    }
+    Ok(listeners.into_iter().map(|(listen, _)| listen).collect())
+}
+
+fn listen(written: written::Listen, surroundings: &Surroundings<'_>) -> Result<Listen, Wrong> {
+    let place = written.http.place;
+    let http = surroundings.fill(&text(written.http))?;
+    let address = address(&http.value)
+        .ok_or_else(|| Wrong::new(place, Problem::BadAddress { shown: http.shown }))?;
+    let path = match &written.path {
+        Some(path) => {
+            let filled = surroundings.fill(path)?;
+            let is_odd = |character: char| character.is_whitespace() || "?#".contains(character);
+            if !filled.value.starts_with('/') || filled.value.contains(is_odd) {
+                return Err(Wrong::new(path.place, Problem::BadPath { shown: filled.shown }));
+            }
+            filled.value
+        }
+        None => Listen::default().path,
+    };
+    let fill = |texts: &[Placed<String>]| -> Result<Vec<String>, Wrong> {
+        texts.iter().map(|text| surroundings.fill(text).map(|filled| filled.value)).collect()
+    };
+    Ok(Listen { address, path, origins: fill(&written.origins)?, hosts: fill(&written.hosts)? })
+}
+
+/// `address:port`, or `:port` and `port`, which mean this machine alone.
+fn address(text: &str) -> Option<SocketAddr> {
+    if let Ok(address) = text.parse() {
+        return Some(address);
+    }
+    let port = text.strip_prefix("localhost:").or(text.strip_prefix(':')).unwrap_or(text);
+    let is_number = port.bytes().all(|byte| byte.is_ascii_digit());
+    port.parse().ok().filter(|_| is_number).map(|port| SocketAddr::new(LOOPBACK, port))
+}
+
+fn text(scalar: Placed<Scalar>) -> Placed<String> {
+    Placed::new(scalar.place, scalar.value.0)
+}

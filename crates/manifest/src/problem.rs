@@ -1,0 +1,263 @@
+//! Everything that can be wrong with a manifest: one variant for each mistake, its sentence, and
+//! what to do about it. Drawn by `fault`. No sentence holds a value that was filled in from the
+//! environment or from a file.
+
+use crate::amount::{DURATION_EXAMPLES, SIZE_EXAMPLES};
+use crate::limits::{DEPTH_MAX, FILE_BYTES_MAX, FILLED_BYTES_MAX};
+
+/// A mistake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the fields are the words of the sentences below")]
+pub enum Problem {
+    /// A listener's address.
+    BadAddress { shown: String },
+    /// A default that the argument's own schema refuses.
+    BadDefault { argument: String, reason: String },
+    /// A length of time.
+    BadDuration { key: &'static str, shown: String },
+    /// The name of an environment variable.
+    BadEnvName { name: String },
+    /// The path of the endpoint.
+    BadPath { shown: String },
+    /// A JSON Schema.
+    BadSchema { key: String, reason: String },
+    /// A number of bytes.
+    BadSize { key: &'static str, shown: String },
+    /// A template.
+    BadTemplate { reason: String },
+    /// A type of the short form of `input`.
+    BadType { argument: String, word: String, nearest: Option<&'static str> },
+    /// A tool's name.
+    BadToolName { name: String },
+    /// The same key twice in a mapping.
+    DuplicateKey { key: String },
+    /// Two listeners of one address.
+    DuplicateListener { address: String, first_line: usize },
+    /// Two tools of one name.
+    DuplicateTool { name: String, first_line: usize },
+    /// A file without content.
+    Empty,
+    /// A list that must not be empty.
+    EmptyList { key: &'static str, help: &'static str },
+    /// A substitution within a template's own code.
+    FilledInsideTag { source: String },
+    /// A template where the text must be fixed.
+    FixedText { key: &'static str, reason: &'static str },
+    /// The path is a directory.
+    IsDirectory,
+    /// A key that has no meaning without another one.
+    KeyBelongsTo { key: &'static str, other: &'static str },
+    /// A mapping or list as a key.
+    KeyIsNoText { looks_like_template: bool },
+    /// A tool that does nothing.
+    KindMissing { tool: String },
+    /// A key that must be there.
+    MissingKey { key: String },
+    /// An environment variable that is not set.
+    MissingVariable { name: String },
+    /// A key without a value.
+    NoValue { key: String },
+    /// The file does not exist.
+    NotThere,
+    /// The file is not UTF-8.
+    NotUtf8,
+    /// The YAML cannot be read.
+    NotYaml { reason: String },
+    /// A number outside of what is allowed.
+    OutOfRange { key: &'static str, allowed: String },
+    /// A second YAML document.
+    SecondDocument,
+    /// The file is too large.
+    TooLarge,
+    /// Nesting, aliases or nodes without end.
+    TooMuchYaml { reason: String },
+    /// Two keys of which only one may be there.
+    TwoOfOne { key: &'static str, other: &'static str },
+    /// A template's variable that is no argument.
+    UnknownArgument { name: String, nearest: Option<String>, known: Vec<String> },
+    /// A key that nothing reads.
+    UnknownKey { key: String, nearest: Option<String>, known: Vec<String> },
+    /// `${word:…}` with another word than `env` and `file`.
+    UnknownSubstitution { word: String, nearest: &'static str },
+    /// A word that is none of those that the key takes.
+    UnknownWord { key: String, word: String, nearest: Option<String>, known: Vec<String> },
+    /// A file that `${file:PATH}` names.
+    UnreadableFill { path: String, reason: String },
+    /// The file cannot be read.
+    Unreadable { reason: String },
+    /// A value of another type than the key takes.
+    WrongType {
+        key: String,
+        is_item: bool,
+        expected: String,
+        found: &'static str,
+        example: Option<String>,
+    },
+}
+
+impl Problem {
+    /// One line: what is wrong.
+    #[must_use]
+    pub fn message(&self) -> String {
+        match self {
+            Self::BadAddress { shown } => format!("{shown} is no address to listen on"),
+            Self::BadDefault { argument, reason } => {
+                format!("the default of `{argument}` does not fit its own schema: {reason}")
+            }
+            Self::BadDuration { key, shown } => format!("`{key}`: {shown} is no length of time"),
+            Self::BadEnvName { name } => {
+                format!("{name:?} cannot be the name of an environment variable")
+            }
+            Self::BadPath { shown } => format!("{shown} is no path of an endpoint"),
+            Self::BadSchema { key, reason } => format!("`{key}` is no usable schema: {reason}"),
+            Self::BadSize { key, shown } => format!("`{key}`: {shown} is no number of bytes"),
+            Self::BadTemplate { reason } => format!("the template cannot be used: {reason}"),
+            Self::BadType { argument, word, .. } => {
+                format!("`{word}` is no type for the argument `{argument}`")
+            }
+            Self::BadToolName { name } => format!("{name:?} is no name for a tool"),
+            Self::DuplicateKey { key } => format!("`{key}` is there twice"),
+            Self::DuplicateListener { address, first_line } => {
+                format!("line {first_line} listens on {address} already")
+            }
+            Self::DuplicateTool { name, first_line } => {
+                format!("the tool of line {first_line} is called `{name}` already")
+            }
+            Self::Empty => "there is nothing in the file".to_owned(),
+            Self::EmptyList { key, .. } => format!("`{key}` is an empty list"),
+            Self::FilledInsideTag { source } => {
+                format!("{source} stands inside of a template's `{{{{ … }}}}` or `{{% … %}}`")
+            }
+            Self::FixedText { key, reason } => format!("`{key}` cannot be a template: {reason}"),
+            Self::IsDirectory => "it is a directory, not a file".to_owned(),
+            Self::KeyBelongsTo { key, other } => format!("`{key}` belongs to tools with `{other}`"),
+            Self::KeyIsNoText { .. } => "a key must be text".to_owned(),
+            Self::KindMissing { tool } => format!("the tool `{tool}` does nothing"),
+            Self::MissingKey { key } => format!("`{key}` is missing"),
+            Self::MissingVariable { name } => {
+                format!("the environment variable `{name}` is not set")
+            }
+            Self::NoValue { key } => format!("`{key}` has no value"),
+            Self::NotThere => "there is no such file".to_owned(),
+            Self::NotUtf8 => "the file is not UTF-8".to_owned(),
+            Self::NotYaml { reason } => format!("this is not YAML: {reason}"),
+            Self::OutOfRange { key, allowed } => format!("`{key}` must be {allowed}"),
+            Self::SecondDocument => "a second YAML document begins here".to_owned(),
+            Self::TooLarge => format!("the file is larger than {FILE_BYTES_MAX} bytes"),
+            Self::TooMuchYaml { reason } => format!("this is more YAML than is read: {reason}"),
+            Self::TwoOfOne { key, other } => format!("`{key}` and `{other}` exclude each other"),
+            Self::UnknownArgument { name, .. } => format!("there is no argument `{name}`"),
+            Self::UnknownKey { key, .. } => format!("`{key}` is no known key"),
+            Self::UnknownSubstitution { word, .. } => {
+                format!("`${{{word}:…}}` is no known substitution")
+            }
+            Self::UnknownWord { key, word, .. } => format!("`{key}` cannot be {word:?}"),
+            Self::UnreadableFill { path, reason } => format!("cannot read {path:?}: {reason}"),
+            Self::Unreadable { reason } => format!("cannot read the file: {reason}"),
+            Self::WrongType { key, expected, found, .. } if key.is_empty() => {
+                format!("the file must be {expected}, not {found}")
+            }
+            Self::WrongType { key, is_item, expected, found, .. } => {
+                let part = if *is_item { "an item of " } else { "" };
+                format!("{part}`{key}` must be {expected}, not {found}")
+            }
+        }
+    }
+
+    /// One line: what to do, where that is not plain from the message.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::UnknownArgument { nearest, known, .. } => {
+                let none = "the tool takes no arguments; name them in `input`";
+                Some(suggest(nearest.as_deref(), known, "arguments", none))
+            }
+            Self::UnknownKey { nearest, known, .. } => {
+                Some(suggest(nearest.as_deref(), known, "keys", "remove it"))
+            }
+            Self::UnknownWord { nearest, known, .. } => {
+                Some(suggest(nearest.as_deref(), known, "words", "remove it"))
+            }
+            Self::BadType { nearest: Some(nearest), .. } => Some(did_you_mean(nearest)),
+            Self::WrongType { example, .. } => example.clone(),
+            Self::EmptyList { help, .. } => Some((*help).to_owned()),
+            Self::UnknownSubstitution { nearest, .. } => {
+                Some(format!("did you mean `${{{nearest}:…}}`? `$${{` writes `${{` itself"))
+            }
+            Self::TooMuchYaml { .. } => {
+                Some(format!("mappings and lists may nest {DEPTH_MAX} deep; use fewer aliases"))
+            }
+            Self::NotYaml { reason } => quoting(reason).map(str::to_owned),
+            problem => problem.fixed_help().map(str::to_owned),
+        }
+    }
+
+    fn fixed_help(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::BadAddress { .. } => {
+                "write an IP address and a port, like 127.0.0.1:7300 or [::1]:7300"
+            }
+            Self::BadDuration { .. } => DURATION_EXAMPLES,
+            Self::BadEnvName { .. } => "a name has no `=` and is not empty",
+            Self::BadPath { .. } => "begin with `/`, without `?`, `#` or spaces, like /mcp",
+            Self::BadSize { .. } => SIZE_EXAMPLES,
+            Self::BadToolName { .. } => "use 1 to 128 letters, digits, `_`, `-` or `.`",
+            Self::BadType { .. } => {
+                "types are string, integer, number, boolean, array, object, and lists like string[]"
+            }
+            Self::DuplicateKey { .. } => "keep one of them",
+            Self::DuplicateListener { .. } => "keep one, or choose another port",
+            Self::DuplicateTool { .. } => "rename one of them",
+            Self::Empty => "`haft new` writes a file to begin with",
+            Self::FilledInsideTag { .. } => "put it beside the braces: {{ name }}${env:NAME}",
+            Self::IsDirectory => "name the file in it",
+            Self::KeyIsNoText { looks_like_template: true } => {
+                "put a template in quotes: \"{{ name }}\""
+            }
+            Self::KindMissing { .. } => "give it a `command` to run or a `text` to answer",
+            Self::MissingVariable { .. } => "set it before haft starts; `$${` writes `${` itself",
+            Self::NoValue { .. } => "give it one, or remove the line",
+            Self::NotThere => "`haft new` writes a file to begin with",
+            Self::NotUtf8 => "save it as UTF-8",
+            Self::SecondDocument => "remove the `---`: a manifest is one document",
+            Self::TooLarge => "split it, or move long texts to files: ${file:PATH}",
+            Self::TwoOfOne { .. } => "keep one of them",
+            Self::UnreadableFill { .. } => "the path is relative to the manifest's directory",
+            _ => return None,
+        })
+    }
+}
+
+/// Why a file to fill in was refused for its size.
+pub(crate) fn too_large_to_fill() -> String {
+    format!("it is larger than {FILLED_BYTES_MAX} bytes")
+}
+
+fn did_you_mean(nearest: &str) -> String {
+    format!("did you mean `{nearest}`?")
+}
+
+fn suggest(nearest: Option<&str>, known: &[String], noun: &str, none: &str) -> String {
+    match (nearest, known) {
+        (Some(nearest), _) => did_you_mean(nearest),
+        (None, []) => none.to_owned(),
+        (None, known) => format!("known {noun} are {}", known.join(", ")),
+    }
+}
+
+/// Most of what the scanner stumbles over is text that looks like YAML.
+fn quoting(reason: &str) -> Option<&'static str> {
+    const QUOTABLE: [&str; 3] =
+        ["unexpected character", "mapping values are not allowed", "unknown escape character"];
+    if reason.contains("tabs") {
+        return Some("indent with spaces");
+    }
+    if reason.contains("unknown escape") {
+        return Some("write a backslash twice between double quotes, or use single quotes");
+    }
+    QUOTABLE
+        .iter()
+        .any(|phrase| reason.contains(phrase))
+        .then_some("put text with special characters in quotes")
+}

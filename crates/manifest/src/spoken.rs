@@ -1,0 +1,60 @@
+//! What a program printed becomes a result: text, JSON or lines, or the story of its failure.
+//! Called by `command`; runs nothing.
+
+use crate::group::Spoken;
+use crate::limits::{LAST_WORDS_BYTES, OUTPUT_DEPTH_MAX};
+use crate::written::Parse;
+use haft_proto::json::Cursor;
+use haft_proto::spec::tool_result::ToolResult;
+use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
+use std::os::unix::process::ExitStatusExt;
+
+/// The result of a program that did what was asked.
+pub(crate) fn understand(program: &str, parse: Parse, out: Vec<u8>) -> ToolResult {
+    // Bytes that are no text are told as what they are: unknown characters.
+    let mut text = String::from_utf8(out)
+        .unwrap_or_else(|bytes| String::from_utf8_lossy(bytes.as_bytes()).into_owned());
+    text.truncate(text.trim_end_matches(['\n', '\r']).len());
+    match parse {
+        Parse::Text => ToolResult::text(text),
+        Parse::Json => match raw_json(&text) {
+            Ok(json) => ToolResult { structured: Some(json), ..ToolResult::text(text) },
+            Err(reason) => {
+                ToolResult::error(format!("`{program}` did not print one JSON value: {reason}"))
+            }
+        },
+        Parse::Lines => {
+            let lines: Vec<_> = text.lines().collect();
+            match to_raw_value(&json!({ "lines": lines })) {
+                Ok(json) => ToolResult { structured: Some(json), ..ToolResult::text(text) },
+                Err(error) => ToolResult::error(error.to_string()),
+            }
+        }
+    }
+}
+
+/// How a program failed, with its last words.
+pub(crate) fn failure(program: &str, spoken: &Spoken) -> String {
+    let how = match (spoken.status.code(), spoken.status.signal()) {
+        (Some(code), _) => format!("ended with exit code {code}"),
+        (None, Some(signal)) => format!("was ended by signal {signal}"),
+        (None, None) => "ended in an unknown way".to_owned(),
+    };
+    let said = if spoken.last_words.is_empty() { &spoken.out } else { &spoken.last_words };
+    let said = &said[said.len().saturating_sub(LAST_WORDS_BYTES)..];
+    let said = String::from_utf8_lossy(said);
+    match said.trim() {
+        "" => format!("`{program}` {how} and said nothing."),
+        said => format!("`{program}` {how}:\n{said}"),
+    }
+}
+
+fn raw_json(text: &str) -> Result<Box<RawValue>, String> {
+    let text = text.trim();
+    let json: Box<RawValue> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    match Cursor::new(json.get(), OUTPUT_DEPTH_MAX).value() {
+        Ok(_) => Ok(json),
+        Err(error) => Err(error.to_string()),
+    }
+}

@@ -1,0 +1,388 @@
+//! Templates: compiled once when the manifest is read, rendered on every call. A template reads
+//! arguments and nothing else; what it makes has a bound, and so has its work.
+
+use crate::align::narrow;
+use crate::fault::Wrong;
+use crate::fill::{Content, Piece, Surroundings};
+use crate::limits::{RENDER_FUEL, RENDERED_BYTES_MAX};
+use crate::place::Placed;
+use crate::problem::Problem;
+use crate::tags::{self, Tag};
+use haft_server::nearest;
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::{Serde, ValueKind};
+use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior, Value};
+use serde_json::Map;
+use std::fmt;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The templates of a manifest while they are being compiled.
+pub(crate) struct Compiler<'a> {
+    surroundings: &'a Surroundings<'a>,
+    environment: Environment<'static>,
+    compiled: usize,
+    filled: usize,
+}
+
+/// What a template's variables may be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known<'a> {
+    /// The names of the arguments.
+    pub(crate) names: &'a [String],
+    /// There may be others.
+    pub(crate) is_open: bool,
+}
+
+/// A compiled template.
+#[derive(Clone, Debug)]
+pub(crate) struct Template {
+    /// As it was typed.
+    pub(crate) typed: Placed<String>,
+    /// The arguments that it reads.
+    pub(crate) variables: Vec<String>,
+    body: Body,
+}
+
+#[derive(Clone, Debug)]
+enum Body {
+    /// The name of a template of the environment.
+    Compiled(String),
+    Fixed(String),
+    /// Just `{{ name }}`, and the template for it.
+    Variable(String, String),
+}
+
+/// Names that every template has, and that are no arguments.
+const FUNCTIONS: [&str; 3] = ["dict", "namespace", "range"];
+/// How the variables begin that stand for what was filled in.
+const FILLED: &str = "__filled_";
+
+impl<'a> Compiler<'a> {
+    pub(crate) fn new(surroundings: &'a Surroundings<'a>) -> Self {
+        let mut environment = Environment::new();
+        // It would show everything that was filled in.
+        environment.remove_global("debug");
+        environment.set_auto_escape_callback(|_| AutoEscape::None);
+        environment.set_undefined_behavior(UndefinedBehavior::Chainable);
+        environment.set_formatter(write_value);
+        environment.set_fuel(Some(RENDER_FUEL));
+        let mut syntax = SyntaxConfig::builder();
+        syntax.trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true);
+        environment.set_syntax(syntax.build().expect("the delimiters are the usual ones"));
+        // Only so do errors know their place.
+        environment.set_debug(true);
+        Self { surroundings, environment, compiled: 0, filled: 0 }
+    }
+
+    /// Compiles a template and checks that every name in it is known.
+    pub(crate) fn compile(
+        &mut self,
+        typed: Placed<String>,
+        known: Known<'_>,
+    ) -> Result<Template, Wrong> {
+        let (source, origin) = self.source(&typed)?;
+        if !tags::has_any(&source) {
+            return Ok(Template { typed, variables: Vec::new(), body: Body::Fixed(source) });
+        }
+        let point = |part: Range<usize>| {
+            let part = origin.typed(part);
+            narrow(self.surroundings.text, typed.place, &typed.value, part)
+        };
+        let name = self.compiled.to_string();
+        self.compiled += 1;
+        let bad = |reason: String, part: Range<usize>| {
+            Wrong::new(point(part), Problem::BadTemplate { reason })
+        };
+        if let Err(error) = self.environment.add_template_owned(name.clone(), source.clone()) {
+            let part = error.range().unwrap_or(0..source.len());
+            return Err(bad(describe(&error), part));
+        }
+        for (kind, word, part) in tags::names(&source) {
+            if !self.has(kind, word) {
+                return Err(bad(format!("there is no {} `{word}`", kind.noun()), part));
+            }
+        }
+        let variables = self.variables(&name);
+        if let Some(unknown) = unknown(&variables, known) {
+            let part = tags::find_variable(&source, unknown).unwrap_or(0..source.len());
+            let names = known.names;
+            let problem = Problem::UnknownArgument {
+                name: unknown.to_owned(),
+                nearest: nearest(unknown, names.iter().map(String::as_str)).map(str::to_owned),
+                known: names.to_vec(),
+            };
+            return Err(Wrong::new(point(part), problem));
+        }
+        let body = match tags::only_variable(&source).filter(|only| variables == [*only]) {
+            Some(variable) => Body::Variable(variable.to_owned(), name),
+            None => Body::Compiled(name),
+        };
+        Ok(Template { typed, variables, body })
+    }
+
+    /// All templates, to be rendered from now on.
+    pub(crate) fn finish(mut self) -> Arc<Environment<'static>> {
+        self.environment.set_debug(false);
+        Arc::new(self.environment)
+    }
+
+    /// What is compiled: the text, with a variable in place of each thing that was filled in, so
+    /// that nothing in there is taken for a template.
+    fn source(&mut self, typed: &Placed<String>) -> Result<(String, Origin), Wrong> {
+        let pieces = self.surroundings.pieces(typed)?;
+        let has_tags = pieces.iter().any(|piece| match &piece.content {
+            Content::Text(text) => tags::has_any(text),
+            Content::Filled(_) => false,
+        });
+        let mut source = String::new();
+        let mut origin = Origin(Vec::new());
+        for Piece { typed: range, content } in pieces {
+            origin.0.push((source.len(), range.start));
+            match content {
+                Content::Text(text) => source.push_str(&text),
+                Content::Filled(text) if !has_tags && !tags::has_any(&text) => {
+                    source.push_str(&text);
+                }
+                Content::Filled(text) => {
+                    if tags::is_inside(&source) {
+                        let shown = typed.value[range.clone()].to_owned();
+                        let place =
+                            narrow(self.surroundings.text, typed.place, &typed.value, range);
+                        return Err(Wrong::new(place, Problem::FilledInsideTag { source: shown }));
+                    }
+                    let name = format!("{FILLED}{}", self.filled);
+                    self.filled += 1;
+                    source.push_str(&format!("{{{{ {name} }}}}"));
+                    self.environment.add_global(name, text);
+                }
+            }
+        }
+        Ok((source, origin))
+    }
+
+    fn has(&self, kind: Tag, word: &str) -> bool {
+        let question = match kind {
+            Tag::Filter => "word is filter",
+            Tag::Test => "word is test",
+        };
+        let answer = self.environment.compile_expression(question);
+        answer
+            .and_then(|question| question.eval(minijinja::context! { word }))
+            .is_ok_and(|answer| answer.is_true())
+    }
+
+    /// The names that a template reads, in alphabetical order.
+    fn variables(&self, name: &str) -> Vec<String> {
+        let Ok(template) = self.environment.get_template(name) else { return Vec::new() };
+        let is_argument =
+            |name: &String| !FUNCTIONS.contains(&name.as_str()) && !name.starts_with(FILLED);
+        let mut names: Vec<_> =
+            template.undeclared_variables(false).into_iter().filter(is_argument).collect();
+        names.sort_unstable();
+        names
+    }
+}
+
+fn unknown<'v>(variables: &'v [String], known: Known<'_>) -> Option<&'v str> {
+    let is_unknown = |name: &&String| !known.is_open && !known.names.contains(*name);
+    variables.iter().find(is_unknown).map(String::as_str)
+}
+
+/// Which byte of the typed text each part of a template's source comes from.
+struct Origin(Vec<(usize, usize)>);
+
+impl Origin {
+    fn typed(&self, part: Range<usize>) -> Range<usize> {
+        self.at(part.start)..self.at(part.end)
+    }
+
+    fn at(&self, at: usize) -> usize {
+        let piece = self.0.iter().rev().find(|(source, _)| *source <= at);
+        piece.map_or(at, |(source, typed)| typed + (at - source))
+    }
+}
+
+/// Why a template could not be rendered.
+#[derive(Debug)]
+pub(crate) enum RenderError {
+    /// It made more than it may.
+    TooLong,
+    /// It worked longer than it may.
+    TooMuchWork,
+    /// The engine's words.
+    Other(String),
+}
+
+impl fmt::Display for RenderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong => write!(f, "it makes more than {RENDERED_BYTES_MAX} bytes; send less"),
+            Self::TooMuchWork => f.write_str("it takes too many steps; send less"),
+            Self::Other(reason) => f.write_str(reason),
+        }
+    }
+}
+
+/// The arguments of one call, as templates read them.
+pub(crate) struct Arguments {
+    values: Map<String, serde_json::Value>,
+    context: Value,
+}
+
+impl Arguments {
+    /// Arguments without those that are null, which are as good as absent.
+    pub(crate) fn new(mut values: Map<String, serde_json::Value>) -> Self {
+        values.retain(|_, value| !value.is_null());
+        values.values_mut().for_each(make_whole);
+        let context = Value::from(Serde(&values));
+        Self { values, context }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.values.contains_key(name)
+    }
+}
+
+/// `3.0` is an integer to JSON Schema, and `3` to the programs that get it.
+fn make_whole(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::Array(items) => items.iter_mut().for_each(make_whole),
+        serde_json::Value::Number(number) => {
+            const EXACT: f64 = 9_007_199_254_740_992.0;
+            let whole = number.as_f64().filter(|number| number.fract() == 0.0);
+            if let Some(whole) = whole.filter(|whole| number.is_f64() && whole.abs() < EXACT)
+                && let Ok(integer) = format!("{whole:.0}").parse::<i64>()
+            {
+                *value = integer.into();
+            }
+        }
+        serde_json::Value::Object(members) => members.values_mut().for_each(make_whole),
+        _ => {}
+    }
+}
+
+impl Template {
+    /// The text for these arguments; absent ones are empty.
+    pub(crate) fn render(
+        &self,
+        environment: &Environment<'_>,
+        arguments: &Arguments,
+    ) -> Result<String, RenderError> {
+        let name = match &self.body {
+            Body::Fixed(text) => return Ok(text.clone()),
+            Body::Compiled(name) | Body::Variable(_, name) => name,
+        };
+        let mut out = Bounded(Vec::new());
+        environment
+            .get_template(name)
+            .and_then(|template| {
+                template.render_captured_to(arguments.context.clone(), &mut out).map(|_| ())
+            })
+            .map_err(|error| RenderError::new(&error))?;
+        String::from_utf8(out.0).map_err(|error| RenderError::Other(error.to_string()))
+    }
+
+    /// The text, or `None` if the template reads arguments and all of them are absent.
+    pub(crate) fn render_if_any(
+        &self,
+        environment: &Environment<'_>,
+        arguments: &Arguments,
+    ) -> Result<Option<String>, RenderError> {
+        let is_left_out =
+            !self.variables.is_empty() && !self.variables.iter().any(|name| arguments.has(name));
+        if is_left_out { Ok(None) } else { self.render(environment, arguments).map(Some) }
+    }
+
+    /// What becomes of it in a list of arguments: nothing, one text, or one for each item.
+    pub(crate) fn render_into(
+        &self,
+        environment: &Environment<'_>,
+        arguments: &Arguments,
+        list: &mut Vec<String>,
+    ) -> Result<(), RenderError> {
+        if let Body::Variable(variable, _) = &self.body
+            && let Some(serde_json::Value::Array(items)) = arguments.values.get(variable)
+        {
+            list.extend(items.iter().map(plain));
+            return Ok(());
+        }
+        list.extend(self.render_if_any(environment, arguments)?);
+        Ok(())
+    }
+
+    /// The argument that its text begins with, if it begins with one.
+    pub(crate) fn leading(&self) -> Option<&str> {
+        let leading = tags::leading_variable(self.typed.value.trim_start())?;
+        self.variables.iter().map(String::as_str).find(|name| *name == leading)
+    }
+
+    /// Its text, if that is always the same.
+    pub(crate) fn fixed(&self) -> Option<&str> {
+        match &self.body {
+            Body::Fixed(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// An item of a list as a text: texts as they are, everything else as JSON.
+fn plain(item: &serde_json::Value) -> String {
+    match item {
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+impl RenderError {
+    fn new(error: &Error) -> Self {
+        match error.kind() {
+            ErrorKind::OutOfFuel => Self::TooMuchWork,
+            ErrorKind::WriteFailure => Self::TooLong,
+            _ => Self::Other(describe(error)),
+        }
+    }
+}
+
+fn describe(error: &Error) -> String {
+    match error.detail() {
+        Some(detail) => detail.to_owned(),
+        None => error.kind().to_string(),
+    }
+}
+
+/// Texts and numbers as they are, what is absent as nothing, lists and objects as JSON.
+fn write_value(
+    out: &mut minijinja::Output<'_>,
+    _: &mut minijinja::State<'_, '_>,
+    value: &Value,
+) -> Result<(), Error> {
+    match value.kind() {
+        ValueKind::Undefined | ValueKind::None => Ok(()),
+        ValueKind::Map | ValueKind::Seq | ValueKind::Iterable => {
+            let json = serde_json::to_string(value)
+                .map_err(|error| Error::new(ErrorKind::BadSerialization, error.to_string()))?;
+            Ok(out.write_str(&json)?)
+        }
+        _ => Ok(write!(out, "{value}")?),
+    }
+}
+
+/// A buffer that takes so much and no more.
+struct Bounded(Vec<u8>);
+
+impl Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.len() + bytes.len() > RENDERED_BYTES_MAX {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
