@@ -1,0 +1,27 @@
+//! The verbs, a file for each. `main` calls [`run`]; a verb reads its arguments, does its work and
+//! prints through the printer that it is given.
+
+pub(crate) mod call;
+pub(crate) mod check;
+pub(crate) mod inspect;
+pub(crate) mod list;
+pub(crate) mod new;
+pub(crate) mod schema;
+pub(crate) mod serve;
+
+use crate::args::Command;
+use crate::exit::{Exit, Failure};
+use crate::print::Printer;
+
+/// Runs a verb.
+pub(crate) fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
+    match command {
+        Command::Call(args) => call::run(args, *printer),
+        Command::Check(args) => check::run(args, *printer),
+        Command::Inspect(args) => inspect::run(args, *printer),
+        Command::List(args) => list::run(args, *printer),
+        Command::New(args) => new::run(args, *printer),
+        Command::Schema(args) => schema::run(args, *printer),
+        Command::Serve(args) => serve::run(args, *printer),
+    }
+}

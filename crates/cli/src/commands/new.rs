@@ -1,0 +1,19 @@
+//! `haft new`. Not written yet.
+
+use crate::exit::{Exit, Failure};
+use crate::print::Printer;
+use std::path::PathBuf;
+
+/// Write a first file to start from
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  haft new haft.yaml")]
+pub(crate) struct Args {
+    /// The file
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// Runs it.
+pub(crate) fn run(_args: Args, _printer: Printer) -> Result<Exit, Failure> {
+    Err(Failure::new(Exit::Other, "`new` cannot be run yet"))
+}

@@ -1,0 +1,174 @@
+//! `haft serve`: a file becomes a server, over stdio or over HTTP, until a signal or the end of its
+//! client. Calls the manifest, the server and the wires; answers nothing itself.
+
+use crate::exit::{Exit, Failure};
+use crate::print::{NAME, Printer};
+use haft_manifest::{Listen, Manifest};
+use haft_proto::limits::Limits;
+use haft_server::Server;
+use haft_transport::http::{Listener, Options};
+use haft_transport::stdio;
+use haft_transport::stop::{self, Stop};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::runtime::{self, Runtime};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+/// Serve the tools of a file, over HTTP or to the client that started this
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  haft serve haft.yaml                      where the file says, or http://127.0.0.1:7300/mcp
+  haft serve haft.yaml --http :8080         at another port of this machine
+  haft serve haft.yaml --stdio              to the client that started this, on stdin and stdout")]
+pub(crate) struct Args {
+    /// The file
+    pub(crate) file: PathBuf,
+    /// Serve the client that started this, over stdin and stdout
+    #[arg(long, conflicts_with = "http")]
+    pub(crate) stdio: bool,
+    /// Listen here instead: 127.0.0.1:7300, :7300 or 7300; port 0 is any free one
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub(crate) http: Option<SocketAddr>,
+}
+
+/// Runs it.
+pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
+    let manifest = haft_manifest::load(&args.file)?;
+    let server = Arc::new(manifest.server()?);
+    if args.stdio {
+        return serve_stdio(server);
+    }
+    serve_http(server, places(&manifest, args.http), printer)
+}
+
+/// One thread: a client on a pipe is one client.
+fn serve_stdio(server: Arc<Server>) -> Result<Exit, Failure> {
+    let runtime = started(runtime::Builder::new_current_thread().enable_all().build())?;
+    let limits = server.limits().clone();
+    let served = runtime.block_on(async {
+        let stop = async {
+            tokio::select! {
+                signal = stop::signalled() => signal.unwrap_or(Stop::AtOnce),
+                gone = stop::parent_died() => gone,
+            }
+        };
+        stdio::serve(server, &limits, stop).await
+    });
+    // A tool that blocks a thread must not keep the process.
+    runtime.shutdown_background();
+    served.map_err(|error| Failure::new(Exit::Other, format!("stdin or stdout: {error}")))?;
+    Ok(Exit::Ok)
+}
+
+fn serve_http(
+    server: Arc<Server>,
+    places: Vec<(SocketAddr, Options)>,
+    printer: Printer,
+) -> Result<Exit, Failure> {
+    let runtime = started(runtime::Builder::new_multi_thread().enable_all().build())?;
+    let limits = server.limits().clone();
+    let served = runtime.block_on(async {
+        let mut listeners = Vec::new();
+        for (address, options) in places {
+            listeners.push(bind(address, options, &server, printer).await?);
+        }
+        serve_all(listeners, server, limits).await
+    });
+    runtime.shutdown_background();
+    served
+}
+
+async fn bind(
+    address: SocketAddr,
+    options: Options,
+    server: &Server,
+    printer: Printer,
+) -> Result<Listener, Failure> {
+    let listener = Listener::bind(address, options).await.map_err(|error| {
+        let failure = Failure::new(Exit::Other, format!("cannot listen on {address}: {error}"));
+        failure.hint("another server may be there; choose another address with --http")
+    })?;
+    // Programs that start us wait for this line, so that it is there with `--json` too.
+    printer.always(format_args!(
+        "haft: serving {NAME}{}{NAME:#} at {}",
+        server.name(),
+        listener.url()
+    ));
+    if !address.ip().is_loopback() {
+        printer.warn("other machines can reach this address, and nobody is asked who they are");
+    }
+    Ok(listener)
+}
+
+async fn serve_all(
+    listeners: Vec<Listener>,
+    server: Arc<Server>,
+    limits: Limits,
+) -> Result<Exit, Failure> {
+    let (order, orders) = watch::channel(None);
+    let mut serving = JoinSet::new();
+    for listener in listeners {
+        let (server, limits, mut orders) = (Arc::clone(&server), limits.clone(), orders.clone());
+        serving.spawn(async move {
+            let stop = async {
+                let ordered = orders.wait_for(Option::is_some).await;
+                ordered.ok().and_then(|stop| *stop).unwrap_or(Stop::AtOnce)
+            };
+            listener.serve(server, &limits, stop).await;
+        });
+    }
+    let stop = stop::signalled()
+        .await
+        .map_err(|error| Failure::new(Exit::Other, format!("cannot wait for signals: {error}")))?;
+    order.send_replace(Some(stop));
+    while serving.join_next().await.is_some() {}
+    Ok(Exit::Ok)
+}
+
+/// The addresses of the file's `listen`; another address takes the place of all, with the path and
+/// the lists of the first.
+fn places(manifest: &Manifest, instead: Option<SocketAddr>) -> Vec<(SocketAddr, Options)> {
+    let place = |listen: &Listen| {
+        let options = Options {
+            path: listen.path.clone(),
+            origins: listen.origins.clone(),
+            hosts: listen.hosts.clone(),
+        };
+        (instead.unwrap_or(listen.address), options)
+    };
+    let count = if instead.is_some() { 1 } else { usize::MAX };
+    manifest.listeners().iter().take(count).map(place).collect()
+}
+
+/// Reads `host:port`, `:port` or `port`; without a host, this machine alone is meant.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.strip_prefix(':').unwrap_or(text);
+    if let Ok(port) = port.parse() {
+        return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
+    }
+    let found = text.to_socket_addrs().ok().and_then(|mut found| found.next());
+    found.ok_or_else(|| format!("{text:?} is no address; write one like 127.0.0.1:7300"))
+}
+
+fn started(runtime: io::Result<Runtime>) -> Result<Runtime, Failure> {
+    runtime.map_err(|error| Failure::new(Exit::Other, format!("cannot start: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_without_a_host_is_this_machine() {
+        let expected: SocketAddr = "127.0.0.1:8080".parse().expect("an address");
+        for text in ["8080", ":8080", "127.0.0.1:8080"] {
+            assert_eq!(address(text), Ok(expected), "{text}");
+        }
+        for text in ["", "127.0.0.1", "65536", "host:port"] {
+            assert!(address(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Everything that a person or a program sees: text, JSON, notes and failures. All verbs print
+//! through it, and nothing else does. Colour is left out where stdout or stderr is no terminal or
+//! NO_COLOR is set; what servers say cannot move the cursor of a terminal.
+
+use crate::exit::{Exit, Failure};
+use crate::table::Table;
+use anstyle::{AnsiColor, Style};
+use serde_json::json;
+use std::borrow::Cow;
+use std::fmt::{self, Write as _};
+use std::io::{self, IsTerminal, Write};
+
+/// Names of things.
+pub(crate) const NAME: Style = AnsiColor::Cyan.on_default();
+/// What may be overlooked.
+pub(crate) const DIM: Style = Style::new().dimmed();
+/// Headings.
+pub(crate) const STRONG: Style = Style::new().bold();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+const ODD: Style = AnsiColor::Yellow.on_default().bold();
+
+/// Where a command's output goes and in which form.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Printer {
+    is_json: bool,
+    is_verbose: bool,
+    has_terminal_out: bool,
+    has_terminal_err: bool,
+}
+
+impl Printer {
+    /// For this process's stdout and stderr.
+    pub(crate) fn new(is_json: bool, is_verbose: bool) -> Self {
+        Self {
+            is_json,
+            is_verbose,
+            has_terminal_out: io::stdout().is_terminal(),
+            has_terminal_err: io::stderr().is_terminal(),
+        }
+    }
+
+    /// Whether the output is one JSON document.
+    pub(crate) fn is_json(self) -> bool {
+        self.is_json
+    }
+
+    /// Whether more than usual should be said.
+    pub(crate) fn is_verbose(self) -> bool {
+        self.is_verbose
+    }
+
+    /// Whether a bar that moves can be drawn on stderr.
+    pub(crate) fn can_animate(self) -> bool {
+        self.has_terminal_err && !self.is_json
+    }
+
+    /// The columns of the terminal that stdout is; `None` if it is none and lines may be long.
+    pub(crate) fn width(self) -> Option<usize> {
+        if !self.has_terminal_out {
+            return None;
+        }
+        let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+        Some(usize::from(size.ws_col)).filter(|&columns| columns > 0)
+    }
+
+    /// Prints the JSON document, which is JSON text.
+    pub(crate) fn document(self, json: &str) -> Result<(), Failure> {
+        self.out(format_args!("{json}\n"))
+    }
+
+    /// Prints what somebody else wrote: as it is into a pipe or file, without control characters
+    /// on a terminal. Ends with a line end.
+    pub(crate) fn text(self, text: &str) -> Result<(), Failure> {
+        let text = if self.has_terminal_out { without_controls(text) } else { Cow::Borrowed(text) };
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        // Not through `anstream`: the text's own escape sequences are not ours to remove.
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        out.write_all(end.as_bytes())?;
+        Ok(out.flush()?)
+    }
+
+    /// Prints a line of our own; styles in it are removed where they do not belong.
+    pub(crate) fn line(self, line: fmt::Arguments<'_>) -> Result<(), Failure> {
+        self.out(format_args!("{line}\n"))
+    }
+
+    /// Prints a table, cut to the width of the terminal.
+    pub(crate) fn table(self, table: &Table) -> Result<(), Failure> {
+        self.out(format_args!("{}", table.render(self.width())))
+    }
+
+    /// Says something beside the output, on stderr; not with `--json`.
+    pub(crate) fn note(self, line: fmt::Arguments<'_>) {
+        if !self.is_json {
+            self.err(format_args!("{line}\n"));
+        }
+    }
+
+    /// Says something on stderr that programs wait for too, with `--json` as well.
+    pub(crate) fn always(self, line: fmt::Arguments<'_>) {
+        self.err(format_args!("{line}\n"));
+    }
+
+    /// Warns of something odd, on stderr; not with `--json`.
+    pub(crate) fn warn(self, line: &str) {
+        self.note(format_args!("{ODD}warning{ODD:#}: {}", one_line(line)));
+    }
+
+    /// Tells of a failure on stderr, and returns its code.
+    pub(crate) fn failure(self, failure: &Failure) -> Exit {
+        if failure.exit == Exit::Ok {
+            return Exit::Ok;
+        }
+        if self.is_json {
+            let mut error = json!({"code": failure.exit.name(), "message": failure.message});
+            if let Some(hint) = &failure.hint {
+                error["hint"] = json!(hint);
+            }
+            self.err(format_args!("{}\n", json!({"error": error})));
+        } else if let Some(drawing) = &failure.drawing {
+            self.err(format_args!("{BAD}error{BAD:#}: {drawing}\n"));
+        } else {
+            let message = without_controls(failure.message.trim_end());
+            self.err(format_args!("{BAD}error{BAD:#}: {message}\n"));
+            if let Some(hint) = &failure.hint {
+                self.err(format_args!("{DIM}hint{DIM:#}: {}\n", one_line(hint)));
+            }
+        }
+        failure.exit
+    }
+
+    fn out(self, what: fmt::Arguments<'_>) -> Result<(), Failure> {
+        let mut out = anstream::stdout().lock();
+        out.write_fmt(what)?;
+        Ok(out.flush()?)
+    }
+
+    fn err(self, what: fmt::Arguments<'_>) {
+        // If stderr is gone there is nobody to tell.
+        _ = anstream::stderr().lock().write_fmt(what);
+    }
+}
+
+/// A peer's text on one line, without control characters.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().filter(|character| !character.is_control()));
+    }
+    line
+}
+
+/// A number of bytes for people.
+pub(crate) fn bytes(count: usize) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    _ = match count {
+        0..1000 => write!(text, "{count} B"),
+        1000..10_000 => write!(text, "{}.{} kB", count / 1000, count % 1000 / 100),
+        10_000..1_000_000 => write!(text, "{} kB", count / 1000),
+        _ => write!(text, "{}.{} MB", count / 1_000_000, count % 1_000_000 / 100_000),
+    };
+    text
+}
+
+/// A peer's text without characters that steer a terminal; lines and tabs stay.
+fn without_controls(text: &str) -> Cow<'_, str> {
+    let is_harmless = |character: char| !character.is_control() || "\n\t".contains(character);
+    if text.chars().all(is_harmless) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().filter(|&character| is_harmless(character)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_says_cannot_steer_the_terminal() {
+        assert_eq!(without_controls("a\x1b]0;title\x07b\tc\n\u{9b}2J"), "a]0;titleb\tc\n2J");
+        assert_eq!(one_line(" a\x1b[2J\n\n b "), "a[2J b");
+    }
+
+    #[test]
+    fn bytes_are_short() {
+        let shown = [0, 999, 1000, 9999, 12_345, 3_210_000].map(bytes);
+        assert_eq!(shown, ["0 B", "999 B", "1.0 kB", "9.9 kB", "12 kB", "3.2 MB"]);
+    }
+}

@@ -1,0 +1,204 @@
+//! How a verb reaches the server that it is about: what its TARGET means, connecting, Ctrl-C, and an
+//! orderly end. Used by `list`, `call` and `inspect`; what they do there is theirs.
+
+use crate::args::ReachArgs;
+use crate::exit::{Exit, Failure};
+use crate::meter::wait;
+use crate::print::Printer;
+use haft_client::{Client, ClientError, Launch, Options, Stderr, Target, connect};
+use haft_proto::version::Era;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use tokio::signal::unix::{SignalKind, signal};
+
+/// A connection, and what it took to make it.
+pub(crate) struct Reached {
+    pub(crate) client: Client,
+    /// From nothing to a server that has said who it is.
+    pub(crate) connect_time: Duration,
+}
+
+/// Where a server is and how to connect to it.
+#[derive(Clone, Debug)]
+pub(crate) struct Route {
+    pub(crate) target: Target,
+    pub(crate) options: Options,
+    /// What people call the target.
+    pub(crate) name: String,
+}
+
+/// Runs `work` to its end on one thread, unless Ctrl-C comes before.
+pub(crate) fn run<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let done = runtime.block_on(work);
+    // A thread that still resolves a name should not keep us.
+    runtime.shutdown_background();
+    done
+}
+
+/// Connects, does `work` with the connection and ends it in an orderly way, also after Ctrl-C.
+pub(crate) async fn with_server<T>(
+    route: &Route,
+    printer: Printer,
+    work: impl AsyncFnOnce(&Reached) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let reached = tokio::select! {
+        reached = reach(route, printer) => reached?,
+        interrupted = interruption() => return Err(interrupted),
+    };
+    let done = tokio::select! {
+        done = work(&reached) => done,
+        interrupted = interruption() => Err(interrupted),
+    };
+    reached.client.close().await;
+    done
+}
+
+/// Reads what was typed. `target` is a file, a URL, or `None` if a command is given.
+pub(crate) fn route(
+    target: Option<&str>,
+    args: &ReachArgs,
+    printer: Printer,
+) -> Result<Route, Failure> {
+    let mut options = Options { era: args.era.era(), timeout: args.timeout, ..Options::default() };
+    options.headers = headers(&args.headers)?;
+    let stderr = if printer.is_verbose() { Stderr::Inherited } else { Stderr::Captured };
+    let (target, name) = match (target, &args.command) {
+        (None, Some(command)) => (from_command(command, stderr)?, command.clone()),
+        (Some(url), None) if url.contains("://") => (Target::Url(url.to_owned()), url.to_owned()),
+        (Some(file), None) => {
+            // Our own server speaks both eras; there is nothing to find out.
+            options.era = options.era.or(Some(Era::Modern));
+            (from_file(file, stderr)?, file.to_owned())
+        }
+        _ => return Err(Failure::usage("name one target, or give --command").hint(TARGETS)),
+    };
+    if matches!(target, Target::Command(_)) && !args.headers.is_empty() {
+        return Err(Failure::usage("--header is for URLs; a child process has no headers"));
+    }
+    Ok(Route { target, options, name })
+}
+
+const TARGETS: &str = "a target is a .yaml, .yml or .json file, a URL, or --command 'argv'";
+
+async fn reach(route: &Route, printer: Printer) -> Result<Reached, Failure> {
+    let started = Instant::now();
+    let what = format!("connecting to {}", crate::print::one_line(&route.name));
+    let client = wait(printer, &what, connect(&route.target, &route.options)).await;
+    let client = client.map_err(|error| explain(error, route, printer))?;
+    Ok(Reached { client, connect_time: started.elapsed() })
+}
+
+/// Adds to an error what this command line can do about it.
+fn explain(error: ClientError, route: &Route, printer: Printer) -> Failure {
+    let is_process = matches!(route.target, Target::Command(_));
+    let hint = match &error {
+        ClientError::AuthenticationNeeded { .. } => {
+            Some("--header 'Authorization: Bearer …' sends a token".to_owned())
+        }
+        ClientError::TimedOut { .. } if is_process => {
+            Some("--verbose shows its stderr; --timeout 2m waits longer".to_owned())
+        }
+        ClientError::ServerExited { .. } | ClientError::StdoutClosed { .. }
+            if !printer.is_verbose() =>
+        {
+            Some("--verbose shows all of its stderr".to_owned())
+        }
+        _ => None,
+    };
+    let failure = Failure::from(error);
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+/// Ends when somebody wants us to stop.
+async fn interruption() -> Failure {
+    let mut order = match signal(SignalKind::terminate()) {
+        Ok(order) => order,
+        Err(error) => return Failure::from(error),
+    };
+    tokio::select! {
+        pressed = tokio::signal::ctrl_c() => if let Err(error) = pressed {
+            return Failure::from(error);
+        },
+        _ = order.recv() => {}
+    }
+    Failure::new(Exit::Interrupted, "interrupted")
+}
+
+fn from_command(command: &str, stderr: Stderr) -> Result<Target, Failure> {
+    let words = shlex::split(command).filter(|words| !words.is_empty());
+    let Some(words) = words else {
+        return Err(Failure::usage("--command needs a program and its arguments, quotes closed"));
+    };
+    let (program, args) = words.split_at(1);
+    let Some(program) = program.first() else { return Err(Failure::usage("--command is empty")) };
+    Ok(Target::Command(Launch::new(program, args).stderr(stderr)))
+}
+
+fn from_file(file: &str, stderr: Stderr) -> Result<Target, Failure> {
+    let path = Path::new(file);
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    if !matches!(extension, Some("yaml" | "yml" | "json")) {
+        return Err(Failure::usage(format!("{file:?} is no target")).hint(TARGETS));
+    }
+    if let Err(error) = std::fs::metadata(path) {
+        return Err(Failure::usage(format!("cannot read {file:?}: {error}")));
+    }
+    let program = std::env::current_exe()?;
+    // A path that begins with `-` would be read as an option.
+    let path = std::path::absolute(path)?;
+    let args = ["serve".into(), path.into_os_string(), "--stdio".into()];
+    Ok(Target::Command(Launch::new(program, args).stderr(stderr)))
+}
+
+/// Reads headers; their values are never shown.
+fn headers(lines: &[String]) -> Result<HeaderMap, Failure> {
+    let mut headers = HeaderMap::new();
+    for line in lines {
+        let (name, value) = line.split_once(':').ok_or_else(|| {
+            Failure::usage("--header must be 'Name: value'; there is no `:` in it")
+        })?;
+        let name: HeaderName = name.trim().parse().map_err(|_| {
+            Failure::usage(format!("--header: {:?} is no header name", name.trim()))
+        })?;
+        let mut value = HeaderValue::from_str(value.trim()).map_err(|_| {
+            Failure::usage(format!("--header: the value of `{name}` has illegal characters"))
+        })?;
+        value.set_sensitive(true);
+        headers.append(name, value);
+    }
+    Ok(headers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_value_never_shows() {
+        let lines = ["Authorization: Bearer hunter2".to_owned(), "X-A: 1".to_owned()];
+        let read = headers(&lines).expect("two headers");
+        assert_eq!(read.len(), 2);
+        assert!(!format!("{read:?}").contains("hunter2"));
+        for bad in ["hunter2", "Authorization: hunter2\u{1}", "a b: hunter2"] {
+            let failure = headers(&[bad.to_owned()]).expect_err("no header");
+            assert!(!failure.message.contains("hunter2"), "{}", failure.message);
+            assert_eq!(failure.exit, Exit::Usage);
+        }
+    }
+
+    #[test]
+    fn a_command_is_split_as_a_shell_would_and_never_run_by_one() {
+        let Ok(Target::Command(launch)) = from_command("a 'b c' $HOME;d", Stderr::Captured) else {
+            panic!("a command")
+        };
+        let expected = Launch::new("a", ["b c", "$HOME;d"]);
+        assert_eq!(format!("{launch:?}"), format!("{expected:?}"));
+        assert!(from_command("a 'b", Stderr::Captured).is_err());
+        assert!(from_command(" ", Stderr::Captured).is_err());
+    }
+}

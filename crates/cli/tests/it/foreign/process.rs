@@ -1,0 +1,111 @@
+//! Starts programs for `foreign` and stops them: a client that must end by itself, and the server
+//! under test, which must not. It never leaves a child behind, and never waits without a deadline.
+
+use std::io::{BufRead as _, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+/// A client does its whole work in a second or two. One that is kept waiting for an answer gives
+/// up after 60 seconds of its own, and has to be caught before.
+const CLIENT_DEADLINE: Duration = Duration::from_secs(45);
+
+/// How long the server may take until it says where it listens.
+const LISTEN_DEADLINE: Duration = Duration::from_secs(20);
+
+/// The binary under test.
+pub(super) const HAFT: &str = env!("CARGO_BIN_EXE_haft");
+
+/// The file that it serves.
+pub(super) fn quickstart() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/quickstart/haft.yaml")
+}
+
+/// What a client left behind.
+pub(super) struct Finished {
+    pub(super) status: ExitStatus,
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+}
+
+/// Runs a client to its end. Its pipes are read until nobody holds them any more, so a server
+/// that a client launched and that outlives it is a failure too.
+pub(super) fn finish(mut command: Command) -> Finished {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = Guard(command.spawn().expect("the client was installed, so it starts"));
+    let stdout = read_all(child.0.stdout.take().expect("stdout is piped"));
+    let stderr = read_all(child.0.stderr.take().expect("stderr is piped"));
+    let (Ok(stdout), Ok(stderr)) =
+        (stdout.recv_timeout(CLIENT_DEADLINE), stderr.recv_timeout(CLIENT_DEADLINE))
+    else {
+        panic!("{command:?} or the server that it launched ran longer than {CLIENT_DEADLINE:?}");
+    };
+    let status = child.0.wait().expect("the child is ours, and nobody else waits for it");
+    Finished { status, stdout, stderr }
+}
+
+/// `haft serve` on a free port of the loopback interface, until it is dropped.
+pub(super) struct Server {
+    /// The endpoint, as the server itself announced it.
+    pub(super) url: String,
+    _child: Guard,
+}
+
+impl Server {
+    pub(super) fn start() -> Self {
+        let mut command = Command::new(HAFT);
+        command.arg("serve").arg(quickstart()).args(["--http", "127.0.0.1:0"]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = Guard(command.spawn().expect("the binary was built for this test"));
+        let announced = announcement(child.0.stderr.take().expect("stderr is piped"));
+        match announced.recv_timeout(LISTEN_DEADLINE) {
+            Ok(Ok(url)) => Self { url, _child: child },
+            Ok(Err(said)) => panic!("haft ended without serving, it said: {said}"),
+            Err(_) => panic!("haft did not say within {LISTEN_DEADLINE:?} where it listens"),
+        }
+    }
+}
+
+/// Kills the child when the test is over, however it ended.
+struct Guard(Child);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // Both fail only if the child is gone already, which is all that is wanted.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn read_all(mut pipe: impl Read + Send + 'static) -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::sync_channel(1);
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = pipe.read_to_end(&mut bytes);
+        let _ = sender.send(String::from_utf8_lossy(&bytes).into_owned());
+    });
+    receiver
+}
+
+/// Waits for `haft: serving NAME at URL`, and gives the URL, or all that was said instead. The
+/// pipe is emptied to its end, because a server that cannot log would stand still.
+fn announcement(pipe: impl Read + Send + 'static) -> mpsc::Receiver<Result<String, String>> {
+    let (sender, receiver) = mpsc::sync_channel(1);
+    thread::spawn(move || {
+        let mut said = String::new();
+        for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+            if let Some((_, url)) =
+                line.strip_prefix("haft: serving ").and_then(|rest| rest.rsplit_once(" at "))
+            {
+                // Only the first is waited for; a full channel must not stop the reading.
+                let _ = sender.try_send(Ok(url.to_owned()));
+            }
+            said += &line;
+            said.push('\n');
+        }
+        let _ = sender.try_send(Err(said));
+    });
+    receiver
+}

@@ -1,0 +1,3 @@
+//! The built command against real servers and clients, in one binary.
+
+mod foreign;
