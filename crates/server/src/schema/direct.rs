@@ -65,21 +65,11 @@ const TYPES: [(&str, &str); 7] = [
 const INTEGER: u8 = 1 << 2;
 const NUMBER: u8 = 1 << 4;
 
-/// Keywords that say nothing about validity.
-const SILENT: [&str; 12] = [
-    "$comment",
-    "$id",
-    "$schema",
-    "default",
-    "deprecated",
-    "description",
-    "example",
-    "examples",
-    "format",
-    "readOnly",
-    "title",
-    "writeOnly",
-];
+/// Keywords that say nothing about validity, and are texts.
+const TEXTS: [&str; 6] = ["$comment", "$id", "$schema", "description", "format", "title"];
+
+/// Others that say nothing about validity.
+const SILENT: [&str; 2] = ["default", "example"];
 
 /// How deep a schema may nest to be checked here; the check recurses as deep as the schema does.
 const DEPTH_MAX: usize = 32;
@@ -134,6 +124,9 @@ impl Node {
                     schema => Others::Fitting(Box::new(deeper(schema)?)),
                 }
             }
+            "examples" => _ = value.as_array()?,
+            "deprecated" | "readOnly" | "writeOnly" => _ = value.as_bool()?,
+            keyword if TEXTS.contains(&keyword) => _ = value.as_str()?,
             keyword if SILENT.contains(&keyword) || keyword.starts_with("x-") => {}
             _ => return None,
         }
@@ -142,7 +135,8 @@ impl Node {
 
     /// After all properties are known. A required key without a property is not handled here.
     fn require(&mut self, schema: &Map<String, Value>) -> Option<()> {
-        for name in schema.get("required").and_then(Value::as_array).into_iter().flatten() {
+        let Some(required) = schema.get("required") else { return Some(()) };
+        for name in required.as_array()? {
             let index = self.properties.iter().position(|p| Some(&*p.name) == name.as_str())?;
             self.required |= 1 << index;
         }

@@ -5,6 +5,7 @@
 mod direct;
 
 use haft_proto::json::Cursor;
+use jsonschema::Draft;
 use serde_json::Value;
 use std::fmt;
 
@@ -75,16 +76,18 @@ impl Schema {
         if !value.is_object() {
             return Err(BadSchema { reason: "the schema must be an object".to_owned() });
         }
-        // Compiled in any case: it knows every rule of being a schema.
+        let dialect = dialect(&value)?;
+        // In draft 4 alone, 1.0 is no integer.
+        let direct = (dialect != Draft::Draft4).then(|| direct::Node::compile(&value)).flatten();
+        if let Some(node) = direct {
+            return Ok(Self { checker: Checker::Direct(Box::new(node)) });
+        }
+        // What is not handled directly may also be no schema at all; this knows all the rules.
         let general = jsonschema::options()
-            .with_draft(dialect(&value)?)
+            .with_draft(dialect)
             .build(&value)
             .map_err(|error| BadSchema { reason: one_line(&error.to_string()) })?;
-        let checker = match direct::Node::compile(&value) {
-            Some(node) => Checker::Direct(Box::new(node)),
-            None => Checker::General(Box::new(general)),
-        };
-        Ok(Self { checker })
+        Ok(Self { checker: Checker::General(Box::new(general)) })
     }
 
     /// Whether values are checked straight on their text.
@@ -105,8 +108,7 @@ impl Schema {
     }
 }
 
-fn dialect(schema: &Value) -> Result<jsonschema::Draft, BadSchema> {
-    use jsonschema::Draft;
+fn dialect(schema: &Value) -> Result<Draft, BadSchema> {
     let Some(uri) = schema.get("$schema") else { return Ok(Draft::Draft202012) };
     let known = [
         ("https://json-schema.org/draft/2020-12/schema", Draft::Draft202012),
