@@ -11,7 +11,7 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest message: a line on stdio, a body on HTTP. At most `u32::MAX`.
+    /// The longest message: a line on stdio, a body on HTTP.
     pub message_bytes: usize,
     /// The deepest nesting of arrays and objects in a message. At most 128.
     pub depth: usize,

@@ -36,9 +36,6 @@ impl Revision {
     pub const LATEST: Self = V2026_07_28;
     /// The newest revision that begins with `initialize`.
     pub const LATEST_LEGACY: Self = V2025_11_25;
-    /// What an HTTP request of the legacy era speaks when no header says so
-    /// (Streamable HTTP, 2025-06-18, "Protocol Version Header").
-    pub const ASSUMED_WITHOUT_HEADER: Self = V2025_03_26;
 
     /// The revision of that date, if there is one.
     ///

@@ -60,7 +60,7 @@ impl Tool {
         self
     }
 
-    /// The JSON Schema of the arguments, as JSON text. Clients get these very bytes.
+    /// The JSON Schema of the arguments, as JSON text. Clients get it as it is, on one line.
     #[must_use]
     pub fn input_schema(mut self, schema: impl Into<String>) -> Self {
         self.input_schema = schema.into();

@@ -3,10 +3,10 @@
 
 use crate::builder::{BuildError, ServerBuilder, Tool};
 use crate::context::Context;
-use crate::handler::{Answer, Call, LaterResult, Made};
+use crate::handler::{Answer, Call, LaterResult, Made, Written};
 use crate::nearest::nearest;
 use crate::registry::{Registered, Snapshot};
-use crate::schema::{Schema, Violation};
+use crate::schema::Violation;
 use arc_swap::ArcSwap;
 use futures_util::FutureExt;
 use haft_proto::encode::{self, Caching};
@@ -20,7 +20,9 @@ use haft_proto::spec::implementation::{Capabilities, Implementation};
 use haft_proto::spec::tool_result::ToolResult;
 use haft_proto::version::Revision;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 /// A server of tools, for any number of wires at once.
 pub struct Server {
@@ -180,25 +182,26 @@ fn run(
     out: &mut Vec<u8>,
 ) -> Turn {
     let start = out.len();
-    let (mut structured, mut is_written) = (None, false);
+    let mut written = Written::default();
     let context = || {
         let is_token = |raw: &&str| {
             raw.starts_with(['"', '-']) || raw.starts_with(|c: char| c.is_ascii_digit())
         };
         let token = ask.message.params.meta.progress_token.filter(is_token);
-        Context::new(ask.revision, token.map(|token| (token.into(), ask.wire.outlet())))
+        Context::new(ask.revision, token.map(|token| (token, ask.wire.outlet())))
     };
     let mut made = None;
     encode::result(out, ask.id, |out| {
-        let answer = Answer::new(out, ask.revision, fields, &mut structured, &mut is_written);
+        let answer = Answer::new(out, ask.revision, fields, &mut written);
         let call = Call { arguments, context: &context };
         made = Some(catch_unwind(AssertUnwindSafe(|| tool.handler.call(call, answer))));
     });
     match made {
         Some(Ok(Made::Now)) => {
-            let problem = match (&tool.output, &structured) {
-                _ if !is_written => Some(ToolResult::default()),
-                (Some(schema), Some(json)) => misfit(schema, json),
+            let problem = match (&tool.output, &written) {
+                (None, Written::Nothing) => Some(ToolResult::default()),
+                (Some(_), Written::Nothing) => misfit(tool, None),
+                (Some(_), Written::Result(json)) => misfit(tool, json.as_deref()),
                 _ => None,
             };
             if let Some(instead) = problem {
@@ -224,17 +227,17 @@ fn run(
 fn later(tool: Arc<Registered>, work: LaterResult, ask: &Ask<'_>, fields: Arc<[u8]>) -> Later {
     let id: Box<str> = ask.id.raw().into();
     let revision = ask.revision;
+    let work = Careful(Some(work));
     Box::pin(async move {
         let work = AssertUnwindSafe(work).catch_unwind();
         let mut message = Vec::new();
         let id = Id::from_raw(&id, usize::MAX).expect("it was an id when the call began");
         let result = match tokio::time::timeout(tool.timeout, work).await {
-            Ok(Ok(result)) => match (&tool.output, &result.structured) {
-                (Some(schema), Some(json)) if !result.is_error => {
-                    misfit(schema, json.get()).unwrap_or(result)
-                }
-                _ => result,
-            },
+            Ok(Ok(result)) if result.is_error => result,
+            Ok(Ok(result)) => {
+                let structured = result.structured.as_ref().map(|json| json.get());
+                misfit(&tool, structured).unwrap_or(result)
+            }
             Ok(Err(_)) => {
                 encode::error(&mut message, Some(id), &panicked());
                 return Reply { message, outcome: Outcome::Refused(Mistake::Internal) };
@@ -251,6 +254,28 @@ fn later(tool: Arc<Registered>, work: LaterResult, ask: &Ask<'_>, fields: Arc<[u
     })
 }
 
+/// Work whose end, by cancellation too, cannot panic into the wire.
+struct Careful(Option<LaterResult>);
+
+impl Future for Careful {
+    type Output = ToolResult;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<ToolResult> {
+        match &mut self.0 {
+            Some(work) => work.as_mut().poll(cx),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for Careful {
+    fn drop(&mut self) {
+        let work = self.0.take();
+        // The panic hook has told of it; there is nobody else to tell.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(work)));
+    }
+}
+
 fn refuse(out: &mut Vec<u8>, id: Id<'_>, refusal: &Refusal) -> Turn {
     encode::error(out, Some(id), refusal);
     Turn::Done(Outcome::Refused(refusal.mistake))
@@ -261,15 +286,20 @@ fn panicked() -> Refusal {
 }
 
 /// A tool that breaks its own promise is told so; nobody gets a structure that does not fit.
-fn misfit(schema: &Schema, structured: &str) -> Option<ToolResult> {
-    let violations = schema.check(structured).err()?;
-    let list = join(&violations);
+fn misfit(tool: &Registered, structured: Option<&str>) -> Option<ToolResult> {
+    let schema = tool.output.as_ref()?;
+    let list = match structured {
+        Some(json) => join(&schema.check(json).err()?),
+        None => "it has no structured content".to_owned(),
+    };
     Some(ToolResult::error(format!("The tool's answer does not fit its own output schema: {list}")))
 }
 
 /// What a model needs to send the call again, right this time.
 fn explain(tool: &str, violations: &[Violation]) -> String {
-    format!("Invalid arguments for `{tool}`: {}.", join(violations))
+    let list = join(violations);
+    let end = if list.ends_with('?') { "" } else { "." };
+    format!("Invalid arguments for `{tool}`: {list}{end}")
 }
 
 fn join(violations: &[Violation]) -> String {

@@ -13,6 +13,7 @@ use std::future::Future;
 use std::io::Write;
 use std::pin::Pin;
 use std::sync::Arc;
+use tokio::sync::Semaphore;
 
 /// What runs when a tool is called.
 pub trait Handler: Send + Sync + 'static {
@@ -54,8 +55,19 @@ pub struct Answer<'a> {
     out: &'a mut Vec<u8>,
     revision: Revision,
     fields: &'a [u8],
-    structured: &'a mut Option<String>,
-    is_written: &'a mut bool,
+    written: &'a mut Written,
+}
+
+/// What became of an [`Answer`].
+#[derive(Debug, Default)]
+pub(crate) enum Written {
+    /// The tool said that it failed.
+    Failure,
+    /// Nothing was written.
+    #[default]
+    Nothing,
+    /// A result, with the JSON text of its structured content if it has some.
+    Result(Option<String>),
 }
 
 impl<'a> Answer<'a> {
@@ -63,15 +75,14 @@ impl<'a> Answer<'a> {
         out: &'a mut Vec<u8>,
         revision: Revision,
         fields: &'a [u8],
-        structured: &'a mut Option<String>,
-        is_written: &'a mut bool,
+        written: &'a mut Written,
     ) -> Self {
-        Self { out, revision, fields, structured, is_written }
+        Self { out, revision, fields, written }
     }
 
     /// One text.
     pub fn text(self, text: &str) {
-        *self.is_written = true;
+        *self.written = Written::Result(None);
         encode::text_result(self.out, self.revision, self.fields, None, |out| {
             encode::string(out, text);
         });
@@ -79,7 +90,7 @@ impl<'a> Answer<'a> {
 
     /// One text whose characters need no escape in JSON: numbers and words.
     fn plain(self, text: std::fmt::Arguments<'_>) {
-        *self.is_written = true;
+        *self.written = Written::Result(None);
         encode::text_result(self.out, self.revision, self.fields, None, |out| {
             out.push(b'"');
             // Writing to memory does not fail.
@@ -92,11 +103,10 @@ impl<'a> Answer<'a> {
     pub fn json(self, value: &impl Serialize) {
         match serde_json::to_string(value) {
             Ok(json) => {
-                *self.is_written = true;
                 encode::text_result(self.out, self.revision, self.fields, Some(&json), |out| {
                     encode::string(out, &json);
                 });
-                *self.structured = Some(json);
+                *self.written = Written::Result(Some(json));
             }
             Err(error) => {
                 self.result(&ToolResult::error(format!("The tool's answer is not JSON: {error}")));
@@ -106,11 +116,12 @@ impl<'a> Answer<'a> {
 
     /// Any result.
     pub fn result(self, result: &ToolResult) {
-        *self.is_written = true;
         encode::tool_result(self.out, self.revision, self.fields, result);
-        if !result.is_error {
-            *self.structured = result.structured.as_ref().map(|raw| raw.get().to_owned());
-        }
+        *self.written = if result.is_error {
+            Written::Failure
+        } else {
+            Written::Result(result.structured.as_ref().map(|raw| raw.get().to_owned()))
+        };
     }
 }
 
@@ -224,17 +235,26 @@ where
 }
 
 /// A handler from a function that computes or blocks for long: it runs on a thread of its own.
-/// It cannot be interrupted; a cancelled call only stops waiting for it.
+/// A call that has begun cannot be interrupted; cancelled or timed out, it is only not waited for.
+/// At most [`BLOCKING_MAX`] calls of one tool run at once, those included; the next ones wait.
 pub fn blocking<A, R>(function: impl Fn(A) -> R + Send + Sync + 'static) -> impl Handler
 where
     A: DeserializeOwned + Send + 'static,
     R: Output + 'static,
 {
     let function = Arc::new(function);
+    let room = Arc::new(Semaphore::new(BLOCKING_MAX));
     future(move |arguments: A, _| {
-        let function = Arc::clone(&function);
-        let work = tokio::task::spawn_blocking(move || function(arguments).into_result());
+        let (function, room) = (Arc::clone(&function), Arc::clone(&room));
         async move {
+            // The room is left by the function itself, so that no thread is forgotten.
+            let Ok(place) = room.acquire_owned().await else {
+                return ToolResult::error("The server is stopping.");
+            };
+            let work = tokio::task::spawn_blocking(move || {
+                let _place = place;
+                function(arguments).into_result()
+            });
             match work.await {
                 Ok(result) => result,
                 Err(ended) => match ended.try_into_panic() {
@@ -245,6 +265,9 @@ where
         }
     })
 }
+
+/// How many calls of one [`blocking`] tool have a thread at once.
+pub const BLOCKING_MAX: usize = 32;
 
 struct FunctionHandler<F, M> {
     function: F,

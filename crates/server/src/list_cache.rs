@@ -7,8 +7,6 @@ use haft_proto::json::JsonStr;
 use haft_proto::spec::implementation::Implementation;
 use haft_proto::spec::tool::Tool;
 use haft_proto::version::Revision;
-use rustc_hash::FxHasher;
-use std::hash::Hasher;
 
 /// The pages of one list.
 pub(crate) struct ListCache {
@@ -26,7 +24,7 @@ impl ListCache {
         page_entries: usize,
     ) -> Self {
         let page_entries = page_entries.max(1);
-        let fingerprint = fingerprint(tools);
+        let fingerprint = fingerprint(tools, page_entries);
         let pages = Revision::ALL.map(|revision| {
             let chunks: Vec<_> =
                 if tools.is_empty() { vec![tools] } else { tools.chunks(page_entries).collect() };
@@ -63,14 +61,15 @@ impl ListCache {
     }
 }
 
-/// The same for the same tools on every machine, so that replicas know each other's cursors.
-fn fingerprint(tools: &[&Tool]) -> String {
-    let mut hasher = FxHasher::default();
-    let mut written = Vec::new();
+/// The same for the same pages on every machine, so that replicas know each other's cursors. FNV-1a:
+/// nothing is protected by it, and its value never changes between machines or releases.
+fn fingerprint(tools: &[&Tool], page_entries: usize) -> String {
+    let mut written = page_entries.to_string().into_bytes();
     for tool in tools {
-        written.clear();
         encode::tool(&mut written, Revision::LATEST, tool);
-        hasher.write(&written);
     }
-    format!("{:016x}", hasher.finish())
+    let hash = written.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    format!("{hash:016x}")
 }

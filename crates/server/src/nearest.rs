@@ -8,6 +8,10 @@
 /// assert_eq!(haft_server::nearest("xyz", ["greet", "word_count"]), None);
 /// ```
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Comparing takes the product of both lengths, and a peer chooses this one.
+    if word.len() > WORD_BYTES_MAX {
+        return None;
+    }
     candidates
         .into_iter()
         .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
@@ -15,3 +19,6 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .max_by(|(a, _), (b, _)| a.total_cmp(b))
         .map(|(_, candidate)| candidate)
 }
+
+/// No name or key that anybody mistypes is longer.
+const WORD_BYTES_MAX: usize = 128;

@@ -2,7 +2,7 @@
 //! them with `x-mcp-header` (Streamable HTTP, 2026-07-28, "Custom Headers from Tool Parameters").
 //! Found at registration, compared on calls that come with headers.
 
-use haft_proto::error::Refusal;
+use haft_proto::error::{Mistake, Refusal};
 use haft_proto::json::{Cursor, JsonStr, Kind};
 use haft_proto::mirror::{self, Field, Headers, PARAM_HEADER_PREFIX};
 use serde_json::{Map, Value};
@@ -26,8 +26,13 @@ impl ParamHeaders {
     /// One line on the first mark that the specification does not allow.
     pub(crate) fn find(schema: &Value) -> Result<Self, String> {
         let mut found = Self::default();
-        if let Some(schema) = schema.as_object() {
-            found.search(schema, &mut Vec::new())?;
+        if let Some(object) = schema.as_object() {
+            found.search(object, &mut Vec::new())?;
+        }
+        if marks(schema) > found.0.len() {
+            return Err("`x-mcp-header` may stand only on properties that are reached through \
+                        `properties` alone, not inside items or alternatives"
+                .to_owned());
         }
         Ok(found)
     }
@@ -82,10 +87,10 @@ impl ParamHeaders {
     /// Compares the headers with the arguments, which are JSON text of an object.
     ///
     /// # Errors
-    /// [`HeaderMismatch`](haft_proto::error::Mistake::HeaderMismatch), naming the header.
+    /// [`Mistake::HeaderMismatch`], naming the header.
     pub(crate) fn check(&self, headers: &dyn Headers, arguments: &str) -> Result<(), Refusal> {
         for ParamHeader { header, path } in &self.0 {
-            let raw = value_at(arguments, path).filter(|raw| *raw != "null");
+            let raw = value_at(arguments, path)?.filter(|raw| *raw != "null");
             let text = raw.map(|raw| match JsonStr::from_raw(raw) {
                 Some(text) => text.decode(),
                 None => raw.into(),
@@ -111,20 +116,44 @@ fn is_same_number(raw: &str, header: &[u8]) -> bool {
     }
 }
 
-/// The raw value under keys of nested objects.
-fn value_at<'a>(text: &'a str, path: &[String]) -> Option<&'a str> {
-    let Some((first, rest)) = path.split_first() else { return Some(text) };
+/// The raw value under keys of nested objects. A key that is there twice would let a proxy read one
+/// value and the tool another.
+fn value_at<'a>(text: &'a str, path: &[String]) -> Result<Option<&'a str>, Refusal> {
+    let Some((first, rest)) = path.split_first() else { return Ok(Some(text)) };
     let mut cursor = Cursor::new(text, usize::MAX);
-    if cursor.kind().ok()? != Kind::Object {
-        return None;
+    if cursor.kind()? != Kind::Object {
+        return Ok(None);
     }
-    cursor.enter_object().ok()?;
-    let mut is_first = true;
-    while let Some(key) = cursor.next_key(&mut is_first).ok()? {
-        let value = cursor.value().ok()?;
-        if key.decode() == *first {
-            return value_at(value, rest);
+    cursor.enter_object()?;
+    let (mut is_first, mut found) = (true, None);
+    while let Some(key) = cursor.next_key(&mut is_first)? {
+        let value = cursor.value()?;
+        if key.decode() == *first && found.replace(value).is_some() {
+            let message = format!("Invalid params: the argument `{first}` is there twice");
+            return Err(Refusal::new(Mistake::InvalidParams, message));
         }
     }
-    None
+    found.map_or(Ok(None), |value| value_at(value, rest))
+}
+
+/// How many marks a schema has anywhere.
+fn marks(schema: &Value) -> usize {
+    match schema {
+        Value::Array(schemas) => schemas.iter().map(marks).sum(),
+        Value::Object(keywords) => {
+            let of_keyword = |(keyword, value): (&String, &Value)| match keyword.as_str() {
+                "x-mcp-header" => 1,
+                // Data, not schemas.
+                "const" | "default" | "enum" | "example" | "examples" => 0,
+                // Maps whose keys are names, not keywords.
+                "$defs" | "definitions" | "dependentSchemas" | "patternProperties"
+                | "properties" => {
+                    value.as_object().map_or(0, |named| named.values().map(marks).sum())
+                }
+                _ => marks(value),
+            };
+            keywords.iter().map(of_keyword).sum()
+        }
+        _ => 0,
+    }
 }

@@ -147,8 +147,9 @@ impl Node {
     pub(super) fn check(&self, cursor: &mut Cursor<'_>) -> Result<(), Vec<Violation>> {
         let mut found = Found::default();
         // The text was read before, so its grammar holds; a failure would only end the check.
-        if self.visit(cursor, &Place::Root, &mut found).is_err() {
-            found.say(&Place::Root, "is not JSON".to_owned());
+        if let Err(Ended::NotJson) = self.visit(cursor, &Place::Root, &mut found) {
+            let problem = "is not JSON".to_owned();
+            found.0.push(Violation { path: String::new(), problem });
         }
         if found.0.is_empty() { Ok(()) } else { Err(found.0) }
     }
@@ -158,23 +159,23 @@ impl Node {
         cursor: &mut Cursor<'_>,
         place: &Place<'_>,
         found: &mut Found,
-    ) -> Result<(), NotJson> {
+    ) -> Result<(), Ended> {
         let kind = cursor.kind()?;
         if let Some(types) = self.types {
             let mut ahead = cursor.clone();
             let raw = if kind == Kind::Number { ahead.value()? } else { "" };
             if !types.has(kind, raw) {
                 let raw = cursor.value()?;
-                found.say(place, format!("must be {}, not {}", types.describe(), shorten(raw)));
-                return Ok(());
+                let expected = types.describe();
+                return found.say(place, format!("must be {expected}, not {}", shorten(raw)));
             }
         }
         match kind {
             Kind::Object if self.allowed.is_empty() => self.visit_object(cursor, place, found),
             Kind::Array if self.allowed.is_empty() => self.visit_array(cursor, place, found),
             _ => {
-                self.check_scalar(cursor.value()?, place, found);
-                Ok(())
+                let raw = cursor.value()?;
+                self.check_scalar(raw, place, found)
             }
         }
     }
@@ -184,7 +185,7 @@ impl Node {
         cursor: &mut Cursor<'_>,
         place: &Place<'_>,
         found: &mut Found,
-    ) -> Result<(), NotJson> {
+    ) -> Result<(), Ended> {
         cursor.enter_object()?;
         let mut seen: u64 = 0;
         let mut is_first = true;
@@ -194,7 +195,7 @@ impl Node {
             match self.properties.iter().position(|property| property.name == key) {
                 Some(index) => {
                     if seen & 1 << index != 0 {
-                        found.say(place, "is there twice; send it once".to_owned());
+                        found.say(place, "is there twice; send it once".to_owned())?;
                     }
                     seen |= 1 << index;
                     self.properties[index].node.visit(cursor, place, found)?;
@@ -206,7 +207,8 @@ impl Node {
         for (index, property) in self.properties.iter().enumerate() {
             if missing & 1 << index != 0 {
                 let place = &Place::Key(place, &property.name);
-                found.say(place, format!("is missing; it must be {}", property.node.describe()));
+                let expected = property.node.describe();
+                found.say(place, format!("is missing; it must be {expected}"))?;
             }
         }
         Ok(())
@@ -218,23 +220,21 @@ impl Node {
         cursor: &mut Cursor<'_>,
         place: &Place<'_>,
         found: &mut Found,
-    ) -> Result<(), NotJson> {
+    ) -> Result<(), Ended> {
         match &self.others {
             Others::Fitting(node) => return node.visit(cursor, place, found),
             Others::Anything => {}
             Others::Nothing => {
                 let known = self.properties.iter().map(|property| &*property.name);
-                found.say(
-                    place,
-                    match crate::nearest(key, known.clone()) {
-                        Some(meant) => format!("is not known; did you mean `{meant}`?"),
-                        None if self.properties.is_empty() => "is not known; send none".to_owned(),
-                        None => {
-                            let known: Vec<_> = known.collect();
-                            format!("is not known; known are {}", known.join(", "))
-                        }
-                    },
-                );
+                let problem = match crate::nearest(key, known.clone()) {
+                    Some(meant) => format!("is not known; did you mean `{meant}`?"),
+                    None if self.properties.is_empty() => "is not known; send none".to_owned(),
+                    None => {
+                        let known: Vec<_> = known.collect();
+                        format!("is not known; known are {}", known.join(", "))
+                    }
+                };
+                found.say(place, problem)?;
             }
         }
         cursor.value()?;
@@ -246,7 +246,7 @@ impl Node {
         cursor: &mut Cursor<'_>,
         place: &Place<'_>,
         found: &mut Found,
-    ) -> Result<(), NotJson> {
+    ) -> Result<(), Ended> {
         cursor.enter_array()?;
         let mut count = 0;
         let mut is_first = true;
@@ -262,32 +262,33 @@ impl Node {
             count += 1;
         }
         if let Some(expected) = self.items_count.broken_by(count) {
-            found.say(place, format!("must have {expected} items, not {count}"));
+            found.say(place, format!("must have {expected} items, not {count}"))?;
         }
         Ok(())
     }
 
-    fn check_scalar(&self, raw: &str, place: &Place<'_>, found: &mut Found) {
+    fn check_scalar(&self, raw: &str, place: &Place<'_>, found: &mut Found) -> Result<(), Ended> {
         if !self.allowed.is_empty() && !self.allowed.iter().any(|allowed| is_same(allowed, raw)) {
             let allowed: Vec<_> = self.allowed.iter().map(Value::to_string).collect();
             let expected = match &*allowed {
                 [only] => only.clone(),
                 several => format!("one of {}", several.join(", ")),
             };
-            found.say(place, format!("must be {expected}, not {}", shorten(raw)));
+            found.say(place, format!("must be {expected}, not {}", shorten(raw)))?;
         }
         if let Some(text) = JsonStr::from_raw(raw) {
             if self.length.min.is_some() || self.length.max.is_some() {
                 let count = text.decode().chars().count() as u64;
                 if let Some(expected) = self.length.broken_by(count) {
-                    found.say(place, format!("must have {expected} characters, not {count}"));
+                    found.say(place, format!("must have {expected} characters, not {count}"))?;
                 }
             }
         } else if let Ok(number) = raw.parse::<f64>()
             && let Some(expected) = self.range.broken_by(number)
         {
-            found.say(place, format!("must be {expected}, not {}", shorten(raw)));
+            found.say(place, format!("must be {expected}, not {}", shorten(raw)))?;
         }
+        Ok(())
     }
 
     /// What a value must be, as far as a few words say it.
@@ -303,12 +304,17 @@ impl Node {
     }
 }
 
-/// The text was not JSON after all.
-struct NotJson;
+/// Why a check ends before the value does.
+enum Ended {
+    /// Enough was found.
+    Full,
+    /// The text was not JSON after all.
+    NotJson,
+}
 
-impl From<haft_proto::error::Malformed> for NotJson {
+impl From<haft_proto::error::Malformed> for Ended {
     fn from(_: haft_proto::error::Malformed) -> Self {
-        Self
+        Self::NotJson
     }
 }
 
@@ -329,7 +335,7 @@ impl Place<'_> {
                 if !path.is_empty() {
                     path.push('.');
                 }
-                path.push_str(key);
+                path.push_str(&shorten(key));
             }
             Self::Index(parent, index) => {
                 parent.write(path);
@@ -344,12 +350,13 @@ impl Place<'_> {
 struct Found(Vec<Violation>);
 
 impl Found {
-    fn say(&mut self, place: &Place<'_>, problem: String) {
-        if self.0.len() < VIOLATIONS_MAX {
-            let mut path = String::new();
-            place.write(&mut path);
-            self.0.push(Violation { path, problem });
-        }
+    /// Keeps a violation. When there are enough the check ends: a peer that sends a million bad
+    /// values is told of a few and costs no more than those.
+    fn say(&mut self, place: &Place<'_>, problem: String) -> Result<(), Ended> {
+        let mut path = String::new();
+        place.write(&mut path);
+        self.0.push(Violation { path, problem });
+        if self.0.len() < VIOLATIONS_MAX { Ok(()) } else { Err(Ended::Full) }
     }
 }
 

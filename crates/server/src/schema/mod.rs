@@ -77,14 +77,16 @@ impl Schema {
             return Err(BadSchema { reason: "the schema must be an object".to_owned() });
         }
         let dialect = dialect(&value)?;
-        // In draft 4 alone, 1.0 is no integer.
-        let direct = (dialect != Draft::Draft4).then(|| direct::Node::compile(&value)).flatten();
+        // Older dialects have keywords of the same name that mean something else.
+        let is_current = dialect == Draft::Draft202012;
+        let direct = is_current.then(|| direct::Node::compile(&value)).flatten();
         if let Some(node) = direct {
             return Ok(Self { checker: Checker::Direct(Box::new(node)) });
         }
         // What is not handled directly may also be no schema at all; this knows all the rules.
         let general = jsonschema::options()
             .with_draft(dialect)
+            .should_validate_formats(false)
             .build(&value)
             .map_err(|error| BadSchema { reason: one_line(&error.to_string()) })?;
         Ok(Self { checker: Checker::General(Box::new(general)) })
@@ -137,7 +139,7 @@ fn check_generally(validator: &jsonschema::Validator, text: &str) -> Result<(), 
         .iter_errors(&value)
         .take(VIOLATIONS_MAX)
         .map(|error| Violation {
-            path: dotted(error.instance_path().as_str()),
+            path: one_line(&dotted(error.instance_path().as_str())),
             problem: one_line(&error.to_string()),
         })
         .collect();

@@ -7,7 +7,11 @@ use haft_server::{Server, Tool, handler};
 use serde::{Deserialize, Serialize};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 use tokio::sync::Notify;
 
 #[derive(Deserialize)]
@@ -100,6 +104,24 @@ async fn a_result_that_breaks_its_schema_is_not_passed_on() {
 }
 
 #[tokio::test]
+async fn a_promised_structure_that_is_missing_is_told() {
+    let plain = Tool::new("now", handler::function(|_: Add| "text only"))
+        .input_schema(ADD)
+        .output_schema(SUM);
+    let later = Tool::new("later", handler::future(|_: Add, _| async { "text only" }))
+        .input_schema(ADD)
+        .output_schema(SUM);
+    let server = server([plain, later]);
+    for tool in ["now", "later"] {
+        let result = call(&server, tool, json!({"a": 1, "b": 2})).await;
+        assert_eq!(result["isError"], true);
+        let text = "The tool's answer does not fit its own output schema: it has no structured \
+                    content";
+        assert_eq!(result["content"][0]["text"], text);
+    }
+}
+
+#[tokio::test]
 async fn an_error_result_is_not_held_against_the_output_schema() {
     let failing = handler::function(|_: Add| Err::<handler::Json<Sum>, _>("no sums today"));
     let server = server([Tool::new("f", failing).input_schema(ADD).output_schema(SUM)]);
@@ -172,4 +194,52 @@ async fn a_call_in_flight_finishes_on_the_tools_that_it_began_with() {
     assert_eq!(call(&server, "t", json!({})).await["content"][0]["text"], "new");
     gate.notify_one();
     assert_eq!(in_flight.await["content"][0]["text"], "old");
+}
+
+#[tokio::test]
+async fn blocking_calls_have_a_bounded_number_of_threads_even_when_cancelled() {
+    let gate = Arc::new(std::sync::Barrier::new(handler::BLOCKING_MAX + 1));
+    let began = Arc::new(AtomicUsize::new(0));
+    let (inner, count) = (Arc::clone(&gate), Arc::clone(&began));
+    let block = handler::blocking(move |Nothing {}| {
+        count.fetch_add(1, Ordering::SeqCst);
+        inner.wait();
+        "done"
+    });
+    let server = server([Tool::new("block", block)]);
+    for _ in 0..10 * handler::BLOCKING_MAX {
+        let mut cancelled = Box::pin(call(&server, "block", json!({})));
+        assert!(futures_util::poll!(&mut cancelled).is_pending());
+    }
+    let mut last = Box::pin(call(&server, "block", json!({})));
+    assert!(futures_util::poll!(&mut last).is_pending());
+    tokio::task::spawn_blocking(move || gate.wait()).await.expect("the calls are let go");
+    // Only those that had a thread ran, and this one had to wait for them.
+    assert!(began.load(Ordering::SeqCst) <= handler::BLOCKING_MAX);
+    drop(last);
+}
+
+/// A future whose end is a panic.
+struct Brittle;
+
+impl Future for Brittle {
+    type Output = &'static str;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<&'static str> {
+        Poll::Pending
+    }
+}
+
+impl Drop for Brittle {
+    fn drop(&mut self) {
+        panic!("on purpose");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_panics_when_it_is_cancelled_harms_nobody() {
+    let server = server([Tool::new("brittle", handler::future(|Nothing {}, _| Brittle))]);
+    let mut cancelled = Box::pin(call(&server, "brittle", json!({})));
+    assert!(futures_util::poll!(&mut cancelled).is_pending());
+    drop(cancelled);
 }

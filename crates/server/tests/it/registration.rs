@@ -67,3 +67,19 @@ fn header_marks_that_the_specification_forbids_are_refused() {
     let twice = error_of(tool("t").input_schema(marked("\"A\"", "string")));
     assert!(twice.contains("is there twice"), "{twice}");
 }
+
+#[test]
+fn header_marks_that_no_client_can_follow_are_refused() {
+    let mark = r#"{"type":"string","x-mcp-header":"Place"}"#;
+    let hidden = [
+        format!(r#"{{"type":"array","items":{mark}}}"#),
+        format!(r#"{{"oneOf":[{mark},{{"type":"null"}}]}}"#),
+    ];
+    for property in hidden {
+        let schema = format!(r#"{{"type":"object","properties":{{"a":{property}}}}}"#);
+        let error = error_of(tool("t").input_schema(schema));
+        assert!(error.contains("through `properties` alone"), "{error}");
+    }
+    let named = r#"{"type":"object","properties":{"x-mcp-header":{"type":"string"}}}"#;
+    assert_eq!(error_of(tool("t").input_schema(named)), "", "a property may have that name");
+}

@@ -125,3 +125,26 @@ fn at_most_eight_violations_are_told() {
     let many = json!((0..100).collect::<Vec<_>>()).to_string();
     assert_eq!(schema.check(&many).expect_err("none fits").len(), 8);
 }
+
+#[test]
+fn a_million_bad_values_cost_no_more_than_a_few() {
+    let words: Vec<_> = (0..100).map(|number| format!("word_{number}")).collect();
+    let schema = json!({"properties": {"list": {"items": {"enum": words}}}}).to_string();
+    let schema = Schema::compile(&schema).expect("a schema");
+    let many = json!({"list": vec![""; 1_000_000]}).to_string();
+    // Without the end after eight violations this takes seconds, and its texts gigabytes.
+    assert_eq!(schema.check(&many).expect_err("none fits").len(), 8);
+    let long = format!("{{\"{}\\n\":1}}", "k".repeat(1 << 20));
+    let closed = Schema::compile(r#"{"properties":{"key":{}},"additionalProperties":false}"#);
+    let told = closed.expect("a schema").check(&long).expect_err("it does not fit")[0].to_string();
+    assert!(told.len() < 200 && !told.contains('\n'), "{told}");
+}
+
+#[test]
+fn format_is_a_remark_in_every_dialect() {
+    for dialect in ["", r#""$schema":"http://json-schema.org/draft-07/schema#","#] {
+        let schema = format!(r#"{{{dialect}"format":"ipv4","pattern":""}}"#);
+        let schema = Schema::compile(&schema).expect("a schema");
+        assert_eq!(schema.check("\"no address\""), Ok(()), "{dialect}");
+    }
+}
