@@ -19,7 +19,8 @@ pub struct Limits {
     pub id_bytes: usize,
     /// The most messages in one batch (only 2025-03-26 has batches).
     pub batch_messages: usize,
-    /// The most requests that one connection, session or listener may have unanswered.
+    /// The most requests that one stdio connection, HTTP session or HTTP listener may have
+    /// unanswered.
     pub requests_in_flight: usize,
     /// How long a request may take, unless its tool says otherwise.
     pub request_timeout: Duration,
@@ -28,13 +29,16 @@ pub struct Limits {
     /// The most notifications that wait for a slow reader, on one stdio connection or of one HTTP
     /// call; further ones are dropped.
     pub queued_notifications: usize,
+    /// The most bytes of request bodies that one HTTP listener holds at once.
+    pub bodies_bytes: usize,
     /// The most connections of one HTTP listener; the next ones wait to be accepted.
     pub connections: usize,
     /// The most requests at once on one HTTP/2 connection.
     pub streams_per_connection: u32,
     /// All headers of an HTTP request together.
     pub header_bytes: usize,
-    /// How long the headers of an HTTP request may take to arrive, and a connection may be idle.
+    /// How long the headers of an HTTP request may take to arrive, and an HTTP/1.1 connection may be
+    /// idle.
     pub header_timeout: Duration,
     /// How long the body of an HTTP request may take to arrive.
     pub body_timeout: Duration,
@@ -42,7 +46,7 @@ pub struct Limits {
     pub write_stall: Duration,
     /// How long an open response may be silent before a comment keeps it alive.
     pub keep_alive: Duration,
-    /// The most legacy HTTP sessions; the next `initialize` is refused.
+    /// The most legacy HTTP sessions; the next one takes the place of the one idle longest.
     pub sessions: usize,
     /// How long a legacy HTTP session may be idle before it is forgotten.
     pub session_idle: Duration,
@@ -63,6 +67,7 @@ impl Default for Limits {
             request_timeout: Duration::from_secs(60),
             output_bytes: 8 * 1024 * 1024,
             queued_notifications: 64,
+            bodies_bytes: 256 * 1024 * 1024,
             connections: 4096,
             streams_per_connection: 256,
             header_bytes: 32 * 1024,

@@ -1,5 +1,6 @@
 //! The requests of one peer that are not answered yet, by id, with whatever the wire keeps for
-//! each. Bounded, and an id stands for one request at a time.
+//! each. Bounded, and an id stands for one request at a time. Ids are compared as they were
+//! written.
 
 use crate::envelope::Id;
 use crate::error::{Mistake, Refusal};
@@ -47,6 +48,11 @@ impl<T> Pending<T> {
     /// A request ends; `None` if it is not, or no longer, in flight. `id` is raw JSON.
     pub fn end(&mut self, id: &str) -> Option<T> {
         self.by_id.remove(id)
+    }
+
+    /// A request ends if it is the one that is meant.
+    pub fn end_if(&mut self, id: &str, is_meant: impl FnOnce(&T) -> bool) -> Option<T> {
+        if self.by_id.get(id).is_some_and(is_meant) { self.by_id.remove(id) } else { None }
     }
 
     /// Every request ends.

@@ -6,6 +6,7 @@ use haft_proto::admit::{self, Admitted};
 use haft_proto::encode;
 use haft_proto::envelope::{Envelope, Id, Kind, Rejected};
 use haft_proto::error::{Mistake, Refusal};
+use haft_proto::json::JsonStr;
 use haft_proto::limits::Limits;
 use haft_proto::method::Method;
 use haft_proto::mirror::Headers;
@@ -25,14 +26,20 @@ use tokio::sync::mpsc;
 pub(crate) struct Conversation {
     pub(crate) agreed: Option<Revision>,
     pending: Pending<Running>,
+    /// What the last request was numbered.
+    serial: u64,
 }
 
 /// Where a wire takes notifications about its calls.
 pub(crate) type Queue = mpsc::Sender<Vec<u8>>;
 
 /// A request in flight.
+#[derive(Default)]
 struct Running {
-    abort: AbortHandle,
+    /// Tells it from an earlier request of the same id.
+    serial: u64,
+    /// `None` while its tool has not yet said whether it answers at once.
+    abort: Option<AbortHandle>,
     outlet: Option<Arc<CallOutlet>>,
 }
 
@@ -48,30 +55,43 @@ pub(crate) enum Asked {
 
 /// A request whose answer will come, or that is cancelled in the meantime.
 pub(crate) struct Call {
-    /// Raw JSON.
-    pub(crate) id: Box<str>,
+    ticket: Ticket,
     work: Abortable<Later>,
 }
 
+/// Which request of a conversation a call is.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ticket {
+    /// Raw JSON.
+    id: Box<str>,
+    serial: u64,
+}
+
 impl Future for Call {
-    type Output = (Box<str>, Option<Reply>);
+    type Output = (Ticket, Option<Reply>);
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         // Aborted is cancelled.
         let reply = ready!(Pin::new(&mut self.work).poll(cx)).ok();
-        Poll::Ready((std::mem::take(&mut self.id), reply))
+        Poll::Ready((std::mem::take(&mut self.ticket), reply))
     }
 }
 
 impl Conversation {
     pub(crate) fn new(limits: &Limits) -> Self {
-        Self { agreed: None, pending: Pending::new(limits.requests_in_flight) }
+        Self { agreed: None, pending: Pending::new(limits.requests_in_flight), serial: 0 }
     }
 
-    /// A call's answer has come, or it was cancelled.
-    pub(crate) fn ended(&mut self, id: &str) {
-        if let Some(Running { outlet: Some(outlet), .. }) = self.pending.end(id) {
-            outlet.close();
+    /// A call's answer has come. False if it is not wanted any more: the request was cancelled or
+    /// refused in the meantime, and its id may stand for another by now.
+    pub(crate) fn ended(&mut self, ticket: &Ticket) -> bool {
+        let is_this = |running: &Running| running.serial == ticket.serial;
+        match self.pending.end_if(&ticket.id, is_this) {
+            Some(running) => {
+                running.outlet.inspect(|outlet| outlet.close());
+                true
+            }
+            None => false,
         }
     }
 
@@ -85,11 +105,23 @@ impl Conversation {
         self.pending.ids().map(Into::into).collect()
     }
 
+    /// Whether an array of messages is taken.
+    pub(crate) fn has_batches(&self) -> bool {
+        self.agreed.is_some_and(Revision::has_batches)
+    }
+
     pub(crate) fn is_idle(&self) -> bool {
         self.pending.is_empty()
     }
 
-    fn admit(&mut self, message: &Envelope<'_>, id: Id<'_>) -> Result<Admitted, Refusal> {
+    /// Lets a request in and numbers it. Where others may come while its tool is asked, its id is
+    /// taken at once.
+    fn admit(
+        &mut self,
+        message: &Envelope<'_>,
+        id: Id<'_>,
+        is_shared: bool,
+    ) -> Result<(Admitted, u64), Refusal> {
         let admitted = match admit::era_of(message, None) {
             Era::Modern => admit::modern_request(message, None)?,
             Era::Legacy => admit::legacy_request(message, self.agreed)?,
@@ -98,7 +130,22 @@ impl Conversation {
         if admitted.method == Method::Initialize {
             self.agreed = Some(admitted.revision);
         }
-        Ok(admitted)
+        self.serial += 1;
+        let serial = self.serial;
+        if is_shared {
+            self.pending.begin(id, Running { serial, ..Running::default() });
+        }
+        Ok((admitted, serial))
+    }
+
+    /// A request goes on; false if it was cancelled before it could be said.
+    fn goes_on(&mut self, id: Id<'_>, running: Running, is_shared: bool) -> bool {
+        let is_this = |reserved: &Running| reserved.serial == running.serial;
+        if is_shared && self.pending.end_if(id.raw(), is_this).is_none() {
+            return false;
+        }
+        self.pending.begin(id, running);
+        true
     }
 
     fn note(&mut self, message: &Envelope<'_>) {
@@ -111,7 +158,7 @@ impl Conversation {
 
 impl Running {
     fn cancel(self) {
-        self.abort.abort();
+        self.abort.inspect(AbortHandle::abort);
         self.outlet.inspect(|outlet| outlet.close());
     }
 }
@@ -119,24 +166,31 @@ impl Running {
 /// A conversation as its wire keeps it: for one thread, or for many. It is held only to look
 /// something up or write it down, never while a tool runs.
 pub(crate) trait Kept {
+    /// Whether other requests may come between two looks.
+    const IS_SHARED: bool;
+
     fn with<R>(&self, act: impl FnOnce(&mut Conversation) -> R) -> R;
 }
 
 impl Kept for RefCell<Conversation> {
+    const IS_SHARED: bool = false;
+
     fn with<R>(&self, act: impl FnOnce(&mut Conversation) -> R) -> R {
         act(&mut self.borrow_mut())
     }
 }
 
 impl Kept for Mutex<Conversation> {
+    const IS_SHARED: bool = true;
+
     fn with<R>(&self, act: impl FnOnce(&mut Conversation) -> R) -> R {
         act(&mut self.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 /// Takes one message of a conversation; an answer that is there at once is appended to `out`.
-pub(crate) fn take(
-    conversation: &impl Kept,
+pub(crate) fn take<K: Kept>(
+    conversation: &K,
     service: &dyn Service,
     message: &Envelope<'_>,
     queue: &dyn Fn() -> Queue,
@@ -151,18 +205,29 @@ pub(crate) fn take(
         // Nothing was asked of the peer, so an answer is late or mistaken; both are harmless.
         _ => return Asked::Silent,
     };
-    let Admitted { method, revision } = match conversation.with(|kept| kept.admit(message, id)) {
+    let admitted = conversation.with(|kept| kept.admit(message, id, K::IS_SHARED));
+    let (Admitted { method, revision }, serial) = match admitted {
         Ok(admitted) => admitted,
         Err(refusal) => return refuse(out, Some(id), &refusal),
     };
     let wire = CallWire { queue, outlet: OnceCell::new() };
-    match service.ask(Ask { message, id, method, revision, headers: None, wire: &wire }, out) {
-        Turn::Done(outcome) => Asked::Answered(outcome),
+    let turn = service.ask(Ask { message, id, method, revision, headers: None, wire: &wire }, out);
+    match turn {
+        Turn::Done(outcome) => {
+            if K::IS_SHARED {
+                let ticket = Ticket { id: id.raw().into(), serial };
+                conversation.with(|kept| kept.ended(&ticket));
+            }
+            Asked::Answered(outcome)
+        }
         Turn::Later(later) => {
             let (work, abort) = abortable(later);
             let outlet = wire.outlet.into_inner();
-            conversation.with(|kept| kept.pending.begin(id, Running { abort, outlet }));
-            Asked::Later(Call { id: id.raw().into(), work })
+            let running = Running { serial, abort: Some(abort.clone()), outlet };
+            if !conversation.with(|kept| kept.goes_on(id, running, K::IS_SHARED)) {
+                abort.abort();
+            }
+            Asked::Later(Call { ticket: Ticket { id: id.raw().into(), serial }, work })
         }
     }
 }
@@ -207,10 +272,11 @@ impl Batch {
         for message in messages {
             let mut answer = Vec::new();
             let asked = match message {
-                Ok(message) if is_initialize(message) => {
+                Ok(message) if stands_alone(message) => {
                     let refusal = Refusal::new(
                         Mistake::InvalidRequest,
-                        "Invalid request: `initialize` may not be part of a batch; send it alone",
+                        "Invalid request: `initialize` and messages of 2026-07-28 may not be part \
+                         of a batch; send them alone",
                     );
                     refuse(&mut answer, message.id, &refusal)
                 }
@@ -226,9 +292,14 @@ impl Batch {
         batch
     }
 
-    /// The ids of its calls that go on.
-    pub(crate) fn ids(&self) -> Vec<Box<str>> {
-        self.calls.iter().map(|call| call.id.clone()).collect()
+    /// Whether some of it is answered already.
+    pub(crate) fn has_answers(&self) -> bool {
+        !self.answers.is_empty()
+    }
+
+    /// Which of its calls go on.
+    pub(crate) fn tickets(&self) -> Vec<Ticket> {
+        self.calls.iter().map(|call| call.ticket.clone()).collect()
     }
 
     /// Waits for all its calls; `None` if nothing in it wants an answer.
@@ -251,15 +322,12 @@ impl Batch {
     }
 }
 
-/// Why a batch is not taken in a conversation of that revision, if it is not.
-pub(crate) fn refuse_batch(agreed: Option<Revision>) -> Option<Refusal> {
-    if agreed.is_some_and(Revision::has_batches) {
-        return None;
-    }
-    Some(Refusal::new(
+/// Why a batch is not taken.
+pub(crate) fn batches_refused() -> Refusal {
+    Refusal::new(
         Mistake::InvalidRequest,
         "Invalid request: only protocol version 2025-03-26 has batches; send one message at a time",
-    ))
+    )
 }
 
 /// Appends an error.
@@ -268,8 +336,9 @@ pub(crate) fn refuse(out: &mut Vec<u8>, id: Option<Id<'_>>, refusal: &Refusal) -
     Asked::Answered(Outcome::Refused(refusal.mistake))
 }
 
-fn is_initialize(message: &Envelope<'_>) -> bool {
-    message.method.is_some_and(|method| method.decode() == Method::Initialize.name())
+fn stands_alone(message: &Envelope<'_>) -> bool {
+    let is_initialize = |method: JsonStr<'_>| method.decode() == Method::Initialize.name();
+    message.params.meta.protocol_version.is_some() || message.method.is_some_and(is_initialize)
 }
 
 /// The way back to the asker of one call; its queue is made when a handler first wants it.

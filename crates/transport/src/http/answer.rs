@@ -1,8 +1,9 @@
 //! What is written back: one JSON object where the answer is all there is to say, a stream of
 //! server-sent events where something is said before it, or where it takes long.
 
+use super::bounds::Share;
 use super::request::Accepts;
-use crate::asking::Call;
+use crate::asking::{Call, Ticket};
 use bytes::{Bytes, BytesMut};
 use haft_proto::limits::Limits;
 use haft_proto::service::{Later, Outcome, Reply};
@@ -14,7 +15,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Sleep, sleep};
 
@@ -101,29 +102,47 @@ pub(super) async fn later(
     accepts: Accepts,
     limits: &Limits,
 ) -> Response<Answer> {
+    if !accepts.events {
+        return finished(work.await, None, era, accepts);
+    }
     let mut pending = Vec::new();
-    if accepts.events {
-        tokio::select! {
-            biased;
-            Some(message) = receive(&mut notifications) => pending.push(message),
-            reply = &mut work => return finished(reply, era, accepts),
-            () = sleep(limits.keep_alive) => {}
-        }
-    } else {
-        return finished(work.await, era, accepts);
+    tokio::select! {
+        biased;
+        Some(message) = receive(&mut notifications) => pending.push(message),
+        reply = &mut work => return finished(reply, notifications, era, accepts),
+        () = sleep(limits.keep_alive) => {}
     }
     let keep_alive = limits.keep_alive;
     let alarm = Box::pin(sleep(keep_alive));
-    let stream = EventStream { work: Some(work), notifications, pending, keep_alive, alarm };
+    // hyper polls a stream only as fast as its client reads; the work shall not wait for that.
+    let work = Some(work.on_its_own());
+    let stream = EventStream { work, notifications, pending, keep_alive, alarm };
     event_response(Answer::Events(Box::new(stream)))
 }
 
-fn finished(reply: Option<Reply>, era: Era, accepts: Accepts) -> Response<Answer> {
-    match reply {
-        Some(Reply { message, outcome }) => now(message, outcome, era, accepts),
+/// An answer that came before anything was sent, with what was said about it on the way.
+fn finished(
+    reply: Option<Reply>,
+    mut notifications: Option<mpsc::Receiver<Vec<u8>>>,
+    era: Era,
+    accepts: Accepts,
+) -> Response<Answer> {
+    let Some(Reply { message, outcome }) = reply else {
         // A cancelled request is not answered, but HTTP wants some end of it.
-        None => empty(StatusCode::ACCEPTED),
+        return match accepts.events {
+            true => event_response(Answer::Whole(None)),
+            false => empty(StatusCode::ACCEPTED),
+        };
+    };
+    let mut events = BytesMut::new();
+    while let Some(said) = notifications.as_mut().and_then(|queue| queue.try_recv().ok()) {
+        write_event(&mut events, &said);
     }
+    if events.is_empty() {
+        return now(message, outcome, era, accepts);
+    }
+    write_event(&mut events, &message);
+    event_response(Answer::Whole(Some(events.freeze())))
 }
 
 fn event_response(answer: Answer) -> Response<Answer> {
@@ -145,48 +164,62 @@ async fn receive(notifications: &mut Option<mpsc::Receiver<Vec<u8>>>) -> Option<
 
 /// The work on one answer, and who ends when: a modern client cancels it by going away, a legacy
 /// one does not.
-pub(super) struct Work {
-    place: Place,
-    _permit: Option<OwnedSemaphorePermit>,
-}
-
-enum Place {
-    /// Ends with the connection.
-    Here(Later),
+pub(super) enum Work {
+    /// Ends with the connection, and counts towards the requests in flight until then.
+    Here(Later, Share),
     /// Goes on without the client.
     Task(JoinHandle<Option<Reply>>),
+    /// A task that ends with the connection.
+    Tied(Tied),
+}
+
+/// A task that is ended when it is no longer waited for.
+pub(super) struct Tied(JoinHandle<Option<Reply>>);
+
+impl Drop for Tied {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 impl Work {
-    /// Work of a modern request: dropped with its connection.
-    pub(super) fn here(later: Later, permit: OwnedSemaphorePermit) -> Self {
-        Self { place: Place::Here(later), _permit: Some(permit) }
-    }
-
-    /// Work of a legacy request: `ended` is told when it is over.
-    pub(super) fn task(call: Call, ended: impl FnOnce(&str) + Send + 'static) -> Self {
-        let task = tokio::spawn(async move {
-            let (id, reply) = call.await;
-            ended(&id);
+    /// Work of a legacy request: `ended` is told when it is over, and whether it was cancelled.
+    pub(super) fn task(
+        call: Call,
+        place: Share,
+        ended: impl FnOnce(&Ticket) + Send + 'static,
+    ) -> Self {
+        Self::Task(tokio::spawn(async move {
+            let (ticket, reply) = call.await;
+            ended(&ticket);
+            drop(place);
             reply
-        });
-        Self { place: Place::Task(task), _permit: None }
+        }))
     }
 
-    /// Work that is a task already.
-    pub(super) fn spawned(task: JoinHandle<Option<Reply>>) -> Self {
-        Self { place: Place::Task(task), _permit: None }
+    /// The same work, going on whether or not it is polled.
+    fn on_its_own(self) -> Self {
+        match self {
+            Self::Here(later, place) => Self::Tied(Tied(tokio::spawn(async move {
+                let reply = later.await;
+                drop(place);
+                Some(reply)
+            }))),
+            task => task,
+        }
     }
 }
 
 impl Future for Work {
     type Output = Option<Reply>;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match &mut self.place {
-            Place::Here(later) => later.as_mut().poll(cx).map(Some),
-            // The task fails only with the whole runtime.
-            Place::Task(task) => Pin::new(task).poll(cx).map(|ended| ended.ok().flatten()),
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.get_mut() {
+            Self::Here(later, _) => later.as_mut().poll(cx).map(Some),
+            // A task fails only with the whole runtime.
+            Self::Task(task) | Self::Tied(Tied(task)) => {
+                Pin::new(task).poll(cx).map(|ended| ended.ok().flatten())
+            }
         }
     }
 }

@@ -3,11 +3,12 @@
 
 use super::Options;
 use super::answer::{self, Answer, Work};
+use super::bounds::{Bound, overloaded};
 use super::guard::Guard;
 use super::request::{Accepts, HttpHeaders, SESSION_HEADER, Unread, is_json, read_body};
 use super::sessions::{Session, Sessions};
 use crate::asking::{
-    Asked, Batch, Conversation, Kept, Queue, ask_stateless, refuse, refuse_batch, take,
+    Asked, Batch, Conversation, Kept, Queue, ask_stateless, batches_refused, refuse, take,
 };
 use bytes::Bytes;
 use haft_proto::admit;
@@ -25,7 +26,7 @@ use http_body::Body;
 use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 
 /// What all connections of a listener share.
 pub(super) struct Endpoint {
@@ -34,8 +35,10 @@ pub(super) struct Endpoint {
     guard: Guard,
     pub(super) sessions: Sessions,
     pub(super) limits: Limits,
-    /// Modern calls whose answers are still to come.
-    in_flight: Arc<Semaphore>,
+    /// Requests that are not answered yet.
+    in_flight: Arc<Bound>,
+    /// Bytes of bodies.
+    bodies: Arc<Bound>,
 }
 
 /// What is known of a request while its message is answered.
@@ -57,7 +60,8 @@ impl Endpoint {
             guard: Guard::new(address, options),
             sessions: Sessions::new(limits),
             limits: limits.clone(),
-            in_flight: Arc::new(Semaphore::new(limits.requests_in_flight)),
+            in_flight: Bound::new(limits.requests_in_flight),
+            bodies: Bound::new(limits.bodies_bytes),
         }
     }
 
@@ -98,6 +102,9 @@ impl Endpoint {
     }
 
     fn delete(&self, headers: &HeaderMap) -> Response<Answer> {
+        if let Err(refusal) = known_version(headers) {
+            return refused_to(None, Era::Legacy, &refusal);
+        }
         let Some(id) = headers.get(SESSION_HEADER) else { return method_not_allowed() };
         if id.to_str().is_ok_and(|id| self.sessions.end(id)) {
             return answer::empty(StatusCode::NO_CONTENT);
@@ -126,9 +133,10 @@ impl Endpoint {
             );
             return refused(StatusCode::NOT_ACCEPTABLE, &refusal);
         }
-        let bytes = match read_body(body, &self.limits).await {
-            Ok(bytes) => bytes,
+        let body = match read_body(body, &self.limits, &self.bodies).await {
+            Ok(body) => body,
             Err(Unread::BrokenOff) => return answer::empty(StatusCode::BAD_REQUEST),
+            Err(Unread::NoRoom) => return self.try_again(None, Era::Modern),
             Err(Unread::TooLarge(refusal)) => {
                 return refused(StatusCode::PAYLOAD_TOO_LARGE, &refusal);
             }
@@ -137,7 +145,7 @@ impl Endpoint {
             }
         };
         let asking = Asking { headers, accepts };
-        match envelope::read(&bytes, &self.limits) {
+        match envelope::read(&body.bytes, &self.limits) {
             Ok(Incoming::One(message)) => self.one(&asking, &message).await,
             Ok(Incoming::Batch(messages)) => self.batch(&asking, &messages).await,
             Err(Rejected { id, reason }) => refused_to(id, Era::Modern, &reason.into()),
@@ -145,8 +153,14 @@ impl Endpoint {
     }
 
     async fn one(&self, asking: &Asking<'_>, message: &Envelope<'_>) -> Response<Answer> {
-        let version = asking.headers.get(VERSION_HEADER).and_then(|value| value.to_str().ok());
-        match (admit::era_of(message, version.map(str::trim)), message.kind, message.id) {
+        // A request of an unknown version is told so in the order of its era's checks.
+        if message.kind != Kind::Request
+            && let Err(refusal) = known_version(asking.headers)
+        {
+            return refused_to(None, Era::Modern, &refusal);
+        }
+        let version = version_header(asking.headers);
+        match (admit::era_of(message, version), message.kind, message.id) {
             (Era::Legacy, _, _) => self.legacy(asking, message).await,
             (Era::Modern, Kind::Request, Some(id)) => self.modern(asking, message, id).await,
             (Era::Modern, Kind::Notification, _) => answer::empty(StatusCode::ACCEPTED),
@@ -166,6 +180,10 @@ impl Endpoint {
         message: &Envelope<'_>,
         id: Id<'_>,
     ) -> Response<Answer> {
+        let mut place = self.in_flight.share();
+        if !place.take(1) {
+            return self.try_again(Some(id), Era::Modern);
+        }
         let (notifications, turn, out) = {
             let channel = LazyChannel::new(&self.limits);
             let mut out = Vec::new();
@@ -177,24 +195,17 @@ impl Endpoint {
         match turn {
             Turn::Done(outcome) => answer::now(out, outcome, Era::Modern, asking.accepts),
             Turn::Later(later) => {
-                let Ok(permit) = Arc::clone(&self.in_flight).try_acquire_owned() else {
-                    let limit = self.limits.requests_in_flight;
-                    let mut response = refused_to(
-                        Some(id),
-                        Era::Modern,
-                        &Refusal::new(
-                            Mistake::Overloaded,
-                            format!("Overloaded: {limit} requests are in flight; try again"),
-                        ),
-                    );
-                    let soon = HeaderValue::from_static("1");
-                    response.headers_mut().insert(header::RETRY_AFTER, soon);
-                    return response;
-                };
-                let work = Work::here(later, permit);
+                let work = Work::Here(later, place);
                 answer::later(work, notifications, Era::Modern, asking.accepts, &self.limits).await
             }
         }
+    }
+
+    /// What a client is told when there is no room for its request.
+    fn try_again(&self, id: Option<Id<'_>>, era: Era) -> Response<Answer> {
+        let mut response = refused_to(id, era, &overloaded(&self.limits));
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        response
     }
 
     async fn legacy(&self, asking: &Asking<'_>, message: &Envelope<'_>) -> Response<Answer> {
@@ -205,6 +216,10 @@ impl Endpoint {
             Ok(session) => session,
             Err(refusal) => return refused_to(message.id, Era::Legacy, &refusal),
         };
+        let mut place = self.in_flight.share();
+        if !place.take(1) {
+            return self.try_again(message.id, Era::Legacy);
+        }
         let (notifications, asked, out) = {
             let channel = LazyChannel::new(&self.limits);
             let mut out = Vec::new();
@@ -216,8 +231,8 @@ impl Endpoint {
             Asked::Silent => answer::empty(StatusCode::ACCEPTED),
             Asked::Answered(outcome) => answer::now(out, outcome, Era::Legacy, asking.accepts),
             Asked::Later(call) => {
-                let work = Work::task(call, move |id| {
-                    session.conversation.with(|kept| kept.ended(id));
+                let work = Work::task(call, place, move |ticket| {
+                    session.conversation.with(|kept| kept.ended(ticket));
                 });
                 answer::later(work, notifications, Era::Legacy, asking.accepts, &self.limits).await
             }
@@ -253,13 +268,23 @@ impl Endpoint {
         asking: &Asking<'_>,
         messages: &[Result<Envelope<'_>, Rejected<'_>>],
     ) -> Response<Answer> {
+        let is_modern = |message: &Envelope<'_>| message.params.meta.protocol_version.is_some();
+        if let Err(refusal) = known_version(asking.headers) {
+            return refused_to(None, Era::Modern, &refusal);
+        }
+        if messages.iter().flatten().all(is_modern) && messages.iter().all(Result::is_ok) {
+            return refused_to(None, Era::Modern, &batches_refused());
+        }
         let session = match self.session(asking.headers) {
             Ok(session) => session,
             Err(refusal) => return refused_to(None, Era::Legacy, &refusal),
         };
-        let agreed: Option<Revision> = session.conversation.with(|kept| kept.agreed);
-        if let Some(refusal) = refuse_batch(agreed) {
-            return refused_to(None, Era::Legacy, &refusal);
+        if !session.conversation.with(|kept| kept.has_batches()) {
+            return refused_to(None, Era::Legacy, &batches_refused());
+        }
+        let mut place = self.in_flight.share();
+        if !place.take(1) {
+            return self.try_again(None, Era::Legacy);
         }
         let (notifications, batch) = {
             let channel = LazyChannel::new(&self.limits);
@@ -267,12 +292,13 @@ impl Endpoint {
             let batch = Batch::take(&session.conversation, &*self.service, messages, &queue);
             (channel.into_notifications(), batch)
         };
-        let ids = batch.ids();
-        let work = Work::spawned(tokio::spawn(async move {
+        let tickets = batch.tickets();
+        let work = Work::Task(tokio::spawn(async move {
             let message = batch.finish().await?;
-            for id in ids {
-                session.conversation.with(|kept| kept.ended(&id));
+            for ticket in tickets {
+                session.conversation.with(|kept| kept.ended(&ticket));
             }
+            drop(place);
             Some(Reply { message, outcome: Outcome::Result })
         }));
         answer::later(work, notifications, Era::Legacy, asking.accepts, &self.limits).await
@@ -307,6 +333,18 @@ impl LazyChannel {
 
     fn into_notifications(self) -> Option<mpsc::Receiver<Vec<u8>>> {
         self.made.into_inner().map(|(_, notifications)| notifications)
+    }
+}
+
+fn version_header(headers: &HeaderMap) -> Option<&str> {
+    headers.get(VERSION_HEADER).and_then(|value| value.to_str().ok()).map(str::trim)
+}
+
+/// A version header names a revision, if it is there (2025-06-18, "Protocol Version Header").
+fn known_version(headers: &HeaderMap) -> Result<(), Refusal> {
+    match version_header(headers) {
+        Some(version) if Revision::parse(version).is_none() => Err(admit::unsupported(version)),
+        _ => Ok(()),
     }
 }
 

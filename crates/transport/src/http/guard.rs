@@ -56,9 +56,9 @@ impl Guard {
         Ok(())
     }
 
-    /// The origin that may read the answer, if the request has one that is listed.
+    /// The origin that may read the answer, if the request has one that may call.
     pub(super) fn cors_origin<'a>(&self, headers: &'a HeaderMap) -> Option<&'a HeaderValue> {
-        headers.get(header::ORIGIN).filter(|origin| self.is_listed(origin))
+        headers.get(header::ORIGIN).filter(|origin| self.may_call(origin))
     }
 
     fn is_our_name(&self, host: &[u8]) -> bool {

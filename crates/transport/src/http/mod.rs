@@ -2,6 +2,7 @@
 //! HTTP/1.1 and HTTP/2 without TLS.
 
 mod answer;
+mod bounds;
 mod endpoint;
 mod guard;
 mod listen;

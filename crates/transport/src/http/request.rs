@@ -1,13 +1,14 @@
 //! What is read of a request before its message is looked at: its headers, and its body within the
 //! limits of size and time.
 
-use bytes::Bytes;
+use super::bounds::{Bound, Share};
+use bytes::{Bytes, BytesMut};
 use haft_proto::error::{Malformed, Mistake, Refusal};
 use haft_proto::limits::Limits;
 use haft_proto::mirror::{Field, Headers};
 use http::{HeaderMap, header};
-use http_body::Body;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
+use std::sync::Arc;
 use tokio::time::timeout;
 
 /// The header of a legacy session, in lower case.
@@ -42,13 +43,23 @@ impl Accepts {
         for value in headers.get_all(header::ACCEPT) {
             is_said = true;
             for range in value.to_str().unwrap_or_default().split(',') {
-                let range = range.split(';').next().unwrap_or_default().trim();
-                accepts.json |= matches!(range, "application/json" | "application/*" | "*/*");
-                accepts.events |= matches!(range, "text/event-stream" | "text/*" | "*/*");
+                let mut parts = range.split(';').map(str::trim);
+                let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
+                if parts.any(is_refusal) {
+                    continue;
+                }
+                accepts.json |= matches!(&*kind, "application/json" | "application/*" | "*/*");
+                accepts.events |= matches!(&*kind, "text/event-stream" | "text/*" | "*/*");
             }
         }
         if is_said { accepts } else { Self { json: true, events: false } }
     }
+}
+
+/// Whether a parameter of a media type is a quality of zero.
+fn is_refusal(parameter: &str) -> bool {
+    let quality = parameter.strip_prefix("q=").or_else(|| parameter.strip_prefix("Q="));
+    quality.is_some_and(|quality| quality.parse::<f32>() == Ok(0.0))
 }
 
 /// Whether the body says that it is JSON.
@@ -58,35 +69,73 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
     kind.trim().eq_ignore_ascii_case("application/json")
 }
 
+/// A body, which counts towards what its listener holds until it is dropped.
+#[derive(Debug)]
+pub(super) struct Body {
+    pub(super) bytes: Bytes,
+    _held: Share,
+}
+
 /// Why a body was not read.
 #[derive(Debug)]
 pub(super) enum Unread {
     /// The client broke off; there is nobody to answer.
     BrokenOff,
+    /// Other bodies fill the memory that there is for them.
+    NoRoom,
     /// Too large, by its own word or by count.
     TooLarge(Refusal),
     /// Too slow.
     TooSlow(Refusal),
 }
 
-/// Reads a whole body. A body that announces more than the limit is not read at all.
-pub(super) async fn read_body<B>(body: B, limits: &Limits) -> Result<Bytes, Unread>
+/// Reads a whole body. One that announces more than the limit is not read at all.
+pub(super) async fn read_body<B>(
+    body: B,
+    limits: &Limits,
+    held: &Arc<Bound>,
+) -> Result<Body, Unread>
 where
-    B: Body<Data = Bytes>,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    B: http_body::Body<Data = Bytes>,
 {
-    let limit = limits.message_bytes;
-    let too_large = || Unread::TooLarge(Malformed::MessageTooLong { limit }.into());
-    if body.size_hint().lower() > limit as u64 {
-        return Err(too_large());
+    if body.size_hint().lower() > limits.message_bytes as u64 {
+        return Err(too_large(limits));
     }
-    match timeout(limits.body_timeout, Limited::new(body, limit).collect()).await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(_)) => Err(Unread::BrokenOff),
-        Err(_) => Err(Unread::TooSlow(Refusal::new(
+    timeout(limits.body_timeout, collect(body, limits, held)).await.unwrap_or_else(|_| {
+        Err(Unread::TooSlow(Refusal::new(
             Mistake::TimedOut,
             format!("Timed out: the body took longer than {:?}", limits.body_timeout),
-        ))),
+        )))
+    })
+}
+
+/// A body of one frame is not copied; one of many is gathered in one piece of memory.
+async fn collect<B>(body: B, limits: &Limits, held: &Arc<Bound>) -> Result<Body, Unread>
+where
+    B: http_body::Body<Data = Bytes>,
+{
+    let mut body = std::pin::pin!(body);
+    let mut held = held.share();
+    let (mut first, mut gathered) = (Bytes::new(), BytesMut::new());
+    while let Some(frame) = body.frame().await {
+        let Ok(frame) = frame.map_err(|_| Unread::BrokenOff)?.into_data() else { continue };
+        if first.len() + gathered.len() + frame.len() > limits.message_bytes {
+            return Err(too_large(limits));
+        }
+        if !held.take(frame.len()) {
+            return Err(Unread::NoRoom);
+        }
+        if first.is_empty() && gathered.is_empty() {
+            first = frame;
+        } else {
+            gathered.extend_from_slice(&std::mem::take(&mut first));
+            gathered.extend_from_slice(&frame);
+        }
     }
+    let bytes = if gathered.is_empty() { first } else { gathered.freeze() };
+    Ok(Body { bytes, _held: held })
+}
+
+fn too_large(limits: &Limits) -> Unread {
+    Unread::TooLarge(Malformed::MessageTooLong { limit: limits.message_bytes }.into())
 }

@@ -44,10 +44,10 @@ impl Sessions {
             last_used: AtomicU64::new(self.now()),
         });
         let mut sessions = self.lock();
-        if sessions.len() >= self.limits.sessions {
+        if sessions.len() >= self.limits.sessions && !forget_idlest(&mut sessions) {
             return Err(Refusal::new(
                 Mistake::Overloaded,
-                format!("Overloaded: {} sessions are open; end one first", self.limits.sessions),
+                format!("Overloaded: {} sessions are busy; try again", self.limits.sessions),
             ));
         }
         sessions.insert(id.clone(), session);
@@ -96,4 +96,16 @@ impl Sessions {
     fn lock(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<Session>>> {
         self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Makes room by forgetting the session that has been idle longest; false if all are busy. Its
+/// client is told that it is unknown, and begins another.
+fn forget_idlest(sessions: &mut HashMap<Box<str>, Arc<Session>>) -> bool {
+    let is_idle = |session: &Session| session.conversation.with(|kept| kept.is_idle());
+    let idlest = sessions
+        .iter()
+        .filter(|(_, session)| is_idle(session))
+        .min_by_key(|(_, session)| session.last_used.load(Ordering::Relaxed))
+        .map(|(id, _)| id.clone());
+    idlest.is_some_and(|id| sessions.remove(&id).is_some())
 }

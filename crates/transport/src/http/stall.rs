@@ -1,5 +1,6 @@
-//! A connection that gives up on a client that stops reading: when a write makes no progress for a
-//! time, it fails. Costs nothing while writes go through.
+//! A connection that gives up on a client that says nothing, or that stops reading: it fails when
+//! the first bytes do not come in time, and when a write makes no progress for a time. Costs nothing
+//! in between.
 
 use haft_proto::limits::Limits;
 use std::io;
@@ -10,17 +11,40 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
-/// A TCP stream whose writes may not stall.
+/// A TCP stream whose beginning and whose writes may not stall.
 pub(super) struct StallGuard {
     stream: TcpStream,
     patience: Duration,
     /// Running while a write waits.
     alarm: Option<Pin<Box<Sleep>>>,
+    /// Running until it is known which HTTP the client speaks; hyper's own limits begin after that.
+    opening: Option<Pin<Box<Sleep>>>,
+    /// How much of [`PREFACE`] has come so far.
+    preface: usize,
 }
+
+/// What an HTTP/2 connection begins with (RFC 9113, 3.4).
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 impl StallGuard {
     pub(super) fn new(stream: TcpStream, limits: &Limits) -> Self {
-        Self { stream, patience: limits.write_stall, alarm: None }
+        Self {
+            stream,
+            patience: limits.write_stall,
+            alarm: None,
+            opening: Some(Box::pin(sleep(limits.header_timeout))),
+            preface: 0,
+        }
+    }
+
+    /// Looks at the first bytes until they are an HTTP/2 preface or can no longer be one.
+    fn open(&mut self, read: &[u8]) {
+        let rest = &PREFACE[self.preface..];
+        let length = rest.len().min(read.len());
+        self.preface += length;
+        if self.preface == PREFACE.len() || rest[..length] != read[..length] {
+            self.opening = None;
+        }
     }
 
     fn watch<T>(
@@ -38,10 +62,7 @@ impl StallGuard {
             Poll::Pending => Poll::Pending,
             Poll::Ready(()) => {
                 alarm.as_mut().reset(Instant::now() + patience);
-                Poll::Ready(Err(io::Error::new(
-                    io::ErrorKind::TimedOut,
-                    "the client has stopped reading",
-                )))
+                Poll::Ready(Err(too_slow("the client has stopped reading")))
             }
         }
     }
@@ -53,7 +74,15 @@ impl AsyncRead for StallGuard {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        let Some(opening) = &mut self.opening else { return read };
+        if read.is_pending() {
+            return opening.as_mut().poll(cx).map(|()| Err(too_slow("the client says nothing")));
+        }
+        let read_now = buffer.filled().get(before..).unwrap_or_default();
+        self.open(read_now);
+        read
     }
 }
 
@@ -87,4 +116,8 @@ impl AsyncWrite for StallGuard {
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
+}
+
+fn too_slow(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, what)
 }

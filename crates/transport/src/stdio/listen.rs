@@ -2,14 +2,15 @@
 //! for each read, many answers for each write, and slow calls beside fast ones.
 
 use super::pipe::Pipe;
-use crate::asking::{Asked, Batch, Call, Conversation, Kept, Queue, refuse, refuse_batch, take};
+use crate::asking::{
+    Asked, Batch, Call, Conversation, Kept, Queue, Ticket, batches_refused, refuse, take,
+};
 use crate::stop::Stop;
-use haft_proto::envelope::{self, Incoming};
+use haft_proto::envelope::{self, Envelope, Incoming, Rejected};
 use haft_proto::error::{Malformed, Mistake, Refusal};
 use haft_proto::framing::{Line, Lines};
 use haft_proto::limits::Limits;
 use haft_proto::service::Service;
-use haft_proto::version::Revision;
 use std::cell::RefCell;
 use std::future::Future;
 use std::io;
@@ -52,7 +53,9 @@ enum Event {
 
 /// Calls that were answered together, with their message.
 struct Finished {
-    ids: Vec<Box<str>>,
+    tickets: Vec<Ticket>,
+    /// Whether something is answered beside those calls.
+    has_more: bool,
     message: Option<Vec<u8>>,
 }
 
@@ -67,6 +70,10 @@ struct Connection {
     out: Vec<u8>,
     /// How much of `out` has been written.
     sent: usize,
+    /// Whether there may be whole lines that are not taken yet, for want of room.
+    has_lines: bool,
+    /// Whether every call has been refused.
+    is_stopping: bool,
 }
 
 /// How long a client that reads nothing may hold up the end, once everything is answered.
@@ -85,6 +92,8 @@ impl Connection {
             notifications,
             out: Vec::new(),
             sent: 0,
+            has_lines: false,
+            is_stopping: false,
         }
     }
 
@@ -100,11 +109,15 @@ impl Connection {
         let mut deadline: Option<Instant> = None;
         loop {
             self.flush(output)?;
+            if self.has_lines && self.has_room() {
+                self.take_lines();
+                continue;
+            }
             let is_written = self.sent == self.out.len();
             if !is_reading && is_written && self.running.is_empty() {
                 return Ok(());
             }
-            let has_room = self.out.len() - self.sent < self.limits.output_bytes;
+            let has_room = self.has_room();
             let event = tokio::select! {
                 biased;
                 stop = &mut stop, if deadline.is_none() => Event::Stop(stop),
@@ -112,13 +125,15 @@ impl Connection {
                 Some(message) = self.notifications.recv(), if has_room => {
                     Event::Notification(message)
                 }
-                Some(done) = self.running.join_next(), if has_room => {
-                    Event::Finished(done.map_err(io::Error::other)?)
-                }
+                Some(done) = self.running.join_next(), if has_room => match done {
+                    Ok(finished) => Event::Finished(finished),
+                    // Whoever panicked has told of it, and has nobody left to answer to.
+                    Err(_) => continue,
+                },
                 count = output.write(&self.out[self.sent..]), if !is_written => {
                     Event::Wrote(count?)
                 }
-                count = input.read(self.lines.room()), if is_reading && has_room => {
+                count = input.read(self.lines.room()), if is_reading && has_room && !self.has_lines => {
                     Event::Read(count?)
                 }
             };
@@ -129,7 +144,7 @@ impl Connection {
                 }
                 Event::Read(count) => {
                     self.lines.filled(count);
-                    self.take_lines();
+                    self.has_lines = true;
                 }
                 Event::Wrote(count) => self.sent += count,
                 Event::Notification(message) => self.push_line(&message),
@@ -162,17 +177,25 @@ impl Connection {
         Ok(())
     }
 
+    fn has_room(&self) -> bool {
+        self.out.len() - self.sent < self.limits.output_bytes
+    }
+
+    /// Takes whole lines until there are no more, or no room for their answers.
     fn take_lines(&mut self) {
         // The lines are borrowed from while the rest of the connection works on them.
         let mut lines = std::mem::replace(&mut self.lines, Lines::new(0));
-        loop {
+        while self.has_room() {
             match lines.next_line() {
                 Line::Complete(line) => self.take_line(line),
                 Line::TooLong => {
                     let limit = self.limits.message_bytes;
                     self.refuse(&Malformed::MessageTooLong { limit }.into());
                 }
-                Line::NeedMore => break,
+                Line::NeedMore => {
+                    self.has_lines = false;
+                    break;
+                }
             }
         }
         self.lines = lines;
@@ -197,16 +220,8 @@ impl Connection {
                     Asked::Silent => self.out.truncate(start),
                 }
             }
-            Ok(Incoming::Batch(messages)) => match refuse_batch(self.agreed()) {
-                Some(refusal) => self.refuse(&refusal),
-                None => {
-                    let (service, queue) = (&*self.service, || self.notify.clone());
-                    let batch = Batch::take(&self.conversation, service, &messages, &queue);
-                    let ids = batch.ids();
-                    self.running
-                        .spawn(async move { Finished { ids, message: batch.finish().await } });
-                }
-            },
+            Ok(Incoming::Batch(messages)) if self.has_batches() => self.take_batch(&messages),
+            Ok(Incoming::Batch(_)) => self.refuse(&batches_refused()),
             Err(rejected) => {
                 refuse(&mut self.out, rejected.id, &rejected.reason.into());
                 self.out.push(b'\n');
@@ -214,14 +229,26 @@ impl Connection {
         }
     }
 
-    fn agreed(&self) -> Option<Revision> {
-        self.conversation.borrow().agreed
+    fn has_batches(&self) -> bool {
+        self.conversation.borrow().has_batches()
+    }
+
+    fn take_batch(&mut self, messages: &[Result<Envelope<'_>, Rejected<'_>>]) {
+        let (service, queue) = (&*self.service, || self.notify.clone());
+        let batch = Batch::take(&self.conversation, service, messages, &queue);
+        let (tickets, has_more) = (batch.tickets(), batch.has_answers());
+        self.running
+            .spawn(async move { Finished { tickets, has_more, message: batch.finish().await } });
     }
 
     fn run(&mut self, call: Call) {
         self.running.spawn(async move {
-            let (id, reply) = call.await;
-            Finished { ids: vec![id], message: reply.map(|reply| reply.message) }
+            let (ticket, reply) = call.await;
+            Finished {
+                tickets: vec![ticket],
+                has_more: false,
+                message: reply.map(|reply| reply.message),
+            }
         });
     }
 
@@ -230,10 +257,13 @@ impl Connection {
         while let Ok(message) = self.notifications.try_recv() {
             self.push_line(&message);
         }
-        for id in &finished.ids {
-            self.conversation.borrow_mut().ended(id);
+        // A call that was cancelled in the meantime, or refused because the server stops, has been
+        // dealt with; its late answer is not sent.
+        let mut is_wanted = finished.has_more && !self.is_stopping;
+        for ticket in &finished.tickets {
+            is_wanted |= self.conversation.borrow_mut().ended(ticket);
         }
-        if let Some(message) = finished.message {
+        if let Some(message) = finished.message.filter(|_| is_wanted) {
             self.push_line(&message);
         }
     }
@@ -249,6 +279,8 @@ impl Connection {
             }
         }
         self.conversation.borrow_mut().cancel_all();
+        self.is_stopping = true;
+        self.has_lines = false;
     }
 
     fn refuse(&mut self, refusal: &Refusal) {

@@ -26,10 +26,17 @@ pub(crate) struct Gate {
     pub(crate) open: Notify,
     pub(crate) began: Notify,
     pub(crate) ended: Notify,
+    begun: AtomicUsize,
     cancelled: AtomicUsize,
 }
 
 impl Gate {
+    /// How many calls have begun.
+    pub(crate) fn begun(&self) -> usize {
+        self.begun.load(Ordering::SeqCst)
+    }
+
+    /// How many calls were dropped before their end.
     pub(crate) fn cancelled(&self) -> usize {
         self.cancelled.load(Ordering::SeqCst)
     }
@@ -98,6 +105,7 @@ fn server(gate: &Arc<Gate>, limits: Limits) -> Server {
                 let gate = Arc::clone(&waiting);
                 async move {
                     let mut inside = Inside(Arc::clone(&gate), false);
+                    gate.begun.fetch_add(1, Ordering::SeqCst);
                     gate.began.notify_one();
                     gate.open.notified().await;
                     inside.1 = true;

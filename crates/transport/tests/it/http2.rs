@@ -1,13 +1,16 @@
 //! HTTP/2 without TLS, spoken from the first byte on.
 
 use crate::fixture::Fixture;
-use crate::raw_client::modern_body;
+use crate::raw_client::{RawClient, modern, modern_body};
 use bytes::Bytes;
+use haft_proto::limits::Limits;
+use haft_transport::http::Options;
 use http::Request;
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::{Value, json};
+use std::time::Duration;
 use tokio::net::TcpStream;
 
 fn request(fixture: &Fixture, name: &str) -> Request<Full<Bytes>> {
@@ -38,6 +41,36 @@ async fn calls_share_a_connection_and_finish_in_their_own_time() {
     assert_eq!(body["result"]["content"][0]["text"], "hello");
     fixture.gate.open.notify_one();
     assert_eq!(slow.await.expect("it ran").expect("an answer").status(), 200);
+}
+
+#[tokio::test]
+async fn clients_that_never_read_hold_no_places() {
+    let keep_alive = Duration::from_millis(10);
+    let limits = Limits { requests_in_flight: 2, keep_alive, ..Limits::default() };
+    let fixture = Fixture::with(limits, Options::default()).await;
+    let stream = TcpStream::connect(fixture.address).await.expect("the server listens");
+    let (mut sender, connection) = http2::Builder::new(TokioExecutor::new())
+        .initial_stream_window_size(0)
+        .handshake(TokioIo::new(stream))
+        .await
+        .expect("HTTP/2");
+    tokio::spawn(connection);
+    // Two answers become streams, as they take long, and can send nothing.
+    let mut unread = Vec::new();
+    for _ in 0..2 {
+        let began = sender.send_request(request(&fixture, "wait")).await.expect("headers");
+        assert_eq!(began.headers()["content-type"], "text/event-stream");
+        unread.push(began);
+    }
+    fixture.gate.open.notify_one();
+    fixture.gate.ended.notified().await;
+    fixture.gate.open.notify_one();
+    fixture.gate.ended.notified().await;
+    let free = async {
+        let mut client = RawClient::connect(fixture.address).await;
+        while client.ask(&modern("tools/call", r#"{"name":"hello"}"#)).await.status != 200 {}
+    };
+    tokio::time::timeout(Duration::from_secs(10), free).await.expect("their places are free");
 }
 
 #[tokio::test]

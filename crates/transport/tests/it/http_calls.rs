@@ -135,31 +135,86 @@ async fn requests_beyond_the_limit_are_told_to_try_again() {
     first.send(&modern("tools/call", WAIT)).await;
     fixture.gate.began.notified().await;
     let mut second = RawClient::connect(fixture.address).await;
-    let answer = second.ask(&modern("tools/call", WAIT)).await;
-    assert_eq!((answer.status, answer.header("retry-after")), (503, Some("1")));
-    assert_eq!(answer.json()["error"]["code"], -31003);
+    for request in [modern("tools/call", WAIT), post(&[], INITIALIZE)] {
+        let answer = second.ask(&request).await;
+        if answer.status == 200 {
+            let id = answer.header("mcp-session-id").expect("a session");
+            let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait"}}"#;
+            let answer = second.ask(&post(&[("mcp-session-id", id)], call)).await;
+            assert_eq!(answer.status, 503);
+            continue;
+        }
+        assert_eq!((answer.status, answer.header("retry-after")), (503, Some("1")));
+        assert_eq!(answer.json()["error"]["code"], -31003);
+    }
+    assert_eq!(fixture.gate.begun(), 1, "what is refused has not run");
     fixture.gate.open.notify_one();
     assert_eq!(first.answer().await.status, 200);
     next_is_answered(&fixture).await;
 }
 
+/// Begins a session.
+async fn session(client: &mut RawClient) -> String {
+    let answer = client.ask(&post(&[], INITIALIZE)).await;
+    answer.header("mcp-session-id").unwrap_or_else(|| panic!("no session: {answer:?}")).to_owned()
+}
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize",
+    "params":{"protocolVersion":"2025-06-18"}}"#;
+const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+
 #[tokio::test]
-async fn sessions_are_bounded_and_forgotten_when_idle() {
-    let idle = Duration::from_millis(50);
-    let limits = Limits { sessions: 1, session_idle: idle, ..Limits::default() };
+async fn a_session_too_many_takes_the_place_of_an_idle_one_but_not_of_a_busy_one() {
+    let limits = Limits { sessions: 1, ..Limits::default() };
     let fixture = Fixture::with(limits, Options::default()).await;
     let mut client = RawClient::connect(fixture.address).await;
-    let initialize = r#"{"jsonrpc":"2.0","id":0,"method":"initialize",
-        "params":{"protocolVersion":"2025-06-18"}}"#;
-    assert_eq!(client.ask(&post(&[], initialize)).await.status, 200);
-    let refused = client.ask(&post(&[], initialize)).await;
+    let first = session(&mut client).await;
+    let second = session(&mut client).await;
+    assert_eq!(client.ask(&post(&[("mcp-session-id", &first)], PING)).await.status, 404);
+    let headers = [("mcp-session-id", second.as_str())];
+    assert_eq!(client.ask(&post(&headers, PING)).await.status, 200);
+
+    let wait = r#"{"jsonrpc":"2.0","id":"w","method":"tools/call","params":{"name":"wait"}}"#;
+    let mut busy = RawClient::connect(fixture.address).await;
+    busy.send(&post(&headers, wait)).await;
+    fixture.gate.began.notified().await;
+    let refused = client.ask(&post(&[], INITIALIZE)).await;
     assert_eq!((refused.status, &refused.json()["error"]["code"]), (503, &json!(-31003)));
-    let forgotten = async {
-        while client.ask(&post(&[], initialize)).await.status != 200 {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(10), forgotten).await.expect("it is forgotten");
+    fixture.gate.open.notify_one();
+    assert_eq!(busy.answer().await.status, 200);
+}
+
+#[tokio::test]
+async fn an_idle_session_is_forgotten() {
+    let limits = Limits { session_idle: Duration::from_millis(50), ..Limits::default() };
+    let fixture = Fixture::with(limits, Options::default()).await;
+    let mut client = RawClient::connect(fixture.address).await;
+    let id = session(&mut client).await;
+    // Asking would keep it: it is left alone for ten times as long as it may be idle.
+    let idle = std::future::pending::<()>();
+    tokio::time::timeout(Duration::from_millis(500), idle).await.expect_err("time passes");
+    assert_eq!(client.ask(&post(&[("mcp-session-id", &id)], PING)).await.status, 404);
+}
+
+#[tokio::test]
+async fn a_cancelled_id_can_be_used_again_at_once() {
+    let fixture = Fixture::start().await;
+    let mut client = RawClient::connect(fixture.address).await;
+    let id = session(&mut client).await;
+    let headers = [("mcp-session-id", id.as_str())];
+    let wait = r#"{"jsonrpc":"2.0","id":"w","method":"tools/call","params":{"name":"wait"}}"#;
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled",
+        "params":{"requestId":"w"}}"#;
+    for _ in 0..3 {
+        let mut caller = RawClient::connect(fixture.address).await;
+        caller.send(&post(&headers, wait)).await;
+        fixture.gate.began.notified().await;
+        assert_eq!(client.ask(&post(&headers, cancel)).await.status, 202);
+        let ended = caller.answer().await;
+        assert_eq!((ended.status, ended.body.as_str()), (200, ""), "a stream without an answer");
+        fixture.gate.ended.notified().await;
+    }
+    assert_eq!(fixture.gate.cancelled(), 3);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Both eras on one endpoint: what each request is answered, with its HTTP status.
 
 use crate::fixture::Fixture;
-use crate::raw_client::{RawClient, modern, modern_with, post};
+use crate::raw_client::{RawClient, modern, modern_body, modern_with, post};
 use haft_transport::http::Options;
 use serde_json::{Value, json};
 
@@ -168,6 +168,15 @@ async fn only_2025_03_26_has_batches() {
     assert_eq!(answers[2]["result"]["content"][0]["text"], "hello");
     assert_eq!(answers[3]["error"]["code"], -32600);
 
+    let modern = modern_body("tools/list", &json!({}));
+    let with_modern = format!("[{modern},{{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}}]");
+    let answers = client.ask(&post(&[("mcp-session-id", &id)], &with_modern)).await.json();
+    assert_eq!(answers[0]["error"]["code"], -32600, "headers would not be checked: {answers}");
+    let refused = client.ask(&post(&[], &format!("[{modern}]"))).await;
+    let message = "Invalid request: only protocol version 2025-03-26 has batches; send one message \
+                   at a time";
+    assert_eq!((refused.status, &refused.json()["error"]["message"]), (400, &json!(message)));
+
     let (mut client, id) = session(&fixture, "2025-06-18").await;
     let refused = client.ask(&post(&[("mcp-session-id", &id)], batch)).await;
     assert_eq!((refused.status, &refused.json()["error"]["code"]), (400, &json!(-32600)));
@@ -192,5 +201,6 @@ async fn a_listed_origin_may_read_the_answers_and_others_may_not_ask() {
     assert_eq!((refused.status, refused.header("access-control-allow-origin")), (403, None));
     let local = modern_with(&[("origin", "http://localhost:5173")], "tools/list", "{}");
     let answer = client.ask(&local).await;
-    assert_eq!((answer.status, answer.header("access-control-allow-origin")), (200, None));
+    let allowed = answer.header("access-control-allow-origin");
+    assert_eq!((answer.status, allowed), (200, Some("http://localhost:5173")));
 }

@@ -5,6 +5,7 @@ use crate::fixture::Fixture;
 use crate::raw_client::{RawClient, modern, modern_with, post};
 use haft_proto::limits::Limits;
 use haft_transport::http::Options;
+use std::io::ErrorKind;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -186,6 +187,50 @@ async fn a_body_over_the_limit_is_told_so() {
 }
 
 #[tokio::test]
+async fn bodies_together_take_bounded_memory() {
+    let limits = Limits { bodies_bytes: 1000, ..Limits::default() };
+    let fixture = Fixture::with(limits, Options::default()).await;
+    let mut held = RawClient::connect(fixture.address).await;
+    let half = post(&[("content-length", "1000")], &" ".repeat(600));
+    let half = String::from_utf8(half).expect("ASCII").replace("content-length: 600\r\n", "");
+    held.send(half.as_bytes()).await;
+    // Held until it ends, so another one of that size has no room in the meantime.
+    let refused = async {
+        loop {
+            let mut client = RawClient::connect(fixture.address).await;
+            let answer = client.ask(&post(&[], &" ".repeat(600))).await;
+            if answer.status == 503 {
+                return answer;
+            }
+        }
+    };
+    let refused = tokio::time::timeout(Duration::from_secs(10), refused).await.expect("no room");
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    drop(held);
+    let answered = async {
+        let mut client = RawClient::connect(fixture.address).await;
+        while client.ask(&modern("tools/list", "{}")).await.status != 200 {}
+    };
+    tokio::time::timeout(Duration::from_secs(10), answered).await.expect("room again");
+}
+
+#[tokio::test]
+async fn an_unknown_version_is_refused_whatever_the_message_is() {
+    let fixture = Fixture::start().await;
+    let mut client = RawClient::connect(fixture.address).await;
+    let bogus = [("mcp-protocol-version", "bogus")];
+    for body in [
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+        r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#,
+    ] {
+        let answer = client.ask(&post(&bogus, body)).await;
+        assert_eq!((answer.status, answer.json()["error"]["code"].as_i64()), (400, Some(-32022)));
+    }
+    next_is_answered(&fixture).await;
+}
+
+#[tokio::test]
 async fn headers_over_the_limit_are_refused() {
     let fixture = Fixture::start().await;
     let mut client = RawClient::connect(fixture.address).await;
@@ -199,17 +244,24 @@ async fn headers_over_the_limit_are_refused() {
 
 #[tokio::test]
 async fn clients_that_are_too_slow_are_let_go() {
-    let soon = Duration::from_millis(50);
-    let limits = Limits { header_timeout: soon, body_timeout: soon, ..Limits::default() };
+    let soon = Duration::from_millis(500);
+    let limits =
+        Limits { header_timeout: soon, body_timeout: soon, connections: 5, ..Limits::default() };
     let fixture = Fixture::with(limits, Options::default()).await;
     let request = modern("tools/list", "{}");
     let mut slow_body = RawClient::connect(fixture.address).await;
-    let answer = slow_body.ask(&request[..request.len() - 5]).await;
+    slow_body.send(&request[..request.len() - 5]).await;
+    // Nothing, half a word, half of what HTTP/2 begins with, and half of a head.
+    for beginning in [b"".as_slice(), b"P", b"PRI * HTTP/2.0\r\n", &request[..20]] {
+        let mut slow_head = RawClient::connect(fixture.address).await;
+        slow_head.send(beginning).await;
+        let mut rest = Vec::new();
+        let closed = slow_head.stream.read_to_end(&mut rest);
+        let closed = tokio::time::timeout(Duration::from_secs(20), closed).await;
+        closed.expect("the server closes").expect("and says no more");
+    }
+    let answer = slow_body.answer().await;
     assert_eq!((answer.status, answer.json()["error"]["code"].as_i64()), (408, Some(-31004)));
-    let mut slow_head = RawClient::connect(fixture.address).await;
-    slow_head.send(&request[..20]).await;
-    let mut rest = Vec::new();
-    slow_head.stream.read_to_end(&mut rest).await.expect("the server closes");
     next_is_answered(&fixture).await;
 }
 
@@ -227,8 +279,11 @@ async fn a_client_that_reads_nothing_holds_up_nobody_and_is_let_go() {
     let stalled = client.stream.get_ref();
     let closed = async {
         // A write is refused once the server has let go.
-        while stalled.try_write(b"x").is_ok() {
-            tokio::task::yield_now().await;
+        loop {
+            match stalled.try_write(b"x") {
+                Err(error) if error.kind() != ErrorKind::WouldBlock => break,
+                _ => tokio::task::yield_now().await,
+            }
         }
     };
     tokio::time::timeout(Duration::from_secs(10), closed).await.expect("it is let go");

@@ -1,0 +1,74 @@
+//! Counts that all requests of a listener share: how many are unanswered, and how many bytes of
+//! bodies are held. Each is one atomic number with a bound; nobody waits here.
+
+use haft_proto::error::{Mistake, Refusal};
+use haft_proto::limits::Limits;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A number that may not go over its bound.
+#[derive(Debug)]
+pub(super) struct Bound {
+    taken: AtomicUsize,
+    limit: usize,
+}
+
+/// A part of a [`Bound`]; given back when it is dropped.
+#[derive(Debug)]
+pub(super) struct Share {
+    bound: Arc<Bound>,
+    taken: usize,
+}
+
+impl Bound {
+    pub(super) fn new(limit: usize) -> Arc<Self> {
+        Arc::new(Self { taken: AtomicUsize::new(0), limit })
+    }
+
+    /// A share that holds nothing yet.
+    pub(super) fn share(self: &Arc<Self>) -> Share {
+        Share { bound: Arc::clone(self), taken: 0 }
+    }
+}
+
+impl Share {
+    /// Takes more; false if the bound does not allow it.
+    #[must_use]
+    pub(super) fn take(&mut self, more: usize) -> bool {
+        let before = self.bound.taken.fetch_add(more, Ordering::Relaxed);
+        self.taken += more;
+        before.saturating_add(more) <= self.bound.limit
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.bound.taken.fetch_sub(self.taken, Ordering::Relaxed);
+    }
+}
+
+/// What a client is told when the listener is full.
+pub(super) fn overloaded(limits: &Limits) -> Refusal {
+    let limit = limits.requests_in_flight;
+    Refusal::new(
+        Mistake::Overloaded,
+        format!("Overloaded: {limit} requests are in flight; try again in a second"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_given_back_whole() {
+        let bound = Bound::new(3);
+        let (mut first, mut second) = (bound.share(), bound.share());
+        assert!(first.take(1) && first.take(2));
+        assert!(!second.take(1));
+        drop(second);
+        assert!(!bound.share().take(1));
+        drop(first);
+        assert!(bound.share().take(3));
+    }
+}
