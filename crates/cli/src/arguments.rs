@@ -159,23 +159,25 @@ fn path_of(key: &str, schema: &Value) -> Vec<String> {
     key.split('.').map(str::to_owned).collect()
 }
 
-/// The schema of the argument at a path. Where a schema does not name its members, anything goes.
+/// The schema of the argument at a path.
 fn find<'a>(root: &'a Value, path: &[String], key: &str) -> Result<&'a Value, Mistake> {
     let mut schema = root;
     for step in path {
         schema = reference(root, schema).unwrap_or(schema);
-        let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
-            return Ok(&Value::Null);
-        };
+        let properties = schema.get("properties").and_then(Value::as_object);
         let others = schema.get("additionalProperties");
-        let is_open = others.is_some_and(|others| *others != Value::Bool(false))
-            || schema.get("patternProperties").is_some();
-        schema = match properties.get(step) {
+        let is_open = match others {
+            Some(others) => *others != Value::Bool(false),
+            // Where nothing is named, anything goes.
+            None => properties.is_none(),
+        };
+        let is_open = is_open || schema.get("patternProperties").is_some();
+        schema = match properties.and_then(|properties| properties.get(step)) {
             Some(property) => property,
-            None if is_open => others.unwrap_or(&Value::Null),
+            None if is_open => others.filter(|others| others.is_object()).unwrap_or(&Value::Null),
             None => {
-                let nearest = nearest(step, properties.keys().map(String::as_str));
-                let nearest = nearest.map(str::to_owned);
+                let names = properties.into_iter().flatten().map(|(name, _)| name.as_str());
+                let nearest = nearest(step, names).map(str::to_owned);
                 return Err(Mistake::Unknown { key: key.to_owned(), nearest });
             }
         };
@@ -458,7 +460,8 @@ mod tests {
         fails(&["=x"], r#""=x" is no argument; write key=value or one JSON object"#);
         fails(
             &["unit=celcius"],
-            r#"`unit` must be one of "celsius", "fahrenheit", not "celcius"; did you mean `celsius`?"#,
+            "`unit` must be one of \"celsius\", \"fahrenheit\", not \"celcius\"; \
+             did you mean `celsius`?",
         );
         fails(
             &["count=123456789012345678901"],
@@ -480,8 +483,9 @@ mod tests {
         for schema in [json!({"type": "object"}), json!(true), json!({})] {
             assert_eq!(built(&["x=1"], &schema).as_deref(), Ok(r#"{"x":1}"#), "{schema}");
         }
-        let none = json!({"type": "object", "properties": {}});
-        assert!(matches!(built(&["x=1"], &none), Err(Mistake::Unknown { .. })));
+        for none in [json!({"properties": {}}), json!({"additionalProperties": false})] {
+            assert!(matches!(built(&["x=1"], &none), Err(Mistake::Unknown { .. })), "{none}");
+        }
         let open = json!({"properties": {}, "additionalProperties": {"type": "string"}});
         assert_eq!(built(&["x=1"], &open).as_deref(), Ok(r#"{"x":"1"}"#));
     }

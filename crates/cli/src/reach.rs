@@ -1,5 +1,5 @@
-//! How a verb reaches the server that it is about: what its TARGET means, connecting, Ctrl-C, and an
-//! orderly end. Used by `list`, `call` and `inspect`; what they do there is theirs.
+//! How a verb reaches the server that it is about: what its TARGET means, connecting, Ctrl-C, and
+//! an orderly end. Used by `list`, `call` and `inspect`; what they do there is theirs.
 
 use crate::args::ReachArgs;
 use crate::exit::{Exit, Failure};
@@ -30,7 +30,9 @@ pub(crate) struct Route {
 
 /// Runs `work` to its end on one thread, unless Ctrl-C comes before.
 pub(crate) fn run<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime =
+        runtime.map_err(|error| Failure::new(Exit::Other, format!("cannot start: {error}")))?;
     let done = runtime.block_on(work);
     // A thread that still resolves a name should not keep us.
     runtime.shutdown_background();
@@ -51,7 +53,11 @@ pub(crate) async fn with_server<T>(
         done = work(&reached) => done,
         interrupted = interruption() => Err(interrupted),
     };
-    reached.client.close().await;
+    tokio::select! {
+        () = reached.client.close() => {}
+        // Who presses twice does not want to wait for a stubborn server.
+        _ = interruption() => {}
+    }
     done
 }
 
@@ -116,17 +122,17 @@ fn explain(error: ClientError, route: &Route, printer: Printer) -> Failure {
 
 /// Ends when somebody wants us to stop.
 async fn interruption() -> Failure {
-    let mut order = match signal(SignalKind::terminate()) {
-        Ok(order) => order,
-        Err(error) => return Failure::from(error),
+    let ended = async {
+        let mut order = signal(SignalKind::terminate())?;
+        tokio::select! {
+            pressed = tokio::signal::ctrl_c() => pressed,
+            _ = order.recv() => Ok(()),
+        }
     };
-    tokio::select! {
-        pressed = tokio::signal::ctrl_c() => if let Err(error) = pressed {
-            return Failure::from(error);
-        },
-        _ = order.recv() => {}
+    match ended.await {
+        Ok(()) => Failure::new(Exit::Interrupted, "interrupted"),
+        Err(error) => Failure::new(Exit::Other, format!("cannot wait for signals: {error}")),
     }
-    Failure::new(Exit::Interrupted, "interrupted")
 }
 
 fn from_command(command: &str, stderr: Stderr) -> Result<Target, Failure> {
@@ -145,12 +151,12 @@ fn from_file(file: &str, stderr: Stderr) -> Result<Target, Failure> {
     if !matches!(extension, Some("yaml" | "yml" | "json")) {
         return Err(Failure::usage(format!("{file:?} is no target")).hint(TARGETS));
     }
-    if let Err(error) = std::fs::metadata(path) {
-        return Err(Failure::usage(format!("cannot read {file:?}: {error}")));
-    }
-    let program = std::env::current_exe()?;
+    // What is wrong with the file is said by us, not by a child that dies of it.
+    haft_manifest::load(path)?;
+    let cannot_start = |error| Failure::new(Exit::Other, format!("cannot start haft: {error}"));
+    let program = std::env::current_exe().map_err(cannot_start)?;
     // A path that begins with `-` would be read as an option.
-    let path = std::path::absolute(path)?;
+    let path = std::path::absolute(path).map_err(cannot_start)?;
     let args = ["serve".into(), path.into_os_string(), "--stdio".into()];
     Ok(Target::Command(Launch::new(program, args).stderr(stderr)))
 }

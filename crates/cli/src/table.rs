@@ -1,5 +1,5 @@
-//! Rows of cells become lines that fit a terminal. Drawn by `print`; it knows widths and styles, not
-//! what the cells mean.
+//! Rows of cells become lines that fit a terminal. Drawn by `print`; it knows widths and styles,
+//! not what the cells mean.
 
 use crate::print::{STRONG, one_line};
 use anstyle::Style;

@@ -1,8 +1,8 @@
-//! Makes connections: opens the wire, finds the era, hands over a `Client`. A process that dies of a
-//! question of the modern era is started again and asked in the legacy way.
+//! Makes connections: opens the wire, finds the era, hands over a `Client`. A process that dies of
+//! a question of the modern era is started again and asked in the legacy way.
 
 use crate::client::Client;
-use crate::era::{self, Handshake, Verdict};
+use crate::era::{self, Verdict};
 use crate::error::ClientError;
 use crate::http::Http;
 use crate::options::Options;
@@ -27,24 +27,16 @@ pub enum Target {
 /// era that `options` allows.
 pub async fn connect(target: &Target, options: &Options) -> Result<Client, ClientError> {
     let wire = open(target, options)?;
-    let verdict = match (options.era, target) {
-        (Some(Era::Legacy), _) => {
-            let handshake = era::initialize(&wire).await.map_err(|error| match error {
-                ClientError::Refused { .. } => era::not_spoken(Era::Legacy, &error),
-                error => error,
-            })?;
-            return Ok(Client::new(wire, handshake));
-        }
-        (Some(Era::Modern), _) => era::discover(&wire, wire.timeout()).await,
-        (None, Target::Command(_)) => {
-            era::discover_or_initialize(&wire, options.discover_timeout).await
-        }
-        (None, Target::Url(_)) => {
-            era::discover(&wire, options.discover_timeout.min(wire.timeout())).await
+    let verdict = match options.era {
+        Some(Era::Legacy) => return shake_hands_only(wire).await,
+        Some(Era::Modern) => era::discover(&wire, wire.timeout()).await,
+        None => {
+            let patience = options.discover_timeout.min(options.timeout / 2);
+            era::discover_or_initialize(&wire, patience).await
         }
     };
     match (verdict, options.era) {
-        (Verdict::Modern(handshake), _) => Ok(Client::new(wire, handshake)),
+        (Verdict::Spoken(handshake), _) => Ok(Client::new(wire, handshake)),
         (Verdict::Hopeless(error), _) | (Verdict::Gone(error), Some(_)) => Err(error),
         (Verdict::Legacy(reason), Some(era)) => Err(match reason {
             // Silence and noise say nothing about the era.
@@ -61,6 +53,18 @@ pub async fn connect(target: &Target, options: &Options) -> Result<Client, Clien
     }
 }
 
+async fn shake_hands_only(wire: Wire) -> Result<Client, ClientError> {
+    shake_hands(wire).await.map_err(|error| match error {
+        ClientError::Refused { .. } => era::not_spoken(Era::Legacy, &error),
+        error => error,
+    })
+}
+
+async fn shake_hands(wire: Wire) -> Result<Client, ClientError> {
+    let handshake = era::initialize(&wire).await?;
+    Ok(Client::new(wire, handshake))
+}
+
 fn open(target: &Target, options: &Options) -> Result<Wire, ClientError> {
     let kind = match target {
         Target::Command(launch) => Kind::Stdio(Box::new(Stdio::open(launch, &options.limits)?)),
@@ -70,9 +74,4 @@ fn open(target: &Target, options: &Options) -> Result<Wire, ClientError> {
         }
     };
     Ok(Wire::new(kind, options))
-}
-
-async fn shake_hands(wire: Wire) -> Result<Client, ClientError> {
-    let handshake: Handshake = era::initialize(&wire).await?;
-    Ok(Client::new(wire, handshake))
 }

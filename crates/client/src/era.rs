@@ -50,10 +50,10 @@ pub struct ServerInfo {
     pub website_url: Option<String>,
 }
 
-/// What the answer to `server/discover` says about the era.
+/// What became of asking which era a server speaks.
 pub(crate) enum Verdict {
-    /// Modern, and described.
-    Modern(Handshake),
+    /// The server has said who it is.
+    Spoken(Handshake),
     /// Not modern, for this reason: shake hands.
     Legacy(ClientError),
     /// The connection is gone; if it can be made again, shake hands on that one.
@@ -68,7 +68,7 @@ pub(crate) async fn discover(wire: &Wire, limit: Duration) -> Verdict {
     let question = Question::new(Method::Discover, revision, &[]);
     match wire.ask_within(limit, question, &mut nobody).await {
         Ok(raw) => match read_discovery(raw) {
-            Ok(handshake) => Verdict::Modern(handshake),
+            Ok(handshake) => Verdict::Spoken(handshake),
             Err(error @ ClientError::NoCommonVersion { .. }) => Verdict::Hopeless(error),
             Err(error) => Verdict::Legacy(error),
         },
@@ -97,7 +97,7 @@ pub(crate) async fn initialize(wire: &Wire) -> Result<Handshake, ClientError> {
     Ok(handshake)
 }
 
-/// Asks a process to describe itself and, if it is silent for a while, to shake hands as well; what
+/// Asks a server to describe itself and, if it is silent for a while, to shake hands as well; what
 /// it answers first decides. A slow modern server is not taken for a legacy one.
 pub(crate) async fn discover_or_initialize(wire: &Wire, patience: Duration) -> Verdict {
     let mut discovering = Box::pin(discover(wire, wire.timeout()));
@@ -114,11 +114,10 @@ pub(crate) async fn discover_or_initialize(wire: &Wire, patience: Duration) -> V
         },
         handshake = &mut initializing => match handshake {
             Ok(handshake) => settle(Ok(handshake)),
-            Err(refusal @ ClientError::Refused { .. }) => match discovering.await {
-                Verdict::Legacy(_) => Verdict::Hopeless(refusal),
+            Err(error) => match discovering.await {
+                Verdict::Legacy(_) => Verdict::Hopeless(error),
                 verdict => verdict,
             },
-            Err(error) => Verdict::Hopeless(error),
         },
     }
 }
@@ -143,7 +142,7 @@ fn undescribed() -> Handshake {
 
 fn settle(handshake: Result<Handshake, ClientError>) -> Verdict {
     match handshake {
-        Ok(handshake) => Verdict::Modern(handshake),
+        Ok(handshake) => Verdict::Spoken(handshake),
         Err(error) => Verdict::Hopeless(error),
     }
 }
@@ -164,7 +163,7 @@ fn judge(error: ClientError) -> Verdict {
             if is_modern {
                 Verdict::Hopeless(error)
             } else if *status == Some(404) && code == Mistake::MethodNotFound.code() {
-                Verdict::Modern(undescribed())
+                Verdict::Spoken(undescribed())
             } else {
                 Verdict::Legacy(error)
             }
@@ -298,7 +297,7 @@ mod tests {
     fn check(error: ClientError, expected: &str) {
         let shown = format!("{error:?}");
         let found = match judge(error) {
-            Verdict::Modern(_) => "modern",
+            Verdict::Spoken(_) => "modern",
             Verdict::Legacy(_) => "legacy",
             Verdict::Gone(_) => "gone",
             Verdict::Hopeless(_) => "hopeless",

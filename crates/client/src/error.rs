@@ -13,9 +13,7 @@ use std::time::Duration;
 #[non_exhaustive]
 pub enum ClientError {
     /// An answer came, but to a request that was never sent.
-    #[error(
-        "the server answered request {theirs} while {ours} was asked; it must copy the `id` as it is"
-    )]
+    #[error("the server answered request {theirs} while {ours} was asked; it must repeat the `id`")]
     AnsweredAnotherId {
         /// The id that was sent, as JSON.
         ours: String,

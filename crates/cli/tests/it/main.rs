@@ -1,4 +1,10 @@
 //! The built command against real servers and clients, in one binary.
 
+mod arguments;
+mod check_schema_new;
 mod foreign;
+mod foreign_servers;
+mod haft;
+mod list_call_inspect;
+mod quickstart;
 mod stdio;

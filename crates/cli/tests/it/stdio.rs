@@ -28,7 +28,10 @@ fn text_of(answer: &Value) -> &str {
 fn both_eras_share_a_connection() {
     let mut server = StdioServer::start();
     let answer = server.ask(&call(1, "greet", json!({"name": "Ada"})));
-    assert_eq!((text_of(&answer), &answer["result"]["resultType"]), ("Hello, Ada!", &json!("complete")));
+    assert_eq!(
+        (text_of(&answer), &answer["result"]["resultType"]),
+        ("Hello, Ada!", &json!("complete"))
+    );
 
     let early = server.ask(r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#);
     assert_eq!(early["error"]["code"], -32600);
@@ -61,11 +64,15 @@ fn a_slow_tool_delays_nobody() {
 #[test]
 fn many_calls_in_one_write_are_all_answered() {
     let mut server = StdioServer::start();
-    let lines: Vec<_> = (0..1000).map(|id| call(id, "greet", json!({"name": id.to_string()}))).collect();
+    let lines: Vec<_> =
+        (0..1000).map(|id| call(id, "greet", json!({"name": id.to_string()}))).collect();
     server.send(&lines.join("\n"));
     for id in 0..1000 {
         let answer = server.read();
-        assert_eq!((&answer["id"], text_of(&answer)), (&json!(id), format!("Hello, {id}!").as_str()));
+        assert_eq!(
+            (&answer["id"], text_of(&answer)),
+            (&json!(id), format!("Hello, {id}!").as_str())
+        );
     }
 }
 

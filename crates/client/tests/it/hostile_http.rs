@@ -8,7 +8,8 @@ use serde_json::value::RawValue;
 use std::time::Duration;
 
 const DISCOVERED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete",
-    "supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"public"}}"#;
+    "supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,
+    "cacheScope":"public"}}"#;
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25",
     "capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#;
 const OK: &str = r#"{"content":[{"type":"text","text":"ok"}]}"#;
@@ -120,6 +121,24 @@ async fn a_server_that_does_not_understand_discovery_is_asked_to_shake_hands() {
 }
 
 #[tokio::test]
+async fn a_modern_server_that_is_slow_to_describe_itself_is_waited_for() {
+    // It leaves the first question open, and refuses to shake hands meanwhile.
+    let described = events(&format!(": patience\n\ndata: {DISCOVERED}\n\n").replace("\n    ", ""));
+    let (held, release) = Turn::held(described);
+    let mut server = Scripted::new([held, response(400, "text/plain", "no")]).await;
+    let target = Target::Url(server.url.clone());
+    let discover_timeout = Duration::from_millis(50);
+    let options = Options { discover_timeout, ..options(None, PATIENT_MS) };
+    let refuse = async {
+        server.request().await;
+        assert!(server.request().await.body.contains("initialize"));
+        release.try_send(()).expect("the server holds its answer");
+    };
+    let (client, ()) = tokio::join!(connect(&target, &options), refuse);
+    assert_eq!(client.expect("a connection").handshake().era, Era::Modern);
+}
+
+#[tokio::test]
 async fn a_body_that_breaks_off_is_told_from_one_that_never_began() {
     let cut =
         "HTTP/1.1 200 X\r\ncontent-type: application/json\r\ncontent-length: 900\r\n\r\n{\"js";
@@ -168,7 +187,7 @@ async fn an_answer_over_the_limit_is_refused_as_json_and_as_an_event() {
 #[tokio::test]
 async fn giving_up_closes_the_stream_in_the_modern_era_and_says_nothing_more() {
     let turn = Turn::Hold(events(": patience\n\n"));
-    let (client, mut server) = connected(Era::Modern, 300, [turn]).await;
+    let (client, mut server) = connected(Era::Modern, 1000, [turn]).await;
     let error = call(&client, "{}").await.expect_err("late");
     assert!(matches!(error, ClientError::TimedOut { .. }), "{error}");
     server.hang_up().await;
@@ -177,7 +196,7 @@ async fn giving_up_closes_the_stream_in_the_modern_era_and_says_nothing_more() {
 #[tokio::test]
 async fn giving_up_is_told_to_a_legacy_server() {
     let turns = [Turn::Hold(events(": patience\n\n")), accepted()];
-    let (client, mut server) = connected(Era::Legacy, 300, turns).await;
+    let (client, mut server) = connected(Era::Legacy, 1000, turns).await;
     let error = call(&client, "{}").await.expect_err("late");
     assert!(matches!(error, ClientError::TimedOut { .. }), "{error}");
     assert!(server.request().await.body.contains("tools/call"));
@@ -189,7 +208,8 @@ async fn giving_up_is_told_to_a_legacy_server() {
 
 #[tokio::test]
 async fn a_legacy_stream_that_breaks_is_taken_up_where_it_broke() {
-    let notice = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}}"#;
+    let notice = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":"#.to_owned()
+        + r#"{"progressToken":2,"progress":1}}"#;
     let turns = [
         Turn::Say(events(&format!("id: e1\nretry: 1\ndata:\n\nid: e2\ndata: {notice}\n\n"))),
         Turn::Say(events(&format!("id: e3\ndata: {}\n\n", answer(2, OK)))),

@@ -14,6 +14,19 @@ pub(crate) enum Turn {
     Say(String),
     /// Writes these bytes, then waits for the client to hang up.
     Hold(String),
+    /// Writes these bytes once it is told to, and hangs up.
+    Later(String, Release),
+}
+
+/// What a [`Turn::Later`] waits for.
+pub(crate) type Release = Arc<tokio::sync::Mutex<mpsc::Receiver<()>>>;
+
+impl Turn {
+    /// A turn that waits for a word of the test.
+    pub(crate) fn held(bytes: String) -> (Self, mpsc::Sender<()>) {
+        let (sender, receiver) = mpsc::channel(1);
+        (Self::Later(bytes, Arc::new(tokio::sync::Mutex::new(receiver))), sender)
+    }
 }
 
 /// A request as it came.
@@ -35,8 +48,8 @@ impl Request {
 #[derive(Debug)]
 pub(crate) struct Scripted {
     pub(crate) url: String,
-    requests: mpsc::UnboundedReceiver<Request>,
-    hang_ups: mpsc::UnboundedReceiver<()>,
+    requests: mpsc::Receiver<Request>,
+    hang_ups: mpsc::Receiver<()>,
 }
 
 impl Scripted {
@@ -45,8 +58,8 @@ impl Scripted {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
         let turns = Arc::new(Mutex::new(turns.into_iter().collect::<VecDeque<_>>()));
-        let (seen, requests) = mpsc::unbounded_channel();
-        let (gone, hang_ups) = mpsc::unbounded_channel();
+        let (seen, requests) = mpsc::channel(REQUESTS_MAX);
+        let (gone, hang_ups) = mpsc::channel(REQUESTS_MAX);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 tokio::spawn(serve(stream, Arc::clone(&turns), seen.clone(), gone.clone()));
@@ -66,6 +79,9 @@ impl Scripted {
     }
 }
 
+/// More than any test asks.
+const REQUESTS_MAX: usize = 64;
+
 /// A whole response.
 pub(crate) fn response(status: u16, kind: &str, body: &str) -> Turn {
     with_headers(status, &format!("content-type: {kind}\r\n"), body)
@@ -73,10 +89,8 @@ pub(crate) fn response(status: u16, kind: &str, body: &str) -> Turn {
 
 /// A whole response with these headers, each with its line end.
 pub(crate) fn with_headers(status: u16, headers: &str, body: &str) -> Turn {
-    let length = body.len();
-    Turn::Say(format!(
-        "HTTP/1.1 {status} X\r\n{headers}connection: close\r\ncontent-length: {length}\r\n\r\n{body}"
-    ))
+    let ends = format!("connection: close\r\ncontent-length: {}\r\n\r\n", body.len());
+    Turn::Say(format!("HTTP/1.1 {status} X\r\n{headers}{ends}{body}"))
 }
 
 /// A JSON response.
@@ -92,18 +106,25 @@ pub(crate) fn events(body: &str) -> String {
 async fn serve(
     mut stream: TcpStream,
     turns: Arc<Mutex<VecDeque<Turn>>>,
-    seen: mpsc::UnboundedSender<Request>,
-    gone: mpsc::UnboundedSender<()>,
+    seen: mpsc::Sender<Request>,
+    gone: mpsc::Sender<()>,
 ) {
     let Some(request) = read(&mut stream).await else { return };
     let turn = turns.lock().expect("no panics").pop_front();
     // The test may have ended.
-    _ = seen.send(request);
-    let Some(Turn::Say(bytes) | Turn::Hold(bytes)) = &turn else { return };
+    _ = seen.try_send(request);
+    let bytes = match &turn {
+        None => return,
+        Some(Turn::Say(bytes) | Turn::Hold(bytes)) => bytes,
+        Some(Turn::Later(bytes, release)) => {
+            release.lock().await.recv().await;
+            bytes
+        }
+    };
     let written = stream.write_all(bytes.as_bytes()).await;
     if written.is_ok() && matches!(turn, Some(Turn::Hold(_))) {
         _ = stream.read(&mut [0; 1]).await;
-        _ = gone.send(());
+        _ = gone.try_send(());
     }
 }
 

@@ -112,7 +112,8 @@ impl Drop for StdioServer {
             let _ = kill_process(pid, Signal::TERM);
         }
         let began = Instant::now();
-        while began.elapsed() < Duration::from_secs(3) && matches!(self.child.try_wait(), Ok(None)) {
+        while began.elapsed() < Duration::from_secs(3) && matches!(self.child.try_wait(), Ok(None))
+        {
             thread::yield_now();
         }
         let _ = self.child.kill();

@@ -25,7 +25,8 @@ fn next_is_answered(server: &mut StdioServer) {
 fn broken_lines_are_named_and_harm_nobody() {
     let mut server = StdioServer::start();
     let none = Value::Null;
-    let deep = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"a":{}"#, "[".repeat(10_000));
+    let deep =
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"a":{}"#, "[".repeat(10_000));
     let wrong_id = "Invalid request: `id` must be a string or an integer";
     let cases: [(&[u8], Value, i64, &str); 13] = [
         (b"{\"jsonrpc\":", none.clone(), -32700, "Parse error: expected a value at byte 11"),
@@ -34,7 +35,12 @@ fn broken_lines_are_named_and_harm_nobody() {
         (b"hello", none.clone(), -32700, "Parse error: expected a value at byte 0"),
         (b"{\"a\":\"\xff\"}", none.clone(), -32700, "Parse error: not UTF-8 at byte 6"),
         (b"\"text\"", none.clone(), -32600, "Invalid request: `message` must be an object"),
-        (deep.as_bytes(), none.clone(), -32700, "Parse error: arrays and objects nest deeper than 128"),
+        (
+            deep.as_bytes(),
+            none.clone(),
+            -32700,
+            "Parse error: arrays and objects nest deeper than 128",
+        ),
         (
             br#"{"jsonrpc":"2.0","method":"ping","method":"ping","id":5}"#,
             json!(5),
@@ -44,8 +50,12 @@ fn broken_lines_are_named_and_harm_nobody() {
         (br#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#, none.clone(), -32600, wrong_id),
         (br#"{"jsonrpc":"2.0","id":[],"method":"ping"}"#, none.clone(), -32600, wrong_id),
         (br#"{"jsonrpc":"2.0","id":1e3,"method":"ping"}"#, none.clone(), -32600, wrong_id),
-        (br#"{"jsonrpc":"2.0","id":6,"method":7}"#, json!(6), -32600,
-            "Invalid request: `method` must be a string"),
+        (
+            br#"{"jsonrpc":"2.0","id":6,"method":7}"#,
+            json!(6),
+            -32600,
+            "Invalid request: `method` must be a string",
+        ),
         (
             br#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#,
             none,
@@ -97,13 +107,19 @@ fn a_line_without_end_is_cut_off_and_told_once() {
 fn batches_are_answered_where_the_revision_has_them() {
     let mut server = StdioServer::start();
     server.ask(r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26"}}"#);
-    let call = |id| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
-        "params": {"name": "sleep", "arguments": {"seconds": 0}}});
+    let call = |id| {
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+        "params": {"name": "sleep", "arguments": {"seconds": 0}}})
+    };
     let note = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     let ping = json!({"jsonrpc": "2.0", "id": "p", "method": "ping"});
     let answers = server.ask(&json!([call(1), note, ping, 7, call(2)]).to_string());
-    let mut ids: Vec<_> =
-        answers.as_array().expect("an array").iter().map(|answer| answer["id"].to_string()).collect();
+    let mut ids: Vec<_> = answers
+        .as_array()
+        .expect("an array")
+        .iter()
+        .map(|answer| answer["id"].to_string())
+        .collect();
     ids.sort();
     assert_eq!(ids, ["\"p\"", "1", "2", "null"]);
     server.send(&json!([note]).to_string());

@@ -1,0 +1,90 @@
+//! Servers that others wrote: puts them on this machine once, says how to start them, and runs
+//! those that listen. Asked by `list_call_inspect`; it writes nowhere but into
+//! `target/foreign-servers`.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+
+/// A server that listens, until it is dropped.
+pub(crate) struct Listening {
+    pub(crate) url: String,
+    child: Child,
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        // Both fail only if it is gone already, which is all that is wanted.
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+/// The command line of the official server for both eras, `mode` being `stdio` or `http` and more.
+pub(crate) fn official(mode: &str) -> String {
+    let script = folder().join("modern.mjs");
+    format!("node '{}' {mode}", script.display())
+}
+
+/// The command line of the reference server for the legacy era, over stdio.
+pub(crate) fn everything() -> String {
+    let entry = folder().join("node_modules/@modelcontextprotocol/server-everything/dist/index.js");
+    format!("node '{}' stdio", entry.display())
+}
+
+/// The official server on a port of its own.
+pub(crate) fn listening(mode: &str) -> Listening {
+    let command = official(mode);
+    let words = shlex::split(&command).expect("quotes are closed");
+    start(Command::new("node").args(&words[1..]), "listening at ")
+}
+
+/// `haft serve` on a port of its own.
+pub(crate) fn own(file: &Path) -> Listening {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
+    command.arg("serve").arg(file).args(["--http", "127.0.0.1:0"]);
+    start(&mut command, " at ")
+}
+
+/// Starts a server that says on stderr where it listens, behind `marker`.
+fn start(command: &mut Command, marker: &str) -> Listening {
+    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    let mut child = child.expect("the server starts");
+    let stderr = child.stderr.take().expect("stderr is piped");
+    let mut lines = BufReader::new(stderr).lines().map_while(Result::ok);
+    let url = lines.find_map(|line| line.rsplit_once(marker).map(|(_, url)| url.to_owned()));
+    // A server that cannot log would stand still.
+    std::thread::spawn(move || lines.for_each(drop));
+    let mut listening = Listening { url: String::new(), child };
+    listening.url = url.expect("the server says where it listens");
+    listening
+}
+
+fn folder() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(install)
+}
+
+/// Tests that come at the same time, from this process or another, wait for the one that installs.
+fn install() -> PathBuf {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/servers");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("foreign-servers");
+    fs::create_dir_all(&folder).expect("target can be written");
+    let lock = File::create(folder.join("lock")).expect("target can be written");
+    lock.lock().expect("a file can be locked");
+    let wanted = fs::read_to_string(sources.join("package.json")).expect("our package.json");
+    let stamp = folder.join("stamp");
+    if fs::read_to_string(&stamp).ok().as_ref() != Some(&wanted) {
+        for name in [".npmrc", "package.json"] {
+            fs::copy(sources.join(name), folder.join(name)).expect("target can be written");
+        }
+        let quiet = ["install", "--no-audit", "--no-fund", "--loglevel=error"];
+        let status = Command::new("npm").args(quiet).current_dir(&folder).status();
+        assert!(status.is_ok_and(|status| status.success()), "`npm install` works in {folder:?}");
+        fs::write(&stamp, wanted).expect("target can be written");
+    }
+    fs::copy(sources.join("modern.mjs"), folder.join("modern.mjs")).expect("target can be written");
+    folder
+}
