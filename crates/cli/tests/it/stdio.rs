@@ -103,6 +103,22 @@ fn an_id_in_flight_cannot_be_used_again() {
 }
 
 #[test]
+fn an_id_that_is_cancelled_and_used_again_is_the_new_request() {
+    let mut server = StdioServer::start();
+    let pids = server.pid_file();
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}"#;
+    let first = call(5, "sleep", json!({"seconds": 60}));
+    let second = call(5, "sleep_and_tell", json!({"file": pids.path()}));
+    server.send(&[&first, cancel, &second].join("\n"));
+    let pid = pids.wait();
+    let third = server.ask(&call(5, "greet", json!({"name": "Ada"})));
+    assert_eq!(third["error"]["code"], -32600, "the second has the id: {third}");
+    server.send(cancel);
+    client::wait_until_gone(&pid);
+    assert_eq!(text_of(&server.ask(&call(5, "greet", json!({"name": "Ada"})))), "Hello, Ada!");
+}
+
+#[test]
 fn a_client_that_reads_late_gets_everything() {
     let mut server = StdioServer::start();
     // More than pipes and buffers hold: the server has to stop reading, and to go on later.

@@ -169,10 +169,14 @@ impl Connection {
         if self.sent < self.out.len() {
             self.sent += output.try_write(&self.out[self.sent..])?;
         }
-        if self.sent == self.out.len() {
+        // A reader that is always a little behind must not make the buffer grow for ever; what is
+        // moved here is less than what was written since the last time.
+        if self.sent > self.out.len() / 2 {
+            self.out.drain(..self.sent);
             self.sent = 0;
-            self.out.clear();
-            self.out.shrink_to(BUFFER_KEPT);
+            if self.out.is_empty() {
+                self.out.shrink_to(BUFFER_KEPT);
+            }
         }
         Ok(())
     }

@@ -39,8 +39,14 @@ pub(crate) struct StdioServer {
 
 impl StdioServer {
     pub(crate) fn start() -> Self {
+        Self::start_with(MANIFEST)
+    }
+
+    /// A server of other tools.
+    pub(crate) fn start_with(manifest: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let file = write_manifest(folder.path());
+        let file = folder.path().join("haft.yaml");
+        std::fs::write(&file, manifest).expect("a file");
         let mut child = Command::new(env!("CARGO_BIN_EXE_haft"))
             .arg("serve")
             .arg(file)
@@ -52,6 +58,14 @@ impl StdioServer {
         let stdin = child.stdin.take();
         let answers = lines_of(child.stdout.take().expect("it is piped"));
         Self { child, stdin, answers, folder }
+    }
+
+    /// The most memory that the server has had so far, in KiB.
+    pub(crate) fn peak_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
+        let status = status.expect("Linux");
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
+        peak.trim().trim_end_matches(" kB").parse().expect("a number")
     }
 
     /// Sends a line.
@@ -130,7 +144,8 @@ pub(crate) fn write_manifest(folder: &Path) -> PathBuf {
 
 /// The lines of a stream, read on a thread so that a test can wait with a deadline.
 pub(crate) fn lines_of(stream: impl std::io::Read + Send + 'static) -> Receiver<String> {
-    let (sender, lines) = mpsc::channel();
+    // Read no faster than the test does, so that a slow test is a slow client.
+    let (sender, lines) = mpsc::sync_channel(1);
     thread::spawn(move || {
         for line in BufReader::new(stream).lines().map_while(Result::ok) {
             if sender.send(line).is_err() {

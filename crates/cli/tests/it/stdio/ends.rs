@@ -69,6 +69,29 @@ fn a_signal_ends_calls_and_their_processes_in_time() {
 }
 
 #[test]
+fn every_request_has_one_answer_even_at_the_end() {
+    let mut server = StdioServer::start();
+    let pids = server.pid_file();
+    server.send(&call(1, "sleep_and_tell", json!({"file": pids.path()})));
+    // More than pipes and buffers hold, and nobody reads: the call below ends unheard.
+    let large = "x".repeat(3 << 20);
+    server.send(&call(2, "sleep", json!({"seconds": 1})));
+    for id in 3..8 {
+        server.send(&call(id, "greet", json!({"name": large})));
+    }
+    pids.wait();
+    let told = Instant::now();
+    signal(&server, Signal::TERM);
+    client::wait_for("both ends", || (told.elapsed() > Duration::from_millis(1500)).then_some(()));
+    let (_, answers) = server.end();
+    let mut ids: Vec<_> = answers.iter().map(|answer| answer["id"].as_u64()).collect();
+    ids.sort();
+    let count = ids.len();
+    ids.dedup();
+    assert_eq!(ids.len(), count, "an id was answered twice");
+}
+
+#[test]
 fn calls_that_end_soon_after_a_signal_are_answered() {
     let mut server = StdioServer::start();
     server.ask(&call(1, "greet", json!({"name": "Ada"})));

@@ -94,11 +94,8 @@ fn a_line_without_end_is_cut_off_and_told_once() {
     assert_eq!(answer["error"]["code"], -32600);
     let message = "Invalid request: the message is larger than 4194304 bytes";
     assert_eq!(answer["error"]["message"], message);
-    let status = std::fs::read_to_string(format!("/proc/{}/status", server.child.id()));
-    let status = status.expect("Linux");
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
-    let kib: u64 = peak.trim().trim_end_matches(" kB").parse().expect("a number");
-    assert!(kib < 64 * 1024, "32 MiB of one line took {kib} KiB");
+    let peak = server.peak_kib();
+    assert!(peak < 64 * 1024, "32 MiB of one line took {peak} KiB");
     server.send_bytes(b"\n");
     next_is_answered(&mut server);
 }
@@ -128,4 +125,28 @@ fn batches_are_answered_where_the_revision_has_them() {
     let many = json!(vec![ping; 65]).to_string();
     let message = "Invalid request: a batch has at most 64 messages";
     check(&mut server, many.as_bytes(), Value::Null, -32600, message);
+}
+
+#[test]
+fn small_requests_with_large_answers_take_bounded_memory() {
+    let mut manifest = String::from("server: { name: many }\ntools:\n");
+    for number in 0..1000 {
+        let said = "A tool among a thousand that is described at length. ".repeat(4);
+        manifest.push_str(&format!("  - {{ name: t{number}, description: {said}, text: ok }}\n"));
+    }
+    let mut server = StdioServer::start_with(&manifest);
+    server.ask(&modern(0, "server/discover", json!({})));
+    let before = server.peak_kib();
+    // All fit into one read of the server; their answers are a hundred times as large as its bound.
+    let lines: Vec<_> = (1..300).map(|id| modern(id, "tools/list", json!({}))).collect();
+    let sender = server.send_from_a_thread(lines);
+    let mut grown = 0;
+    for id in 1..300 {
+        assert_eq!(server.read()["id"], id);
+        if id == 200 {
+            grown = server.peak_kib() - before;
+        }
+    }
+    sender.join().expect("everything was sent");
+    assert!(grown < 24 * 1024, "answers took {grown} KiB");
 }
