@@ -37,8 +37,8 @@ pub struct Limits {
     pub streams_per_connection: u32,
     /// All headers of an HTTP request together.
     pub header_bytes: usize,
-    /// How long the headers of an HTTP request may take to arrive, and an HTTP/1.1 connection may be
-    /// idle.
+    /// How long the headers of an HTTP request may take to arrive, and an HTTP/1.1 connection may
+    /// be idle.
     pub header_timeout: Duration,
     /// How long the body of an HTTP request may take to arrive.
     pub body_timeout: Duration,

@@ -61,8 +61,8 @@ impl ListCache {
     }
 }
 
-/// The same for the same pages on every machine, so that replicas know each other's cursors. FNV-1a:
-/// nothing is protected by it, and its value never changes between machines or releases.
+/// The same for the same pages on every machine, so that replicas know each other's cursors.
+/// FNV-1a: nothing is protected by it, and its value never changes between machines or releases.
 fn fingerprint(tools: &[&Tool], page_entries: usize) -> String {
     let mut written = page_entries.to_string().into_bytes();
     for tool in tools {

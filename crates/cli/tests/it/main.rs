@@ -7,4 +7,5 @@ mod foreign_servers;
 mod haft;
 mod list_call_inspect;
 mod quickstart;
+mod readme;
 mod stdio;

@@ -1,5 +1,5 @@
-//! `haft serve --stdio` as its client sees it: what it answers to good and to hostile lines, and how
-//! it ends. Every test runs the real binary over real pipes.
+//! `haft serve --stdio` as its client sees it: what it answers to good and to hostile lines, and
+//! how it ends. Every test runs the real binary over real pipes.
 
 mod client;
 mod ends;
@@ -13,6 +13,12 @@ fn modern(id: u32, method: &str, mut params: Value) -> String {
     params["_meta"]["io.modelcontextprotocol/protocolVersion"] = "2026-07-28".into();
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
+}
+
+/// The handshake of the legacy era.
+fn initialize(id: u32, version: &str) -> String {
+    let params = json!({"protocolVersion": version});
+    json!({"jsonrpc": "2.0", "id": id, "method": "initialize", "params": params}).to_string()
 }
 
 /// A call of the modern era.
@@ -39,9 +45,7 @@ fn both_eras_share_a_connection() {
                    `params._meta[\"io.modelcontextprotocol/protocolVersion\"]`";
     assert_eq!(early["error"]["message"], message);
 
-    let hello = server.ask(
-        r#"{"jsonrpc":"2.0","id":3,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}"#,
-    );
+    let hello = server.ask(&initialize(3, "2025-06-18"));
     assert_eq!(hello["result"]["protocolVersion"], "2025-06-18");
     server.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
     let legacy = r#"{"jsonrpc":"2.0","id":4,"method":"tools/call",

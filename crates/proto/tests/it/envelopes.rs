@@ -32,8 +32,8 @@ proptest! {
         meta in Just(META.to_vec()).prop_shuffle(),
         params in Just(vec![r#""name":"n""#, r#""arguments" : {"name":"inner"}"#, r#""uri":"u""#,
             r#""cursor":"""#, "META"]).prop_shuffle(),
-        top in Just(vec![r#""jsonrpc":"2.0""#, r#""id":"i-1""#, r#""method":"tools/call""#, "PARAMS",
-            r#""else":{"id":9,"method":"x"}"#]).prop_shuffle(),
+        top in Just(vec![r#""jsonrpc":"2.0""#, r#""id":"i-1""#, r#""method":"tools/call""#,
+            "PARAMS", r#""else":{"id":9,"method":"x"}"#]).prop_shuffle(),
     ) {
         let meta = format!("{{{}}}", meta.join(","));
         let params = format!("{{{}}}", params.join(" , "))

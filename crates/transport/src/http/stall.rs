@@ -1,6 +1,6 @@
 //! A connection that gives up on a client that says nothing, or that stops reading: it fails when
-//! the first bytes do not come in time, and when a write makes no progress for a time. Costs nothing
-//! in between.
+//! the first bytes do not come in time, and when a write makes no progress for a time. Costs
+//! nothing in between.
 
 use haft_proto::limits::Limits;
 use std::io;

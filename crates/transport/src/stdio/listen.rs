@@ -133,7 +133,7 @@ impl Connection {
                 count = output.write(&self.out[self.sent..]), if !is_written => {
                     Event::Wrote(count?)
                 }
-                count = input.read(self.lines.room()), if is_reading && has_room && !self.has_lines => {
+                count = input.read(self.lines.room()), if is_reading && has_room => {
                     Event::Read(count?)
                 }
             };

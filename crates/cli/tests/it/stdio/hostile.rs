@@ -1,7 +1,7 @@
 //! Lines that no good client sends: each has its exact answer, and the next request is answered.
 
 use super::client::StdioServer;
-use super::{call, modern, text_of};
+use super::{call, initialize, modern, text_of};
 use serde_json::{Value, json};
 
 /// Sends bytes as a line; the answer must be this error, and the next call must work.
@@ -60,7 +60,8 @@ fn broken_lines_are_named_and_harm_nobody() {
             br#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#,
             none,
             -32600,
-            "Invalid request: only protocol version 2025-03-26 has batches; send one message at a time",
+            "Invalid request: only protocol version 2025-03-26 has batches; send one message at a \
+             time",
         ),
     ];
     for (line, id, code, message) in cases {
@@ -103,7 +104,7 @@ fn a_line_without_end_is_cut_off_and_told_once() {
 #[test]
 fn batches_are_answered_where_the_revision_has_them() {
     let mut server = StdioServer::start();
-    server.ask(r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26"}}"#);
+    server.ask(&initialize(0, "2025-03-26"));
     let call = |id| {
         json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
         "params": {"name": "sleep", "arguments": {"seconds": 0}}})
