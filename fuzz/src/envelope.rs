@@ -9,6 +9,10 @@ use serde_json::Value;
 
 /// Panics if the two readings differ.
 pub fn agrees_with_serde_json(bytes: &[u8]) {
+    // serde_json's `raw_value` feature gives keys like this one a meaning that JSON does not.
+    if bytes.windows(MAGIC.len()).any(|window| window == MAGIC) {
+        return;
+    }
     let ours = read(bytes, &Limits::default());
     let theirs = serde_json::from_slice::<Value>(bytes);
     match (ours, theirs) {
@@ -35,6 +39,8 @@ pub fn agrees_with_serde_json(bytes: &[u8]) {
         (Err(_), Err(_)) => {}
     }
 }
+
+const MAGIC: &[u8] = b"$serde_json::private::";
 
 fn is_grammar(reason: Malformed) -> bool {
     matches!(reason, Malformed::NotJson { .. } | Malformed::NotUtf8 { .. } | Malformed::Empty)

@@ -82,7 +82,7 @@ fn server() -> &'static Arc<Server> {
 }
 
 /// The headers that an answer may have.
-const HEADERS: [&str; 9] = [
+const HEADERS: [&str; 11] = [
     "allow",
     "cache-control",
     "connection",
@@ -92,6 +92,8 @@ const HEADERS: [&str; 9] = [
     "mcp-session-id",
     "retry-after",
     "transfer-encoding",
+    "vary",
+    "x-accel-buffering",
 ];
 
 /// Every answer in a row of them.
