@@ -1,6 +1,6 @@
 //! From a tree to typed values, through serde: the only place where a value of the wrong type, an
-//! unknown key or a missing one is noticed. Called by `load` with the structs of `written`; what the
-//! values mean is not looked at.
+//! unknown key or a missing one is noticed. Called by `load` with the structs of `written`; what
+//! the values mean is not looked at.
 
 use crate::fault::Wrong;
 use crate::place::{PLACED, Place};
@@ -26,6 +26,8 @@ pub(crate) fn decode<T: DeserializeOwned>(tree: &Tree) -> Result<T, Wrong> {
 struct Rejected {
     place: Option<Place>,
     key: Option<String>,
+    /// What the mapping is, for keys that are unknown or missing.
+    owner: Option<String>,
     is_item: bool,
     why: Box<Why>,
 }
@@ -37,12 +39,12 @@ enum Why {
     Other(String),
     UnknownKey { key: String, known: &'static [&'static str] },
     UnknownWord { word: String, known: &'static [&'static str] },
-    WrongType { expected: String, found: &'static str, example: Option<String> },
+    WrongType { expected: String, found: String, example: Option<String> },
 }
 
 impl Rejected {
     fn new(why: Why) -> Self {
-        Self { place: None, key: None, is_item: false, why: Box::new(why) }
+        Self { place: None, key: None, owner: None, is_item: false, why: Box::new(why) }
     }
 
     fn at(mut self, place: Place) -> Self {
@@ -55,6 +57,11 @@ impl Rejected {
         self
     }
 
+    fn of(mut self, owner: &str) -> Self {
+        self.owner.get_or_insert_with(|| owner.to_owned());
+        self
+    }
+
     fn item(mut self) -> Self {
         self.is_item |= self.key.is_none();
         self
@@ -63,19 +70,19 @@ impl Rejected {
 
 impl From<Rejected> for Wrong {
     fn from(rejected: Rejected) -> Self {
-        let Rejected { place, key, is_item, why } = rejected;
-        let key = key.unwrap_or_default();
+        let Rejected { place, key, owner, is_item, why } = rejected;
+        let (key, owner) = (key.unwrap_or_default(), owner.unwrap_or_default());
         let owned = |known: &[&str]| known.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
         let nearest = |word: &str, known: &[&'static str]| {
             nearest(word, known.iter().copied()).map(str::to_owned)
         };
         let problem = match *why {
-            Why::Missing(key) => Problem::MissingKey { key: key.to_owned() },
+            Why::Missing(key) => Problem::MissingKey { owner, key: key.to_owned() },
             Why::NoValue => Problem::NoValue { key },
             Why::Other(reason) => Problem::NotYaml { reason },
             Why::UnknownKey { key, known } => {
                 let nearest = nearest(&key, known);
-                Problem::UnknownKey { key, nearest, known: owned(known) }
+                Problem::UnknownKey { key, owner, nearest, known: owned(known) }
             }
             Why::UnknownWord { word, known } => {
                 let nearest = nearest(&word, known);
@@ -112,7 +119,8 @@ impl Error for Rejected {
             Unexpected::Map => "a mapping",
             _ => "nothing",
         };
-        Self::new(Why::WrongType { expected: expected.to_string(), found, example: None })
+        let (expected, found) = (expected.to_string(), found.to_owned());
+        Self::new(Why::WrongType { expected, found, example: None })
     }
 
     fn missing_field(key: &'static str) -> Self {
@@ -134,12 +142,11 @@ struct Value<'de>(&'de Tree);
 
 impl<'de> Value<'de> {
     fn refuse(self, expected: &str) -> Rejected {
-        let found = self.0.describe();
-        let why = match &self.0.node {
+        let found = self.0.describe().to_owned();
+        Rejected::new(match &self.0.node {
             Node::Null => Why::NoValue,
             _ => Why::WrongType { expected: expected.to_owned(), found, example: None },
-        };
-        Rejected::new(why)
+        })
     }
 
     /// A refusal that shows how it should have been typed.
@@ -174,17 +181,18 @@ impl<'de> Value<'de> {
         self,
         visitor: V,
         max: u64,
+        expected: &str,
     ) -> Result<V::Value, Rejected> {
         match &self.0.node {
-            Node::Number(number, _) => match number.as_u64().filter(|&number| number <= max) {
+            Node::Number(number, typed) => match number.as_u64().filter(|&number| number <= max) {
                 Some(number) => visitor.visit_u64(number),
                 None => Err(Rejected::new(Why::WrongType {
-                    expected: format!("a whole number from 0 to {max}"),
-                    found: "this one",
+                    expected: expected.to_owned(),
+                    found: typed.clone(),
                     example: None,
                 })),
             },
-            _ => Err(self.refuse("a whole number")),
+            _ => Err(self.refuse(expected)),
         }
     }
 
@@ -196,7 +204,14 @@ impl<'de> Value<'de> {
                 let example = format!("write it as a list: [{}]", words.join(", "));
                 Err(self.refuse_with("a list", example))
             }
-            _ => Err(self.refuse("a list")),
+            Node::Map(_) => {
+                let example = "write it as an item of a list: put `- ` before its first key";
+                Err(self.refuse_with("a list", example.to_owned()))
+            }
+            Node::Bool(_, typed) | Node::Number(_, typed) => {
+                Err(self.refuse_with("a list", format!("write it as a list: [{typed}]")))
+            }
+            Node::Null => Err(self.refuse("a list")),
         }
     }
 
@@ -229,16 +244,22 @@ impl<'de> Deserializer<'de> for Value<'de> {
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Rejected> {
         match &self.0.node {
             Node::Bool(value, _) => visitor.visit_bool(*value),
+            Node::Text(word) if ["yes", "on", "y"].contains(&word.to_lowercase().as_str()) => {
+                Err(self.refuse_with("true or false", "write true".to_owned()))
+            }
+            Node::Text(word) if ["no", "off", "n"].contains(&word.to_lowercase().as_str()) => {
+                Err(self.refuse_with("true or false", "write false".to_owned()))
+            }
             _ => Err(self.refuse("true or false")),
         }
     }
 
     fn deserialize_u8<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Rejected> {
-        self.whole_number(visitor, u8::MAX.into())
+        self.whole_number(visitor, u8::MAX.into(), "a whole number from 0 to 255")
     }
 
     fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Rejected> {
-        self.whole_number(visitor, u32::MAX.into())
+        self.whole_number(visitor, u32::MAX.into(), "a whole number")
     }
 
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Rejected> {
@@ -279,11 +300,11 @@ impl<'de> Deserializer<'de> for Value<'de> {
 
     fn deserialize_struct<V: Visitor<'de>>(
         self,
-        _: &'static str,
+        name: &'static str,
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Rejected> {
-        self.mapping(visitor)
+        self.mapping(visitor).map_err(|rejected| rejected.of(name))
     }
 
     /// A word out of a few.
@@ -348,7 +369,12 @@ impl<'de> MapAccess<'de> for Entries<'de> {
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Rejected> {
         let entry = self.value.take().ok_or_else(|| Rejected::custom("a value without a key"))?;
         let decoded = seed.deserialize(Value(&entry.value));
-        decoded.map_err(|rejected| rejected.at(entry.value.place).under(&entry.key))
+        decoded.map_err(|rejected| {
+            // What is not there has no place.
+            let is_absent = matches!(*rejected.why, Why::NoValue);
+            let place = if is_absent { entry.key_place } else { entry.value.place };
+            rejected.at(place).under(&entry.key).of(&format!("`{}`", entry.key))
+        })
     }
 }
 

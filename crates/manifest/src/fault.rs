@@ -14,7 +14,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// spot, and a line that says what to do:
 ///
 /// ```text
-/// haft.yaml:7:1: `toolz` is no known key
+/// haft.yaml:7:1: `toolz` is no known key of a manifest
 ///   |
 /// 7 | toolz:
 ///   | ^^^^^
@@ -155,7 +155,8 @@ impl Colours {
     };
 }
 
-/// How many characters of a long line are shown before and after the spot.
+/// How many characters of a long line are shown, and how many of them before and after the spot.
+const SHOWN: usize = 100;
 const SHOWN_BEFORE: usize = 60;
 const SHOWN_AFTER: usize = 40;
 
@@ -179,8 +180,8 @@ impl Spot {
     fn window(&self) -> (String, String, String) {
         let first = (self.column - 1).saturating_sub(SHOWN_BEFORE);
         let shown: Vec<char> = self.text.chars().skip(first).collect();
-        let width = self.width.min(SHOWN_AFTER);
-        let kept = (self.column - 1 - first) + width + SHOWN_AFTER;
+        let width = self.width.min(SHOWN);
+        let kept = SHOWN.max(self.column - 1 - first + width + SHOWN_AFTER);
         let is_cut = shown.len() > kept;
         let shown: Vec<char> = shown.into_iter().take(kept).collect();
         let mark_at = self.column - 1 - first;
@@ -253,7 +254,7 @@ mod tests {
 
     #[test]
     fn control_characters_are_not_drawn() {
-        check("a\u{1b}[2J: dd", "dd", &["1 | a\u{fffd}[2J: dd", "  |         ^^"]);
+        check("a\u{1b}[2J: dd", "dd", &["1 | a\u{fffd}[2J: dd", "  |        ^^"]);
     }
 
     #[test]

@@ -91,11 +91,7 @@ impl Surroundings<'_> {
     }
 
     /// What `${inner}` stands for, if it is a substitution at all: shells have `${…}` too.
-    fn stand_in(
-        &self,
-        inner: &str,
-        place: &dyn Fn() -> Place,
-    ) -> Result<Option<String>, Wrong> {
+    fn stand_in(&self, inner: &str, place: &dyn Fn() -> Place) -> Result<Option<String>, Wrong> {
         if let Some(name) = inner.strip_prefix("env:") {
             let missing = || Problem::MissingVariable { name: name.to_owned() };
             return match (self.variable)(name) {
@@ -137,9 +133,9 @@ impl Surroundings<'_> {
             return Err(too_large_to_fill());
         }
         let mut text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
-        let kept = text.strip_suffix('\n').map_or(text.len(), |text| {
-            text.strip_suffix('\r').map_or(text.len(), str::len)
-        });
+        let kept = text
+            .strip_suffix('\n')
+            .map_or(text.len(), |text| text.strip_suffix('\r').map_or(text.len(), str::len));
         text.truncate(kept);
         Ok(text)
     }

@@ -3,7 +3,8 @@
 //!
 //! The group has the number of its first process. That number stays taken until that process has
 //! been waited for, so the group is only ever signalled before that: later the number could belong
-//! to somebody else. A program that starts a session of its own leaves the group and is out of reach.
+//! to somebody else. A program that starts a session of its own leaves the group and is out of
+//! reach.
 
 use crate::limits::{LAST_WORDS_BYTES, LEFT_BEHIND_GRACE};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
@@ -47,10 +48,10 @@ pub(crate) async fn run(
     {
         let feeding = feed(group.leader.stdin.take(), stdin);
         let hearing = async {
-            tokio::try_join!(
-                hear(stdout, &mut out, out_limit),
-                async { Ok(overhear(stderr, &mut last_words).await) }
-            )
+            tokio::try_join!(hear(stdout, &mut out, out_limit), async {
+                overhear(stderr, &mut last_words).await;
+                Ok(())
+            })
         };
         let ending = has_ended(group.id, &mut ends);
         tokio::pin!(feeding, hearing, ending);
@@ -83,7 +84,6 @@ pub(crate) async fn run(
 }
 
 /// How far a program has come.
-#[expect(clippy::struct_excessive_bools, reason = "three things go on at once, each ends")]
 struct Talk {
     is_fed: bool,
     is_heard: bool,

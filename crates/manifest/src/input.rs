@@ -141,8 +141,25 @@ pub(crate) fn check_schema(key: &str, tree: &Tree) -> Result<Value, Wrong> {
     }
     let schema = tree.to_json();
     check_parts(key, &schema, tree)?;
-    compile(key, &schema.to_string(), tree.place)?;
+    compile(key, &schema.to_string(), tree.place).map_err(|wrong| match outside(tree) {
+        Some(place) => bad_schema(key, "`$ref` must stay in the schema: #/$defs/…".into(), place),
+        None => wrong,
+    })?;
     Ok(schema)
+}
+
+/// The first `$ref` that leads out of the file, which nothing is fetched for.
+fn outside(tree: &Tree) -> Option<Place> {
+    match &tree.node {
+        Node::List(items) => items.iter().find_map(outside),
+        Node::Map(entries) => entries.iter().find_map(|entry| match &entry.value.node {
+            Node::Text(uri) if entry.key == "$ref" => {
+                (!uri.starts_with('#')).then_some(entry.value.place)
+            }
+            _ => outside(&entry.value),
+        }),
+        _ => None,
+    }
 }
 
 /// The rules of being a schema, each shown at its keyword. Those of older dialects are left to
@@ -156,6 +173,9 @@ fn check_parts(key: &str, schema: &Value, tree: &Tree) -> Result<(), Wrong> {
         let keyword = pointer.rsplit('/').next().unwrap_or_default();
         let reason = match keyword {
             "" => error.to_string(),
+            "type" => "`type` must be string, integer, number, boolean, array, object or null, \
+                       or a list of these"
+                .to_owned(),
             keyword => format!("`{keyword}`: {error}"),
         };
         bad_schema(key, reason, tree.place_at(pointer))
@@ -181,7 +201,7 @@ fn wrong_type(key: &str, expected: &str, tree: &Tree) -> Wrong {
             key,
             is_item: false,
             expected: expected.to_owned(),
-            found: tree.describe(),
+            found: tree.describe().to_owned(),
             example: None,
         },
     };
@@ -255,10 +275,7 @@ fn type_schema(argument: &str, word: &str, place: Place) -> Result<Value, Wrong>
         let close = nearest(word, names())?;
         names().find(|name| *name == close)
     });
-    let problem = Problem::BadType {
-        argument: argument.to_owned(),
-        word: word.to_owned(),
-        nearest: close,
-    };
+    let problem =
+        Problem::BadType { argument: argument.to_owned(), word: word.to_owned(), nearest: close };
     Err(Wrong::new(place, problem))
 }

@@ -1,5 +1,5 @@
-//! haft.yaml becomes a server. [`load`] reads and checks a file; the [`Manifest`] that it gives has
-//! the server to serve and the addresses to serve it at. Opens no socket, and starts no program
+//! haft.yaml becomes a server. [`load()`] reads and checks a file; the [`Manifest`] that it gives
+//! has the server to serve and the addresses to serve it at. Opens no socket, and starts no program
 //! before a tool is called.
 //!
 //! From as typed to as run: `tree` (YAML with places) → `decode` → `written` (as typed) → `meant`

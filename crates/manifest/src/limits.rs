@@ -9,6 +9,8 @@ pub const FILE_BYTES_MAX: u64 = 10_000_000;
 pub const FILLED_BYTES_MAX: u64 = 1024 * 1024;
 /// The deepest nesting of lists and mappings in a manifest.
 pub const DEPTH_MAX: usize = 64;
+/// The stack that a manifest of that depth is read on, in a build without optimisation too.
+pub const READING_STACK_BYTES: usize = 8 * 1024 * 1024;
 /// The longest text that one template makes.
 pub const RENDERED_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// The most instructions that one template runs.

@@ -111,7 +111,7 @@ fn judge_command(tool: &Tool, command: &Command, notes: &mut Notes) {
 fn judge_use(tool: &Tool, templates: &[&Template], notes: &mut Notes) {
     for argument in &tool.input.arguments {
         let reads = |template: &&Template| template.variables.contains(&argument.name);
-        if !templates.iter().any(|template| reads(&template)) {
+        if !templates.iter().any(reads) {
             notes.add(argument.place, format!("nothing reads the argument `{}`", argument.name));
         }
     }
@@ -141,8 +141,9 @@ fn judge_argument(tool: &Tool, before: &[Template], argument: &Template, notes: 
     let previous = before.last().and_then(Template::fixed).unwrap_or_default();
     let follows_option = previous.len() > 1 && previous.starts_with('-') && previous != "--";
     let known = |name: &str| tool.input.arguments.iter().find(|known| known.name == name);
-    let may_be_absent =
-        |name: &&String| known(name).is_some_and(|known| !known.is_required && !known.has_default());
+    let may_be_absent = |name: &&String| {
+        known(name).is_some_and(|known| !known.is_required && !known.has_default())
+    };
     let is_left_out = argument.variables.iter().all(|name| may_be_absent(&name));
     if let Some(name) = argument.variables.first().filter(|_| follows_option && is_left_out) {
         let joint = if previous.starts_with("--") { "=" } else { "" };
@@ -228,9 +229,7 @@ fn shell_variable(text: &str) -> Option<&str> {
 
 fn refers(schema: &Value) -> bool {
     match schema {
-        Value::Object(members) => {
-            members.iter().any(|(key, value)| key == "$ref" || refers(value))
-        }
+        Value::Object(members) => members.iter().any(|(key, value)| key == "$ref" || refers(value)),
         Value::Array(items) => items.iter().any(refers),
         _ => false,
     }
@@ -239,7 +238,8 @@ fn refers(schema: &Value) -> bool {
 /// Where a program is that a path or name means.
 fn find_program(program: &Path, own_path: Option<String>) -> Option<PathBuf> {
     let is_program = |path: &PathBuf| {
-        path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+        path.metadata()
+            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
     };
     if program.is_absolute() {
         return Some(program.to_owned()).filter(is_program);

@@ -1,7 +1,7 @@
 //! Reading a manifest, and what one is for: the server, the addresses, the costs, the warnings.
 //! Called by the command line.
 
-use crate::command::CommandHandler;
+use crate::command::{Command, CommandHandler};
 use crate::cost::Cost;
 use crate::decode::decode;
 use crate::fault::{Fault, Wrong};
@@ -12,7 +12,7 @@ use crate::meant::{Listen, Meant};
 use crate::problem::Problem;
 use crate::text::TextHandler;
 use crate::tool::{Run, Tool};
-use crate::tree::Tree;
+use crate::tree::{Node, Tree};
 use crate::written::File;
 use haft_server::{BuildError, Server};
 use serde_json::{Map, Value};
@@ -65,6 +65,9 @@ pub fn parse(path: &Path, text: &str) -> Result<Manifest, Fault> {
 
 fn understand(surroundings: &Surroundings<'_>) -> Result<Meant, Wrong> {
     let tree = Tree::read(surroundings.text)?;
+    if let Node::Null = tree.node {
+        return Err(Wrong::new(tree.place, Problem::Empty));
+    }
     let file: File = decode(&tree)?;
     Meant::new(file, &tree, surroundings)
 }
@@ -156,7 +159,7 @@ impl Manifest {
         let templates = Arc::clone(&self.meant.templates);
         let mut built = match &tool.run {
             Run::Command(command) => {
-                let command = command.clone();
+                let command = Command::clone(command);
                 let handler = CommandHandler::new(name.clone(), command, defaults, templates);
                 haft_server::Tool::new(name, handler)
             }

@@ -159,7 +159,7 @@ fn address(text: &str) -> Option<SocketAddr> {
     if let Ok(address) = text.parse() {
         return Some(address);
     }
-    let port = text.strip_prefix("localhost:").or(text.strip_prefix(':')).unwrap_or(text);
+    let port = text.strip_prefix("localhost:").or_else(|| text.strip_prefix(':')).unwrap_or(text);
     let is_number = port.bytes().all(|byte| byte.is_ascii_digit());
     port.parse().ok().filter(|_| is_number).map(|port| SocketAddr::new(LOOPBACK, port))
 }

@@ -53,7 +53,7 @@ pub enum Problem {
     /// A tool that does nothing.
     KindMissing { tool: String },
     /// A key that must be there.
-    MissingKey { key: String },
+    MissingKey { owner: String, key: String },
     /// An environment variable that is not set.
     MissingVariable { name: String },
     /// A key without a value.
@@ -70,14 +70,16 @@ pub enum Problem {
     SecondDocument,
     /// The file is too large.
     TooLarge,
-    /// Nesting, aliases or nodes without end.
-    TooMuchYaml { reason: String },
+    /// Lists and mappings inside of each other without end.
+    TooDeep,
+    /// More values than a manifest can mean, by aliases mostly.
+    TooMuchYaml,
     /// Two keys of which only one may be there.
     TwoOfOne { key: &'static str, other: &'static str },
     /// A template's variable that is no argument.
     UnknownArgument { name: String, nearest: Option<String>, known: Vec<String> },
     /// A key that nothing reads.
-    UnknownKey { key: String, nearest: Option<String>, known: Vec<String> },
+    UnknownKey { key: String, owner: String, nearest: Option<String>, known: Vec<String> },
     /// `${word:…}` with another word than `env` and `file`.
     UnknownSubstitution { word: String, nearest: &'static str },
     /// A word that is none of those that the key takes.
@@ -91,7 +93,7 @@ pub enum Problem {
         key: String,
         is_item: bool,
         expected: String,
-        found: &'static str,
+        found: String,
         example: Option<String>,
     },
 }
@@ -134,7 +136,7 @@ impl Problem {
             Self::KeyBelongsTo { key, other } => format!("`{key}` belongs to tools with `{other}`"),
             Self::KeyIsNoText { .. } => "a key must be text".to_owned(),
             Self::KindMissing { tool } => format!("the tool `{tool}` does nothing"),
-            Self::MissingKey { key } => format!("`{key}` is missing"),
+            Self::MissingKey { owner, key } => format!("{owner} needs `{key}`"),
             Self::MissingVariable { name } => {
                 format!("the environment variable `{name}` is not set")
             }
@@ -145,10 +147,11 @@ impl Problem {
             Self::OutOfRange { key, allowed } => format!("`{key}` must be {allowed}"),
             Self::SecondDocument => "a second YAML document begins here".to_owned(),
             Self::TooLarge => format!("the file is larger than {FILE_BYTES_MAX} bytes"),
-            Self::TooMuchYaml { reason } => format!("this is more YAML than is read: {reason}"),
+            Self::TooDeep => format!("lists and mappings nest deeper than {DEPTH_MAX}"),
+            Self::TooMuchYaml => "this is more YAML than is read".to_owned(),
             Self::TwoOfOne { key, other } => format!("`{key}` and `{other}` exclude each other"),
             Self::UnknownArgument { name, .. } => format!("there is no argument `{name}`"),
-            Self::UnknownKey { key, .. } => format!("`{key}` is no known key"),
+            Self::UnknownKey { key, owner, .. } => format!("`{key}` is no known key of {owner}"),
             Self::UnknownSubstitution { word, .. } => {
                 format!("`${{{word}:…}}` is no known substitution")
             }
@@ -185,9 +188,6 @@ impl Problem {
             Self::UnknownSubstitution { nearest, .. } => {
                 Some(format!("did you mean `${{{nearest}:…}}`? `$${{` writes `${{` itself"))
             }
-            Self::TooMuchYaml { .. } => {
-                Some(format!("mappings and lists may nest {DEPTH_MAX} deep; use fewer aliases"))
-            }
             Self::NotYaml { reason } => quoting(reason).map(str::to_owned),
             problem => problem.fixed_help().map(str::to_owned),
         }
@@ -222,6 +222,7 @@ impl Problem {
             Self::NotUtf8 => "save it as UTF-8",
             Self::SecondDocument => "remove the `---`: a manifest is one document",
             Self::TooLarge => "split it, or move long texts to files: ${file:PATH}",
+            Self::TooMuchYaml => "use fewer aliases",
             Self::TwoOfOne { .. } => "keep one of them",
             Self::UnreadableFill { .. } => "the path is relative to the manifest's directory",
             _ => return None,

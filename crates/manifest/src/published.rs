@@ -5,7 +5,7 @@ use crate::written::File;
 use schemars::Schema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// The JSON Schema (2020-12) of a manifest, as JSON text of many lines.
 #[must_use]
@@ -15,8 +15,13 @@ pub fn json_schema() -> String {
     RecursiveTransform(without_null).transform(&mut schema);
     RecursiveTransform(on_one_line).transform(&mut schema);
     schema.insert("title".to_owned(), json!("haft.yaml"));
-    let value = schema.to_value();
-    serde_json::to_string_pretty(&value).expect("a JSON value is written to memory") + "\n"
+    // What it is comes first.
+    let mut ordered = Map::new();
+    for key in ["$schema", "title", "description"] {
+        ordered.extend(schema.remove(key).map(|value| (key.to_owned(), value)));
+    }
+    ordered.extend(schema.as_object().cloned().unwrap_or_default());
+    serde_json::to_string_pretty(&ordered).expect("a JSON value is written to memory") + "\n"
 }
 
 /// Optional keys are left out, never null.

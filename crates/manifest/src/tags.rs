@@ -59,9 +59,8 @@ pub(crate) fn names(source: &str) -> Vec<(Tag, &str, Range<usize>)> {
         for (index, range) in tag.words.iter().enumerate().skip(1) {
             let name = &source[range.clone()];
             let before = word(index - 1);
-            let is_test_after = |at: usize| {
-                word(at) == Some("is") && at.checked_sub(1).and_then(word) != Some(".")
-            };
+            let is_test_after =
+                |at: usize| word(at) == Some("is") && at.checked_sub(1).and_then(word) != Some(".");
             let kind = match before {
                 Some("|") => Tag::Filter,
                 Some("filter") if index == 1 => Tag::Filter,
@@ -127,8 +126,8 @@ impl<'a> Tags<'a> {
                 _ if is_name(rest) => name_length(rest),
                 _ => first.len_utf8(),
             };
-            let is_trim = matches!(first, '-' | '+')
-                && (words.is_empty() || rest[1..].starts_with(close));
+            let is_trim =
+                matches!(first, '-' | '+') && (words.is_empty() || rest[1..].starts_with(close));
             if !first.is_whitespace() && !is_trim {
                 words.push(at..at + length);
             }
@@ -148,14 +147,11 @@ impl Iterator for Tags<'_> {
             OPENINGS.into_iter().filter_map(open).min_by_key(|(at, ..)| *at)?;
         let from = start + open.len();
         let (words, end) = match open {
-            "{#" => {
-                (Vec::new(), self.source[from..].find(close).map(|at| from + at + close.len()))
-            }
+            "{#" => (Vec::new(), self.source[from..].find(close).map(|at| from + at + close.len())),
             _ => self.words(from, close),
         };
-        let is_raw = open == "{%" && words.first().is_some_and(|word| {
-            &self.source[word.clone()] == "raw"
-        });
+        let is_raw =
+            open == "{%" && words.first().is_some_and(|word| &self.source[word.clone()] == "raw");
         let is_closed = end.is_some();
         let end = end.unwrap_or(self.source.len());
         self.at = match self.source[end..].find("endraw") {

@@ -35,6 +35,12 @@ pub(crate) struct Known<'a> {
     pub(crate) is_open: bool,
 }
 
+impl Known<'_> {
+    fn has(self, name: &str) -> bool {
+        self.names.iter().any(|known| known == name)
+    }
+}
+
 /// A compiled template.
 #[derive(Clone, Debug)]
 pub(crate) struct Template {
@@ -104,7 +110,13 @@ impl<'a> Compiler<'a> {
                 return Err(bad(format!("there is no {} `{word}`", kind.noun()), part));
             }
         }
-        let variables = self.variables(&name);
+        let names = self.names(&name);
+        if let Some(function) = names.iter().find(|name| is_function(name) && known.has(name)) {
+            let reason = format!("`{function}` is a function here; give the argument another name");
+            let part = tags::find_variable(&source, function).unwrap_or(0..source.len());
+            return Err(bad(reason, part));
+        }
+        let variables: Vec<_> = names.into_iter().filter(|name| !is_function(name)).collect();
         if let Some(unknown) = unknown(&variables, known) {
             let part = tags::find_variable(&source, unknown).unwrap_or(0..source.len());
             let names = known.names;
@@ -174,19 +186,22 @@ impl<'a> Compiler<'a> {
     }
 
     /// The names that a template reads, in alphabetical order.
-    fn variables(&self, name: &str) -> Vec<String> {
+    fn names(&self, name: &str) -> Vec<String> {
         let Ok(template) = self.environment.get_template(name) else { return Vec::new() };
-        let is_argument =
-            |name: &String| !FUNCTIONS.contains(&name.as_str()) && !name.starts_with(FILLED);
+        let is_typed = |name: &String| !name.starts_with(FILLED);
         let mut names: Vec<_> =
-            template.undeclared_variables(false).into_iter().filter(is_argument).collect();
+            template.undeclared_variables(false).into_iter().filter(is_typed).collect();
         names.sort_unstable();
         names
     }
 }
 
+fn is_function(name: &str) -> bool {
+    FUNCTIONS.contains(&name)
+}
+
 fn unknown<'v>(variables: &'v [String], known: Known<'_>) -> Option<&'v str> {
-    let is_unknown = |name: &&String| !known.is_open && !known.names.contains(*name);
+    let is_unknown = |name: &&String| !known.is_open && !known.has(name);
     variables.iter().find(is_unknown).map(String::as_str)
 }
 
@@ -361,6 +376,8 @@ fn write_value(
 ) -> Result<(), Error> {
     match value.kind() {
         ValueKind::Undefined | ValueKind::None => Ok(()),
+        // As JSON spells them, and not as Python does.
+        ValueKind::Bool => Ok(out.write_str(if value.is_true() { "true" } else { "false" })?),
         ValueKind::Map | ValueKind::Seq | ValueKind::Iterable => {
             let json = serde_json::to_string(value)
                 .map_err(|error| Error::new(ErrorKind::BadSerialization, error.to_string()))?;

@@ -6,9 +6,7 @@ use crate::command::{Command, Program};
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
 use crate::input::{Input, check_schema};
-use crate::limits::{
-    OUTPUT_BYTES, OUTPUT_BYTES_MAX, RUNNING_MAX, TIMEOUT_MAX,
-};
+use crate::limits::{OUTPUT_BYTES, OUTPUT_BYTES_MAX, RUNNING_MAX, TIMEOUT_MAX};
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::tags;
@@ -35,13 +33,16 @@ pub(crate) struct Tool {
 #[derive(Clone, Debug)]
 pub(crate) enum Run {
     /// It runs a program.
-    Command(Command),
+    Command(Box<Command>),
     /// It answers with a text.
     Text(Template),
 }
 
 /// What lines of output fit.
-const LINES_SCHEMA: &str = r#"{"type":"object","properties":{"lines":{"type":"array","items":{"type":"string"}}},"required":["lines"],"additionalProperties":false}"#;
+const LINES_SCHEMA: &str = concat!(
+    r#"{"type":"object","properties":{"lines":{"type":"array","items":{"type":"string"}}},"#,
+    r#""required":["lines"],"additionalProperties":false}"#
+);
 
 /// Checks a tool. `tree` is the same tool in the file.
 pub(crate) fn check(
@@ -75,7 +76,7 @@ pub(crate) fn check(
     let name = tool.name.clone();
     let run = match &tool.text {
         Some(text) => Run::Text(compiler.compile(typed(text), input.known())?),
-        None => Run::Command(command(tool, &input, surroundings, compiler)?),
+        None => Run::Command(Box::new(command(tool, &input, surroundings, compiler)?)),
     };
     Ok(Tool {
         name,
@@ -134,8 +135,7 @@ fn command(
         .iter()
         .map(|argument| compiler.compile(typed(argument), known))
         .collect::<Result<_, _>>()?;
-    let stdin =
-        tool.stdin.map(|stdin| compiler.compile(typed(&stdin), known)).transpose()?;
+    let stdin = tool.stdin.map(|stdin| compiler.compile(typed(&stdin), known)).transpose()?;
     let mut env = Vec::new();
     for (name, value) in tool.env.map(|env| env.value.0).unwrap_or_default() {
         if name.value.is_empty() || name.value.contains(['=', '\0']) {
@@ -170,11 +170,8 @@ fn program(written: &Placed<Scalar>, surroundings: &Surroundings<'_>) -> Result<
     }
     // A name is looked up in PATH; a path is one from the file's directory.
     let is_path = filled.value.contains('/');
-    let path = if is_path {
-        surroundings.directory.join(&filled.value)
-    } else {
-        filled.value.into()
-    };
+    let path =
+        if is_path { surroundings.directory.join(&filled.value) } else { filled.value.into() };
     Ok(Program { path, shown: written.value.0.clone(), place: written.place })
 }
 

@@ -1,13 +1,14 @@
 //! A manifest's YAML as a tree in which every key and value knows its place. Built once for each
-//! file; `decode` reads the typed form from it, `meant` finds schemas and places in it. What a value
-//! means is not decided here.
+//! file; `decode` reads the typed form from it, `meant` finds schemas and places in it. What a
+//! value means is not decided here.
 
 use crate::fault::Wrong;
-use crate::limits::DEPTH_MAX;
+use crate::limits::{DEPTH_MAX, READING_STACK_BYTES};
 use crate::place::Place;
 use crate::problem::Problem;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
+use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{Error, Location, Spanned};
 use std::fmt;
 
@@ -38,8 +39,24 @@ pub(crate) struct Entry {
 }
 
 impl Tree {
-    /// Reads YAML text of one document.
+    /// Reads YAML text of one document, on a thread whose stack has room for the deepest one:
+    /// whoever calls may be on a small stack.
     pub(crate) fn read(text: &str) -> Result<Self, Wrong> {
+        let unreadable = |reason: &str| {
+            Wrong::new(Place::default(), Problem::Unreadable { reason: reason.to_owned() })
+        };
+        std::thread::scope(|scope| {
+            let builder = std::thread::Builder::new().stack_size(READING_STACK_BYTES);
+            match builder.spawn_scoped(scope, || Self::scan(text)) {
+                Ok(reading) => reading
+                    .join()
+                    .unwrap_or_else(|_| Err(unreadable("the YAML scanner stopped in the middle"))),
+                Err(error) => Err(unreadable(&error.to_string())),
+            }
+        })
+    }
+
+    fn scan(text: &str) -> Result<Self, Wrong> {
         let options = serde_saphyr::options! {
             budget: serde_saphyr::budget! { max_depth: DEPTH_MAX, max_documents: 1 },
             strict_booleans: true,
@@ -116,8 +133,8 @@ impl Tree {
 /// A value as the scanner gives it.
 enum Scanned {
     Bool(bool),
-    List(Vec<Spanned<Scanned>>),
-    Map(Vec<(Spanned<Key>, Spanned<Scanned>)>),
+    List(Vec<Spanned<Self>>),
+    Map(Vec<(Spanned<Key>, Spanned<Self>)>),
     Null,
     Number(Number),
     Text(String),
@@ -192,26 +209,31 @@ fn refuse(error: &Error, text: &str) -> Wrong {
     let error = error.without_snippet();
     let location = error.location();
     let place = location.map(|location| place_of(&location, text)).unwrap_or_default();
-    Wrong::new(place, problem_of(error, text))
+    Wrong::new(place, problem_of(error))
 }
 
-fn problem_of(error: &Error, text: &str) -> Problem {
+fn problem_of(error: &Error) -> Problem {
     match error {
+        Error::Budget { breach: BudgetBreach::Documents { .. }, .. } => Problem::SecondDocument,
+        Error::Budget { breach: BudgetBreach::Depth { .. }, .. } => Problem::TooDeep,
         Error::Budget { .. }
         | Error::AliasExpansionLimitExceeded { .. }
         | Error::AliasReplayLimitExceeded { .. }
         | Error::AliasReplayCounterOverflow { .. }
-        | Error::AliasReplayStackDepthExceeded { .. } => {
-            Problem::TooMuchYaml { reason: first_line(error) }
-        }
-        Error::AliasError { error, .. } => problem_of(error.without_snippet(), text),
+        | Error::AliasReplayStackDepthExceeded { .. } => Problem::TooMuchYaml,
+        Error::AliasError { error, .. } => problem_of(error.without_snippet()),
         Error::DuplicateMappingKey { key: Some(key), .. } => {
             Problem::DuplicateKey { key: key.clone() }
         }
         Error::Eof { .. } => Problem::Empty,
         Error::MultipleDocuments { .. } => Problem::SecondDocument,
-        Error::UnknownAnchor { .. } => Problem::NotYaml { reason: "there is no such anchor".into() },
-        error => Problem::NotYaml { reason: first_line(error) },
+        Error::UnknownAnchor { .. } => {
+            Problem::NotYaml { reason: "there is no such anchor".into() }
+        }
+        error => match first_line(error) {
+            reason if reason.contains("recursion limit") => Problem::TooDeep,
+            reason => Problem::NotYaml { reason },
+        },
     }
 }
 

@@ -1,5 +1,6 @@
 //! A manifest as it is typed: every key, with the line that the published schema has for it. Filled
-//! by `decode`; what the values mean is `meant`'s business.
+//! by `decode`, which calls a struct by its serde name when a key of it is wrong; what the values
+//! mean is `meant`'s business.
 
 use crate::place::Placed;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -12,7 +13,8 @@ use std::fmt;
 /// A server of tools for AI clients: who it is, where it listens, what its tools do. In every text
 /// `${env:NAME}` and `${file:PATH}` are replaced when the file is read; `$${` writes `${` itself.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename = "a manifest")]
+#[schemars(rename = "File")]
 pub(crate) struct File {
     /// Who the server is.
     pub(crate) server: Server,
@@ -25,7 +27,8 @@ pub(crate) struct File {
 
 /// Who the server is.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename = "a server")]
+#[schemars(rename = "Server")]
 pub(crate) struct Server {
     /// The name that programs use.
     pub(crate) name: Placed<String>,
@@ -43,14 +46,15 @@ pub(crate) struct Server {
 
 /// An address that the server listens on.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename = "a listener")]
+#[schemars(rename = "Listen")]
 pub(crate) struct Listen {
     /// An address and port for HTTP, like 127.0.0.1:7300; port 0 is any free one.
     pub(crate) http: Placed<Scalar>,
     /// The path of the endpoint; /mcp without this key.
     pub(crate) path: Option<Placed<String>>,
-    /// The web origins that may call and read the answers (CORS), like https://app.example; `*` is
-    /// any. Pages of this machine may call an address of this machine in any case.
+    /// The web origins that may call and read the answers (CORS), like `https://app.example`; `*`
+    /// is any. Pages of this machine may call an address of this machine in any case.
     #[serde(default)]
     pub(crate) origins: Vec<Placed<String>>,
     /// The host names that requests may be addressed to, without a port; `*` is any. Without this
@@ -62,7 +66,8 @@ pub(crate) struct Listen {
 /// A tool: it runs a program (`command`) or answers with a text (`text`). Templates write arguments
 /// as `{{ name }}`, and know the filters and statements of Jinja.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename = "a tool")]
+#[schemars(rename = "Tool")]
 pub(crate) struct Tool {
     /// 1 to 128 letters, digits, `_`, `-` or `.`.
     pub(crate) name: Placed<String>,
@@ -74,10 +79,13 @@ pub(crate) struct Tool {
     #[serde(default)]
     pub(crate) annotations: Annotations,
     /// The arguments in short form, like `{ text: string, "lang?": string }`. Others are refused.
+    #[expect(dead_code, reason = "`meant` reads it from the tree")]
     pub(crate) input: Option<Input>,
     /// The arguments as a JSON Schema (2020-12), passed on to clients as it is.
+    #[expect(dead_code, reason = "`meant` reads it from the tree")]
     pub(crate) input_schema: Option<SchemaText>,
     /// The JSON Schema of what a program with `output: json` prints.
+    #[expect(dead_code, reason = "`meant` reads it from the tree")]
     pub(crate) output_schema: Option<SchemaText>,
     /// The program and its arguments, each a template that becomes exactly one argument: no shell
     /// sees it. An element that is just `{{ name }}` with a list becomes an argument for each item;
@@ -104,7 +112,8 @@ pub(crate) struct Tool {
 
 /// How a tool behaves.
 #[derive(Clone, Copy, Debug, Default, serde::Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename = "`annotations`", rename_all = "camelCase")]
+#[schemars(rename = "Annotations")]
 pub(crate) struct Annotations {
     /// It changes nothing.
     pub(crate) read_only: Option<bool>,
@@ -301,8 +310,9 @@ impl JsonSchema for Input {
                         "pattern": TYPE_PATTERN
                     },
                     {
-                        "description": "A JSON Schema whose `type` may be a type of the short form. \
-                            An argument with a `default` is optional, and has that value if absent.",
+                        "description": "A JSON Schema whose `type` may be a type of the short \
+                            form. An argument with a `default` is optional, and has that value \
+                            if it is absent.",
                         "type": "object"
                     }
                 ]

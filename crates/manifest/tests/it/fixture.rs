@@ -7,9 +7,13 @@ use haft_proto::service::{Ask, Later, Outlet, Service, Turn, Wire};
 use haft_proto::version::Revision;
 use haft_server::Server;
 use serde_json::{Value, json};
+use std::io;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use tempfile::TempDir;
+use tokio::sync::oneshot;
 
 /// A directory with a manifest.
 pub(crate) struct Desk {
@@ -37,14 +41,80 @@ impl Desk {
         self.path().join(name)
     }
 
+    /// A new pipe in the directory, and a reader that waits for whoever opens it to write.
+    pub(crate) fn fifo(&self, name: &str) -> Fifo {
+        let made = std::process::Command::new("mkfifo").arg(self.file(name)).status();
+        assert!(made.expect("every machine has mkfifo").success());
+        let (path, (sender, receiver)) = (self.file(name), oneshot::channel());
+        // Not one of the runtime's threads: a test that fails must not wait for it.
+        std::thread::spawn(move || sender.send(std::fs::read_to_string(path)));
+        Fifo(receiver)
+    }
+
+    /// A new pipe in the directory that programs wait for to be written.
+    pub(crate) fn gate(&self, name: &str) -> Gate {
+        let made = std::process::Command::new("mkfifo").arg(self.file(name)).status();
+        assert!(made.expect("every machine has mkfifo").success());
+        Gate(self.file(name))
+    }
+
     pub(crate) fn manifest(&self) -> Manifest {
         haft_manifest::load(&self.file("haft.yaml")).unwrap_or_else(|fault| panic!("{fault}"))
+    }
+
+    /// The server, for as long as its directory is needed too.
+    pub(crate) fn serve(self) -> Served {
+        Served { server: self.server(), _desk: self }
     }
 
     pub(crate) fn server(&self) -> Server {
         self.manifest().server().unwrap_or_else(|fault| panic!("{fault}"))
     }
 }
+
+/// A server, and the directory that its tools work in.
+pub(crate) struct Served {
+    server: Server,
+    _desk: Desk,
+}
+
+impl Deref for Served {
+    type Target = Server;
+
+    fn deref(&self) -> &Server {
+        &self.server
+    }
+}
+
+/// A pipe that programs write to.
+pub(crate) struct Fifo(oneshot::Receiver<io::Result<String>>);
+
+impl Fifo {
+    /// Whether it was written to, to the end.
+    pub(crate) fn has_text(&self) -> bool {
+        !self.0.is_empty()
+    }
+
+    /// All that was written, once nobody has the pipe open any more.
+    pub(crate) async fn text(self) -> String {
+        let read = tokio::time::timeout(PATIENCE, self.0).await.expect("the pipe is closed");
+        read.expect("the reader does not panic").expect("the pipe can be read")
+    }
+}
+
+/// A pipe that a program reads a line from.
+pub(crate) struct Gate(PathBuf);
+
+impl Gate {
+    /// Lets one program pass, whenever it comes.
+    pub(crate) fn open(&self) {
+        let path = self.0.clone();
+        std::thread::spawn(move || std::fs::write(path, "go\n"));
+    }
+}
+
+/// Long enough for any machine, and short enough to notice that something hangs.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Calls a tool and returns its result.
 pub(crate) async fn call(server: &Server, tool: &str, arguments: Value) -> Value {
@@ -125,4 +195,25 @@ impl Outlet for Deaf {
     fn send(&self, _: Vec<u8>) -> bool {
         false
     }
+}
+
+/// Checks the drawing of a manifest's fault, without its directory and the margin's empty line.
+#[track_caller]
+pub(crate) fn check_fault(yaml: &str, expected: &[&str]) {
+    let desk = Desk::with(yaml);
+    let checked = haft_manifest::load(&desk.file("haft.yaml"));
+    let Err(fault) = checked.and_then(|manifest| manifest.server()) else {
+        panic!("there is nothing wrong with\n{yaml}")
+    };
+    let drawn = fault.to_string().replace(&format!("{}/", desk.path().display()), "");
+    let is_shown = |(index, line): &(usize, &str)| *index != 1 || line.trim() != "|";
+    let lines: Vec<_> = drawn.lines().enumerate().filter(is_shown).map(|(_, line)| line).collect();
+    assert_eq!(lines, expected, "\n{yaml}\n{drawn}");
+}
+
+/// The same for a tool `t` of these lines, from line 4 and column 5 on.
+#[track_caller]
+pub(crate) fn check_fault_of_tool(lines: &str, expected: &[&str]) {
+    let lines: String = lines.lines().map(|line| format!("    {line}\n")).collect();
+    check_fault(&format!("server: {{ name: a }}\ntools:\n  - name: t\n{lines}"), expected);
 }

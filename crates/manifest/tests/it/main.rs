@@ -1,4 +1,15 @@
 //! Manifests as their users have them: faults as they are drawn, tools as they are called.
 
-mod faults;
+mod command_lines;
+mod faults_in_texts;
+mod faults_in_tools;
+mod faults_in_yaml;
+mod faults_of_files;
 mod fixture;
+mod lifetimes;
+mod outputs;
+mod published;
+mod servers;
+mod templates;
+mod turns;
+mod warnings;

@@ -1,0 +1,95 @@
+//! The published JSON Schema: what it accepts, what it refuses, and that its file is current.
+
+use haft_manifest::{json_schema, starter};
+use serde_json::Value;
+
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/haft.schema.json");
+const QUICKSTART: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/quickstart/haft.yaml");
+
+fn is_valid(yaml: &str) -> Result<(), String> {
+    let schema: Value = serde_json::from_str(&json_schema()).expect("it is JSON");
+    let validator = jsonschema::draft202012::new(&schema).expect("it is a schema");
+    let file: Value = serde_saphyr::from_str(yaml).expect("it is YAML");
+    validator.validate(&file).map_err(|error| format!("{}: {error}", error.instance_path()))
+}
+
+#[test]
+fn the_file_is_current() {
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(GOLDEN, json_schema()).expect("the repository can be written");
+    }
+    let golden = std::fs::read_to_string(GOLDEN).unwrap_or_default();
+    assert!(golden == json_schema(), "haft.schema.json is old; UPDATE_GOLDEN=1 writes it anew");
+}
+
+#[test]
+fn the_quickstart_and_the_starter_are_valid() {
+    let quickstart = std::fs::read_to_string(QUICKSTART).expect("the repository has it");
+    assert_eq!(is_valid(&quickstart), Ok(()));
+    assert_eq!(is_valid(&starter("a")), Ok(()));
+}
+
+#[test]
+fn unknown_keys_are_refused_wherever_they_are() {
+    for yaml in [
+        "server: { name: a }\ntoolz: []",
+        "server: { nam: a }",
+        "server: { name: a }\nlisten: [{ htp: x }]",
+        "server: { name: a }\ntools: [{ name: a, txt: b }]",
+        "server: { name: a }\ntools: [{ name: a, text: b, annotations: { readonly: true } }]",
+        "server: { name: a }\ntools: [{ name: a, command: [b], output: { parce: text } }]",
+    ] {
+        assert!(is_valid(yaml).is_err(), "{yaml}");
+    }
+}
+
+#[test]
+fn values_of_the_wrong_type_are_refused() {
+    for yaml in [
+        "tools: []",
+        "server: { name: 1 }",
+        "server: { name: a, title: null }",
+        "server: { name: a }\ntools: [{ name: a, command: wc }]",
+        "server: { name: a }\ntools: [{ name: a, command: [wc], output: yaml }]",
+        "server: { name: a }\ntools: [{ name: a, text: b, input: { a: strin } }]",
+        "server: { name: a }\ntools: [{ name: a, command: [wc], ok_exit: [256] }]",
+    ] {
+        assert!(is_valid(yaml).is_err(), "{yaml}");
+    }
+}
+
+#[test]
+fn what_a_program_gets_may_be_typed_as_a_number() {
+    let yaml = "server: { name: a, version: 1.0 }
+listen: [{ http: 7300 }]
+tools:
+  - name: t
+    command: [head, -n, 5]
+    env: { A: 1, B: true }
+    input: { a: 'string[][]', 'b?': { type: 'integer[]' } }
+    output: { parse: lines, limit: 1000 }
+    concurrency: 2
+";
+    assert_eq!(is_valid(yaml), Ok(()));
+}
+
+#[test]
+fn every_key_has_a_line_of_documentation() {
+    fn check(path: &str, schema: &Value) {
+        if let Some(Value::Object(properties)) = schema.get("properties") {
+            for (key, property) in properties {
+                let path = format!("{path}.{key}");
+                let said = property.get("description").and_then(Value::as_str).unwrap_or_default();
+                assert!(said.len() > 10 && !said.contains('\n'), "{path}: {said:?}");
+                check(&path, property);
+            }
+        }
+    }
+    let schema: Value = serde_json::from_str(&json_schema()).expect("it is JSON");
+    check("", &schema);
+    let Some(Value::Object(definitions)) = schema.get("$defs") else { panic!("it has parts") };
+    for (name, definition) in definitions {
+        check(name, definition);
+    }
+}

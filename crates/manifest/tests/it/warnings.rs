@@ -1,0 +1,146 @@
+//! Every warning, and what gives no reason for it.
+
+use crate::fixture::Desk;
+
+/// The warnings of a tool of these lines, which has a description.
+#[track_caller]
+fn check(lines: &str, expected: &[&str]) {
+    let lines: String = lines.lines().map(|line| format!("    {line}\n")).collect();
+    let desk = Desk::with_tools(&format!("  - name: t\n    description: Does it.\n{lines}"));
+    let found: Vec<_> = desk.manifest().warnings().iter().map(ToString::to_string).collect();
+    assert_eq!(found, expected, "{lines}");
+}
+
+#[test]
+fn a_value_that_could_be_an_option_is_noticed() {
+    let warning = "6:19: t: a value of `x` that begins with `-` would be an option; put `--` \
+                   before it, or give `x` a `pattern`";
+    for (input, command) in [
+        ("{ x: string }", "[wc, '{{ x }}']"),
+        ("{ x: 'string[]' }", "[wc, '{{ x }}']"),
+        ("{ x: integer }", "[wc, '{{ x }}']"),
+        ("{ x: string }", "[wc, '{{ x | lower }}.txt']"),
+        ("{ x: string, y: string }", "[wc, '{{ x }}{{ y }}', --]"),
+    ] {
+        check(&format!("input: {input}\ncommand: {command}"), &[warning]);
+    }
+}
+
+#[test]
+fn a_value_that_cannot_be_an_option_is_not() {
+    for (input, command) in [
+        ("{ x: string }", "[wc, --, '{{ x }}']"),
+        ("{ x: string }", "[wc, -n, '{{ x }}']"),
+        ("{ x: string }", "[wc, '--n={{ x }}']"),
+        ("{ x: { type: string, pattern: '^[a-z]' } }", "[wc, '{{ x }}']"),
+        ("{ x: { type: string, enum: [a, b] } }", "[wc, '{{ x }}']"),
+        ("{ x: { type: integer, minimum: 0 } }", "[wc, '{{ x }}']"),
+        ("{ x: boolean }", "[wc, '{{ x }}']"),
+    ] {
+        check(&format!("input: {input}\ncommand: {command}"), &[]);
+    }
+}
+
+#[test]
+fn code_of_a_shell_with_arguments_in_it_is_noticed() {
+    let warning = "a shell would run whatever a caller writes in `x`; hand it over as an \
+                   argument of its own: [sh, -c, 'program \"$1\"', sh, \"{{ x }}\"]";
+    for (command, column) in [
+        ("[sh, -c, 'ls {{ x }}']", 23),
+        ("[/bin/bash, -ec, 'ls {{ x }}']", 31),
+        ("[python3, -c, 'print({{ x }})']", 28),
+    ] {
+        let expected = format!("6:{column}: t: {warning}");
+        let tool =
+            format!("input: {{ x: {{ type: string, pattern: '^a$' }} }}\ncommand: {command}");
+        let desk = Desk::with_tools(&format!(
+            "  - name: t\n    description: Does it.\n    {}\n",
+            tool.replace('\n', "\n    ")
+        ));
+        let found: Vec<_> = desk.manifest().warnings().iter().map(ToString::to_string).collect();
+        assert!(found.contains(&expected), "{found:?}");
+    }
+    let safe = "input: { x: string }\ncommand: [sh, -c, 'ls -- \"$1\"', --, '{{ x }}']";
+    check(safe, &[]);
+}
+
+#[test]
+fn an_option_that_stays_behind_is_noticed() {
+    let warning = |option: &str, joint: &str| {
+        format!(
+            "6:23: t: `{option}` stays behind when `x` is absent; write both as one argument: \
+             \"{option}{joint}{{{{ x }}}}\""
+        )
+    };
+    check("input: { 'x?': string }\ncommand: [wc, -n, '{{ x }}']", &[&warning("-n", "")]);
+    let long = warning("--n", "=").replace("6:23", "6:24");
+    check("input: { 'x?': string }\ncommand: [wc, --n, '{{ x }}']", &[&long]);
+    check("input: { x: { type: string, default: a } }\ncommand: [wc, -n, '{{ x }}']", &[]);
+}
+
+#[test]
+fn an_argument_that_nobody_reads_is_noticed() {
+    let expected = "5:25: t: nothing reads the argument `b`";
+    check("input: { a: string, b: string }\ntext: '{{ a }}'", &[expected]);
+    check("input: { a: string }\ncommand: [cat]\nenv: { A: '{{ a }}' }", &[]);
+    check("input: { a: string }\ncommand: [cat]\nstdin: '{{ a }}'", &[]);
+}
+
+#[test]
+fn a_variable_in_another_spelling_is_noticed() {
+    let expected = "6:12: t: `${API_KEY}` stays as it is; write `${env:API_KEY}` for the variable";
+    check("command: [cat]\nstdin: '${API_KEY}'", &[expected]);
+    check("command: [cat]\nstdin: '$${API_KEY} ${api_key} $API_KEY'", &[]);
+}
+
+#[test]
+fn a_program_or_directory_that_is_not_there_is_noticed() {
+    let expected = "5:15: t: there is no program `haft-no-such-program` on this machine";
+    check("command: [haft-no-such-program]", &[expected]);
+    check("command: [./nowhere]", &["5:15: t: there is no program `./nowhere` on this machine"]);
+    check("command: [cat]\ncwd: ./nowhere", &["6:10: t: this directory does not exist"]);
+    let path = "command: [cat]\nenv: { PATH: /nowhere }";
+    check(path, &["5:15: t: there is no program `cat` on this machine"]);
+}
+
+#[test]
+fn a_reference_in_a_schema_is_noticed() {
+    let schema = "input_schema:
+  type: object
+  $defs: { a: { type: string } }
+  properties: { x: { $ref: '#/$defs/a' } }
+text: '{{ x }}'";
+    check(schema, &["6:7: t: some clients do not follow `$ref`; write the schema out"]);
+}
+
+#[test]
+fn names_and_descriptions_that_clients_dislike_are_noticed() {
+    let long = "n".repeat(65);
+    let tools = format!(
+        "  - {{ name: {long}, description: x, text: y }}
+  - {{ name: silent, text: y }}
+  - {{ name: talkative, description: {}, text: y }}\n",
+        "d".repeat(1025)
+    );
+    let found: Vec<_> =
+        Desk::with_tools(&tools).manifest().warnings().iter().map(ToString::to_string).collect();
+    let expected = [
+        format!("3:13: {long}: some clients refuse names of more than 64 characters"),
+        "4:13: silent: a model cannot tell what it does; add a `description`".to_owned(),
+        "5:37: talkative: every client pays for a description of 1025 bytes".to_owned(),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn the_quickstart_gives_no_reason_to_warn() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/quickstart/haft.yaml");
+    let manifest = haft_manifest::load(path.as_ref()).expect("it is right");
+    // A machine without git is warned of git, and rightly so.
+    let warnings: Vec<_> = manifest
+        .warnings()
+        .into_iter()
+        .filter(|warning| !warning.message.starts_with("there is no program"))
+        .collect();
+    assert_eq!(warnings, []);
+}
