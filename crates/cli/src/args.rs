@@ -60,7 +60,7 @@ pub(crate) struct ReachArgs {
     #[arg(long, value_enum, default_value_t = EraArg::Auto)]
     pub(crate) era: EraArg,
     /// How long to wait for each answer: 500ms, 30s, 2m
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "90s", value_parser = duration)]
     pub(crate) timeout: Duration,
     /// Send this header with every HTTP request; may be repeated
     #[arg(long = "header", short = 'H', value_name = "NAME: VALUE")]

@@ -149,7 +149,16 @@ fn from_file(file: &str, stderr: Stderr) -> Result<Target, Failure> {
     let path = Path::new(file);
     let extension = path.extension().and_then(|extension| extension.to_str());
     if !matches!(extension, Some("yaml" | "yml" | "json")) {
-        return Err(Failure::usage(format!("{file:?} is no target")).hint(TARGETS));
+        let failure = Failure::usage(format!("{file:?} is no target"));
+        let inside = path.join("haft.yaml");
+        let address = file.split('/').next().unwrap_or_default().rsplit_once(':');
+        return Err(if inside.is_file() {
+            failure.hint(format!("did you mean {}?", inside.display()))
+        } else if address.is_some_and(|(_, port)| port.parse::<u16>().is_ok()) {
+            failure.hint(format!("did you mean http://{file}?"))
+        } else {
+            failure.hint(TARGETS)
+        });
     }
     // What is wrong with the file is said by us, not by a child that dies of it.
     haft_manifest::load(path)?;

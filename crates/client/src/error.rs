@@ -170,7 +170,7 @@ pub enum ClientError {
         words: String,
     },
     /// No answer in time.
-    #[error("no answer to `{method}` within {after:?}; raise the timeout or look at the server")]
+    #[error("no answer to `{method}` within {after:?}; look at the server, or wait longer")]
     TimedOut {
         /// What was asked.
         method: &'static str,

@@ -183,6 +183,12 @@ impl Problem {
                 Some(suggest(nearest.as_deref(), known, "words", "remove it"))
             }
             Self::BadType { nearest: Some(nearest), .. } => Some(did_you_mean(nearest)),
+            // YAML reads `-d:` and `{x}` as mappings.
+            Self::WrongType { expected, found, .. }
+                if expected == "text" && found == "a mapping" =>
+            {
+                Some("text with `:` or `{` in it needs quotes".to_owned())
+            }
             Self::WrongType { example, .. } => example.clone(),
             Self::EmptyList { help, .. } => Some((*help).to_owned()),
             Self::UnknownSubstitution { nearest, .. } => {

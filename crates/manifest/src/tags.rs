@@ -45,6 +45,14 @@ pub(crate) fn only_variable(source: &str) -> Option<&str> {
     }
 }
 
+/// Whether every tag is `{{ name }}`, and so decides nothing.
+pub(crate) fn only_names(source: &str) -> bool {
+    Tags::new(source).all(|tag| match &*tag.words {
+        [only] => source[tag.start..].starts_with("{{") && is_name(&source[only.clone()]),
+        _ => false,
+    })
+}
+
 /// The variable that a source begins with.
 pub(crate) fn leading_variable(source: &str) -> Option<&str> {
     let tag = Tags::new(source).next().filter(|tag| tag.start == 0 && source.starts_with("{{"))?;

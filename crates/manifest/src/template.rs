@@ -299,15 +299,26 @@ impl Template {
         String::from_utf8(out.0).map_err(|error| RenderError::Other(error.to_string()))
     }
 
-    /// The text, or `None` if the template reads arguments and all of them are absent.
+    /// The text, or `None` if it is to be left out: a template that only names arguments, when all
+    /// of them are absent; one that decides by itself (`{% if %}`, `default`), when it makes nothing.
     pub(crate) fn render_if_any(
         &self,
         environment: &Environment<'_>,
         arguments: &Arguments,
     ) -> Result<Option<String>, RenderError> {
-        let is_left_out =
-            !self.variables.is_empty() && !self.variables.iter().any(|name| arguments.has(name));
-        if is_left_out { Ok(None) } else { self.render(environment, arguments).map(Some) }
+        if self.variables.is_empty() {
+            return self.render(environment, arguments).map(Some);
+        }
+        if tags::only_names(&self.typed.value) {
+            let is_left_out = !self.variables.iter().any(|name| arguments.has(name));
+            return if is_left_out {
+                Ok(None)
+            } else {
+                self.render(environment, arguments).map(Some)
+            };
+        }
+        let text = self.render(environment, arguments)?;
+        Ok((!text.is_empty()).then_some(text))
     }
 
     /// What becomes of it in a list of arguments: nothing, one text, or one for each item.

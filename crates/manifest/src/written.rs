@@ -89,7 +89,8 @@ pub(crate) struct Tool {
     pub(crate) output_schema: Option<SchemaText>,
     /// The program and its arguments, each a template that becomes exactly one argument: no shell
     /// sees it. An element that is just `{{ name }}` with a list becomes an argument for each item;
-    /// one whose arguments are all absent is left out.
+    /// one whose arguments are all absent is left out, and so is one that decides by itself, with
+    /// `{% if all %}-a{% endif %}` or a filter, and makes nothing.
     pub(crate) command: Option<Placed<Vec<Placed<Scalar>>>>,
     /// A template for what the program reads; without this key it reads nothing.
     pub(crate) stdin: Option<Placed<Scalar>>,

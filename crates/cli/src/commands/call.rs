@@ -9,6 +9,7 @@ use crate::reach::{Reached, route, run as run_async, with_server};
 use crate::signature::signature;
 use haft_client::{CallResult, Content, Tool, ToolList};
 use haft_server::nearest;
+use haft_server::schema::Schema;
 use serde_json::value::RawValue;
 use std::io::{self, Read};
 
@@ -72,7 +73,7 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
         let client = &reached.client;
         let list = client.list_tools().await?;
         let tool = find(tool, &list)?;
-        let arguments = read_arguments(typed, tool)?;
+        let arguments = fitting_arguments(typed, tool)?;
         if let Some(level) = &args.log_level {
             client.set_log_level(level).await?;
         }
@@ -109,6 +110,19 @@ fn find<'a>(name: &str, list: &'a ToolList) -> Result<&'a Tool, Failure> {
         None if names.len() <= 10 => failure.hint(format!("it has {}", names.join(", "))),
         None => failure.hint(format!("`haft list` shows its {} tools", names.len())),
     })
+}
+
+/// Arguments that fit the tool's schema: what the server would refuse is not sent. A schema that
+/// cannot be used is the server's business.
+fn fitting_arguments(typed: Typed<'_>, tool: &Tool) -> Result<Box<RawValue>, Failure> {
+    let arguments = read_arguments(typed, tool)?;
+    let Ok(schema) = Schema::compile(&tool.input_schema.to_string()) else { return Ok(arguments) };
+    schema.check(arguments.get()).map_err(|violations| {
+        let list: Vec<_> = violations.iter().map(ToString::to_string).collect();
+        let message = format!("invalid arguments for `{}`: {}", tool.name, list.join("; "));
+        Failure::new(Exit::InvalidArguments, message)
+    })?;
+    Ok(arguments)
 }
 
 fn read_arguments(typed: Typed<'_>, tool: &Tool) -> Result<Box<RawValue>, Failure> {

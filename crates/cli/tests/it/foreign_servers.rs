@@ -25,20 +25,20 @@ impl Drop for Listening {
 /// The command line of the official server for both eras, `mode` being `stdio` or `http` and more.
 pub(crate) fn official(mode: &str) -> String {
     let script = folder().join("modern.mjs");
-    format!("node '{}' {mode}", script.display())
+    format!("'{}' '{}' {mode}", node().display(), script.display())
 }
 
 /// The command line of the reference server for the legacy era, over stdio.
 pub(crate) fn everything() -> String {
     let entry = folder().join("node_modules/@modelcontextprotocol/server-everything/dist/index.js");
-    format!("node '{}' stdio", entry.display())
+    format!("'{}' '{}' stdio", node().display(), entry.display())
 }
 
 /// The official server on a port of its own.
 pub(crate) fn listening(mode: &str) -> Listening {
     let command = official(mode);
     let words = shlex::split(&command).expect("quotes are closed");
-    start(Command::new("node").args(&words[1..]), "listening at ")
+    start(Command::new(&words[0]).args(&words[1..]), "listening at ")
 }
 
 /// `haft serve` on a port of its own.
@@ -60,6 +60,11 @@ fn start(command: &mut Command, marker: &str) -> Listening {
     let mut listening = Listening { url: String::new(), child };
     listening.url = url.expect("the server says where it listens");
     listening
+}
+
+/// The machine's own Node may be too old for the servers, so npm brought one.
+fn node() -> PathBuf {
+    folder().join("node_modules/.bin/node")
 }
 
 fn folder() -> &'static Path {

@@ -13,7 +13,7 @@ fn quickstart_path() -> String {
 
 /// Runs a verb on a command, a URL or a file.
 fn run(verb: &str, target: &str, more: &[&str]) -> Ran {
-    let is_command = target.starts_with("node ") || !target.contains('/');
+    let is_command = target.starts_with('\'') || !target.contains('/');
     let target = if is_command { vec!["--command", target] } else { vec![target] };
     haft([verb].into_iter().chain(target).chain(more.iter().copied()))
 }

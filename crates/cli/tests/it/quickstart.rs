@@ -15,8 +15,8 @@ fn call(file: &Path, words: &[&str]) -> Ran {
 #[track_caller]
 fn check_refused(file: &Path, words: &[&str]) {
     let ran = call(file, words);
-    let is_refused = ran.stderr.contains(&format!("Invalid arguments for `{}`", words[0]));
-    assert!(is_refused && ran.code != Some(0) && ran.stdout.is_empty(), "{words:?}: {ran:?}");
+    let is_refused = ran.stderr.contains(&format!("invalid arguments for `{}`", words[0]));
+    assert!(is_refused && ran.code == Some(6) && ran.stdout.is_empty(), "{words:?}: {ran:?}");
 }
 
 /// A repository with the quickstart, a few files, and a commit that has them.

@@ -56,6 +56,22 @@ async fn an_element_is_left_out_when_all_its_arguments_are_absent() {
 }
 
 #[tokio::test]
+async fn an_element_that_decides_by_itself_is_left_out_when_it_makes_nothing() {
+    let server = shown(
+        "{ 'all?': boolean, 'count?': integer }",
+        r#""{% if all %}-a{% endif %}", "{{ '-b' if all }}", "{{ count | default(3) }}", end"#,
+    );
+    let cases = [
+        (json!({}), "[--][3][end]"),
+        (json!({"all": false}), "[--][3][end]"),
+        (json!({"all": true, "count": 7}), "[--][-a][-b][7][end]"),
+    ];
+    for (arguments, printed) in cases {
+        assert_eq!(text(&server, "show", arguments.clone()).await, printed, "{arguments}");
+    }
+}
+
+#[tokio::test]
 async fn null_is_as_good_as_absent() {
     let server = shown("{ 'x?': { type: [string, 'null'] } }", r#""{{ x }}", end"#);
     assert_eq!(text(&server, "show", json!({"x": null})).await, "[--][end]");
