@@ -300,7 +300,8 @@ impl Template {
     }
 
     /// The text, or `None` if it is to be left out: a template that only names arguments, when all
-    /// of them are absent; one that decides by itself (`{% if %}`, `default`), when it makes nothing.
+    /// of them are absent; one that decides by itself (`{% if %}`, `default`), when it makes
+    /// nothing.
     pub(crate) fn render_if_any(
         &self,
         environment: &Environment<'_>,
