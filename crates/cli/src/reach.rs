@@ -124,7 +124,9 @@ fn explain(error: ClientError, route: &Route, printer: Printer) -> Failure {
 async fn interruption() -> Failure {
     let ended = async {
         let mut order = signal(SignalKind::terminate())?;
+        let mut hangup = signal(SignalKind::hangup())?;
         tokio::select! {
+            _ = hangup.recv() => Ok(()),
             pressed = tokio::signal::ctrl_c() => pressed,
             _ = order.recv() => Ok(()),
         }

@@ -4,7 +4,7 @@
 
 use crate::error::{ClientError, excerpt};
 use haft_proto::framing::{Line, Lines};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::process::Stdio;
@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 /// A server to be started as a child process.
 #[derive(Clone, Debug)]
@@ -53,6 +53,8 @@ impl Launch {
 
 /// How long a child may take to end after each kind of order.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How often it is looked whether a child has ended.
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
 /// How long pipes are waited for after the process that held them ended.
 const AFTERMATH: Duration = Duration::from_millis(500);
 /// How many lines of a captured stderr are kept, and how long each may be.
@@ -114,16 +116,27 @@ impl Process {
         (status, self.last_words())
     }
 
-    /// Ends the child, whose stdin has been closed: waits, then asks, then kills.
+    /// Ends the child, whose stdin has been closed: waits, then asks, then kills. Whatever it
+    /// started and left behind is killed with it, before its number can be another's.
     pub(crate) async fn stop(&mut self) {
-        if timeout(PATIENCE, self.child.wait()).await.is_ok() {
-            return;
-        }
-        for signal in [Signal::TERM, Signal::KILL] {
-            self.signal(signal);
-            if timeout(PATIENCE, self.child.wait()).await.is_ok() {
-                return;
+        for order in [None, Some(Signal::TERM), Some(Signal::KILL)] {
+            order.inspect(|signal| self.signal(*signal));
+            if timeout(PATIENCE, self.has_ended()).await.is_ok() {
+                break;
             }
+        }
+        self.signal(Signal::KILL);
+        _ = timeout(PATIENCE, self.child.wait()).await;
+    }
+
+    /// Waits until the child has ended, without taking its status.
+    async fn has_ended(&self) {
+        let id = self.child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        let Some(id) = id else { return };
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        // An error means that there is no such child, which is no reason to wait either.
+        while matches!(waitid(WaitId::Pid(id), options), Ok(None)) {
+            sleep(LOOK_AGAIN).await;
         }
     }
 

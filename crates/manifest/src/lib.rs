@@ -28,6 +28,7 @@ mod cost;
 mod decode;
 mod fault;
 mod fill;
+mod filters;
 mod group;
 mod input;
 pub mod limits;

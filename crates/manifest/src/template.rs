@@ -4,6 +4,7 @@
 use crate::align::narrow;
 use crate::fault::Wrong;
 use crate::fill::{Content, Piece, Surroundings};
+use crate::filters;
 use crate::limits::{RENDER_FUEL, RENDERED_BYTES_MAX};
 use crate::place::Placed;
 use crate::problem::Problem;
@@ -70,6 +71,7 @@ impl<'a> Compiler<'a> {
         let mut environment = Environment::new();
         // It would show everything that was filled in.
         environment.remove_global("debug");
+        filters::bound(&mut environment);
         environment.set_auto_escape_callback(|_| AutoEscape::None);
         environment.set_undefined_behavior(UndefinedBehavior::Chainable);
         environment.set_formatter(write_value);
@@ -247,9 +249,10 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Arguments without those that are null, which are as good as absent.
+    /// Arguments without those that are null, which are as good as absent. An open schema lets a
+    /// caller name any argument; none may stand in for what the file filled in.
     pub(crate) fn new(mut values: Map<String, serde_json::Value>) -> Self {
-        values.retain(|_, value| !value.is_null());
+        values.retain(|name, value| !value.is_null() && !name.starts_with(FILLED));
         values.values_mut().for_each(make_whole);
         let context = Value::from(Serde(&values));
         Self { values, context }

@@ -19,14 +19,16 @@ pub enum Stop {
     Gracefully,
 }
 
-/// Waits for SIGTERM or SIGINT.
+/// Waits for SIGTERM, SIGINT, or SIGHUP, which is the terminal's end.
 ///
 /// # Errors
 /// Signal handlers cannot be installed.
 pub async fn signalled() -> io::Result<Stop> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hangup = signal(SignalKind::hangup())?;
     tokio::select! {
+        _ = hangup.recv() => {}
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }

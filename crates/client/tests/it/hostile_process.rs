@@ -301,3 +301,19 @@ async fn dropping_a_client_ends_everything_that_its_process_started() {
     let reading = tokio::task::spawn_blocking(move || pipe.read_to_end(&mut rest));
     assert_eq!(reading.await.expect("a thread").expect("the end of the pipe"), 0);
 }
+
+#[tokio::test]
+async fn what_a_server_left_behind_ends_with_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let pipe = directory.path().join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo is everywhere");
+    assert!(made.success());
+    // The child of the server holds the pipe open for as long as it lives.
+    let body = format!("sleep 300 >'{}' 2>&1 </dev/null & shake; silent", pipe.display());
+    let opened = std::thread::spawn(move || fs::File::open(pipe).expect("the pipe is there"));
+    let client = connected(&body, &legacy(PATIENT_MS)).await;
+    let mut left_behind = opened.join().expect("it is opened");
+    client.close().await;
+    let mut said = Vec::new();
+    left_behind.read_to_end(&mut said).expect("the pipe ends with its last writer");
+}

@@ -118,3 +118,30 @@ async fn names_that_a_schema_leaves_open_are_not_held_against_a_template() {
     .serve();
     assert_eq!(text(&server, "say", json!({"a": "x", "b": "y"})).await, "xy");
 }
+
+#[tokio::test]
+async fn a_caller_cannot_stand_in_for_what_was_filled_in() {
+    let tool = "  - name: say\n    input_schema: { type: object }\n    \
+                text: \"${env:CARGO_PKG_NAME}/{{ 'x' | upper }}\"\n";
+    let server = Desk::with_tools(tool).serve();
+    let arguments = json!({"__filled_0": "http://evil.example", "__filled_1": "evil"});
+    assert_eq!(text(&server, "say", arguments).await, "haft-manifest/X");
+}
+
+#[tokio::test]
+async fn no_argument_makes_a_filter_take_all_memory() {
+    let server = saying(
+        "{ a: string, 'b?': string, 'list?': array }",
+        r#""{{ a | replace('x', b) }}{{ list | join(b) }}""#,
+    );
+    let huge = "x".repeat(1 << 20);
+    let replaced = failure(&server, "say", json!({"a": huge, "b": huge})).await;
+    assert!(replaced.contains("it makes more than 8388608 bytes"), "{replaced}");
+    let list = vec!["y"; 1000];
+    let joined = failure(&server, "say", json!({"a": "", "b": huge, "list": list})).await;
+    assert!(joined.contains("it makes more than 8388608 bytes"), "{joined}");
+    let small = text(&server, "say", json!({"a": "axa", "b": "-", "list": ["1", 2]})).await;
+    assert_eq!(small, "a-a1-2");
+    let indented = saying("{ n: integer, a: array }", r#""{{ a | tojson(indent=n) }}""#);
+    failure(&indented, "say", json!({"n": 1_000_000_000_000u64, "a": [1]})).await;
+}

@@ -50,7 +50,7 @@ fn a_file_can_be_its_input() {
 
 #[test]
 fn a_signal_ends_calls_and_their_processes_in_time() {
-    for order in [Signal::TERM, Signal::INT] {
+    for order in [Signal::TERM, Signal::INT, Signal::HUP] {
         let mut server = StdioServer::start();
         let pids = server.pid_file();
         server.send(&call(1, "sleep_and_tell", json!({"file": pids.path()})));
