@@ -42,19 +42,19 @@ fn check(arguments: &[&str], expected: &str) {
 
 #[test]
 fn arguments_have_the_types_of_the_schema() {
-    check(&["text=5", "count=5"], r#"["5", 5, null, null, null, null]"#);
-    check(&["text=x", "loud=true", "unit=kelvin"], r#"["x", null, true, null, null, "kelvin"]"#);
-    check(&["text=", "tags=a", "tags=b c"], r#"["", null, null, ["a", "b c"], null, null]"#);
-    check(&["text=x", "point.x=1.5"], r#"["x", null, null, null, {"x": 1.5}, null]"#);
+    check(&["text=5", "count=5"], r#"["5",5,null,null,null,null]"#);
+    check(&["text=x", "loud=true", "unit=kelvin"], r#"["x",null,true,null,null,"kelvin"]"#);
+    check(&["text=", "tags=a", "tags=b c"], r#"["",null,null,["a","b c"],null,null]"#);
+    check(&["text=x", "point.x=1.5"], r#"["x",null,null,null,{"x":1.5},null]"#);
 }
 
 #[test]
 fn arguments_may_be_one_json_object() {
-    check(&[r#"{"text": "x", "count": 2}"#], r#"["x", 2, null, null, null, null]"#);
-    check(&["--input-json", r#"{"text": "x"}"#], r#"["x", null, null, null, null, null]"#);
+    check(&[r#"{"text": "x", "count": 2}"#], r#"["x",2,null,null,null,null]"#);
+    check(&["--input-json", r#"{"text": "x"}"#], r#"["x",null,null,null,null,null]"#);
     check(
         &["--input-json", r#"{"text": "x", "count": 1}"#, "count=2"],
-        r#"["x", 2, null, null, null, null]"#,
+        r#"["x",2,null,null,null,null]"#,
     );
 }
 
@@ -65,11 +65,11 @@ fn values_may_come_from_files_and_from_stdin() {
     fs::write(&path, "5\n").expect("a file");
     let count = format!("count=@{}", path.display());
     let ran = call(&folder, &["text=@-", &count], "one\ntwo");
-    assert_eq!(ran.printed(), "[\"one\\ntwo\", 5, null, null, null, null]\n");
+    assert_eq!(ran.printed(), "[\"one\\ntwo\",5,null,null,null,null]\n");
     let ran = call(&folder, &["--input-json", "-"], r#"{"text": "x"}"#);
-    assert_eq!(ran.printed(), "[\"x\", null, null, null, null, null]\n");
+    assert_eq!(ran.printed(), "[\"x\",null,null,null,null,null]\n");
     let ran = call(&folder, &["text==@-"], "unread");
-    assert_eq!(ran.printed(), "[\"@-\", null, null, null, null, null]\n");
+    assert_eq!(ran.printed(), "[\"@-\",null,null,null,null,null]\n");
 }
 
 #[test]
