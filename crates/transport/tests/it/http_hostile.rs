@@ -291,6 +291,19 @@ async fn a_client_that_reads_nothing_holds_up_nobody_and_is_let_go() {
 }
 
 #[tokio::test]
+async fn a_client_that_reads_one_byte_a_second_holds_up_nobody() {
+    let fixture = Fixture::start().await;
+    let mut client = RawClient::connect(fixture.address).await;
+    client.send(&modern("tools/call", r#"{"name":"large"}"#)).await;
+    let mut second = tokio::time::interval(Duration::from_secs(1));
+    for expected in b"HTT" {
+        second.tick().await;
+        assert_eq!(client.stream.get_mut().read_u8().await.expect("an answer"), *expected);
+        next_is_answered(&fixture).await;
+    }
+}
+
+#[tokio::test]
 async fn connections_beyond_the_limit_wait_and_are_then_served() {
     let limits = Limits { connections: 1, ..Limits::default() };
     let fixture = Fixture::with(limits, Options::default()).await;
