@@ -83,7 +83,7 @@ impl<'a> Answer<'a> {
     /// One text.
     pub fn text(self, text: &str) {
         *self.written = Written::Result(None);
-        encode::text_result(self.out, self.revision, self.fields, None, |out| {
+        encode::tools::text_result(self.out, self.revision, self.fields, None, |out| {
             encode::string(out, text);
         });
     }
@@ -91,7 +91,7 @@ impl<'a> Answer<'a> {
     /// One text whose characters need no escape in JSON: numbers and words.
     fn plain(self, text: std::fmt::Arguments<'_>) {
         *self.written = Written::Result(None);
-        encode::text_result(self.out, self.revision, self.fields, None, |out| {
+        encode::tools::text_result(self.out, self.revision, self.fields, None, |out| {
             out.push(b'"');
             // Writing to memory does not fail.
             let _ = out.write_fmt(text);
@@ -103,9 +103,15 @@ impl<'a> Answer<'a> {
     pub fn json(self, value: &impl Serialize) {
         match serde_json::to_string(value) {
             Ok(json) => {
-                encode::text_result(self.out, self.revision, self.fields, Some(&json), |out| {
-                    encode::string(out, &json);
-                });
+                encode::tools::text_result(
+                    self.out,
+                    self.revision,
+                    self.fields,
+                    Some(&json),
+                    |out| {
+                        encode::string(out, &json);
+                    },
+                );
                 *self.written = Written::Result(Some(json));
             }
             Err(error) => {
@@ -116,7 +122,7 @@ impl<'a> Answer<'a> {
 
     /// Any result.
     pub fn result(self, result: &ToolResult) {
-        encode::tool_result(self.out, self.revision, self.fields, result);
+        encode::tools::result(self.out, self.revision, self.fields, result);
         *self.written = if result.is_error {
             Written::Failure
         } else {

@@ -2,6 +2,8 @@
 
 mod calls;
 mod lists;
+mod reads;
 mod registration;
+mod rounds;
 mod schemas;
 mod wire;
