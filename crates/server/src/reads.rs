@@ -7,8 +7,11 @@ use crate::context::Context;
 use crate::core::Core;
 use crate::driver::{Ending, Job};
 use crate::headers::Headers;
+use crate::layers::{around, mistaken};
+use crate::middleware::{Next, Outcome, Request};
 use crate::nearest::nearest;
 use crate::prompt::{Get, Prompt};
+use crate::reading::Answering;
 use crate::registry::Snapshot;
 use crate::resource::Read;
 use crate::uri_template::Variables;
@@ -23,7 +26,8 @@ use haft_proto::spec::resource::ReadResult;
 use haft_proto::version::Revision;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -68,8 +72,24 @@ pub(crate) fn read(
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
     let request = Read { uri: uri.clone().into_owned(), variables, context: context.clone() };
-    let begun = catch_unwind(AssertUnwindSafe(|| reader.read(request)));
-    begin(core, ask, (ending(caching, mime_type), context), begun, out)
+    let reader = Arc::clone(reader);
+    let work: Answering<ReadResult> = if core.middleware.is_empty() {
+        Box::pin(async move { reader.read(request).await })
+    } else {
+        through(
+            core,
+            ask,
+            request.uri.clone(),
+            context.clone(),
+            |made| match made {
+                Outcome::Resource(result) => Ok(result),
+                Outcome::Refused(refusal) => Err(refusal),
+                _ => Err(mistaken("resource")),
+            },
+            async move { reader.read(request).await.map_or_else(Outcome::Refused, Outcome::Resource) },
+        )
+    };
+    begin(core, ask, (ending(caching, mime_type), context), work, out)
 }
 
 /// Answers `prompts/get`.
@@ -89,8 +109,24 @@ pub(crate) fn get(core: &Arc<Core>, snapshot: &Snapshot, ask: &Ask<'_>, out: &mu
         revision: ask.revision,
     };
     let context = request.context.clone();
-    let begun = catch_unwind(AssertUnwindSafe(|| prompt.writer.get(request)));
-    begin(core, ask, (ending, context), begun, out)
+    let writer = Arc::clone(&prompt.writer);
+    let work: Answering<PromptResult> = if core.middleware.is_empty() {
+        Box::pin(async move { writer.get(request).await })
+    } else {
+        through(
+            core,
+            ask,
+            prompt.name().to_owned(),
+            context.clone(),
+            |made| match made {
+                Outcome::Prompt(result) => Ok(result),
+                Outcome::Refused(refusal) => Err(refusal),
+                _ => Err(mistaken("prompt")),
+            },
+            async move { writer.get(request).await.map_or_else(Outcome::Refused, Outcome::Prompt) },
+        )
+    };
+    begin(core, ask, (ending, context), work, out)
 }
 
 fn admit_get<'a>(
@@ -215,21 +251,34 @@ fn context(core: &Arc<Core>, ask: &Ask<'_>) -> Result<Context, Refusal> {
     Ok(Context::new(core, ask, core.rounds(ask)?, Headers::default(), false))
 }
 
-/// Goes on with what a handler has begun, if it did not panic.
+/// Sends a request through the middleware of the server.
+fn through<T: 'static>(
+    core: &Core,
+    ask: &Ask<'_>,
+    name: String,
+    context: Context,
+    read: impl Fn(Outcome) -> Result<T, Refusal> + Send + 'static,
+    handler: impl Future<Output = Outcome> + Send + 'static,
+) -> Answering<T> {
+    let arguments = ask.message.params.arguments.unwrap_or("{}").to_owned();
+    let request = Request { method: ask.method, name, arguments, context };
+    let next = Next::new(around(core, &[]), |_| Box::pin(handler));
+    Box::pin(async move {
+        let made = next.run(request).await;
+        read(made)
+    })
+}
+
+/// Goes on with what a handler has begun.
 fn begin<E: Ending>(
     core: &Arc<Core>,
     ask: &Ask<'_>,
     (ending, context): (E, Context),
-    begun: std::thread::Result<std::pin::Pin<Box<dyn Future<Output = E::Made> + Send>>>,
+    work: Pin<Box<dyn Future<Output = E::Made> + Send>>,
     out: &mut Vec<u8>,
 ) -> Turn {
-    match begun {
-        Ok(work) => {
-            let timeout = core.limits.request_timeout;
-            Job::new(core, ask, ending, work, Some(context), timeout).start(false, out)
-        }
-        Err(_) => refuse(out, ask.id, &crate::driver::panicked(E::KIND)),
-    }
+    let timeout = core.limits.request_timeout;
+    Job::new(core, ask, ending, work, Some(context), timeout).start(false, out)
 }
 
 fn timed_out(what: &str, limit: Duration) -> Refusal {
