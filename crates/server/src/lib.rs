@@ -44,6 +44,7 @@ mod task_calls;
 mod task_store;
 mod tasks;
 mod tool;
+mod ui;
 mod uri_template;
 
 pub use ask::{AskError, Elicited, Root, Sampled};
@@ -62,4 +63,5 @@ pub use state::State;
 pub use task_store::{FolderTasks, MemoryTasks, Stored, TaskRecord, TaskState, TaskStore};
 pub use tasks::TaskUse;
 pub use tool::Tool;
+pub use ui::{Csp, UI_MIME_TYPE, Ui};
 pub use uri_template::Variables;

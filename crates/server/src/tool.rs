@@ -117,6 +117,10 @@ impl Tool {
         self
     }
 
+    pub(crate) fn meta_text(&self) -> Option<&RawValue> {
+        self.meta.as_deref()
+    }
+
     /// How long a call may take; without it,
     /// [`Limits::request_timeout`](haft_proto::limits::Limits::request_timeout).
     #[must_use]
