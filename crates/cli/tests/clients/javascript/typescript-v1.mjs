@@ -1,45 +1,67 @@
-// The official TypeScript client, v1: connect, list the tools, call some, print one JSON document.
+// The official TypeScript client, v1: connects, and takes every step that it can.
 //
-//   node typescript-v1.mjs --url http://127.0.0.1:7300/mcp --call 'greet={"name":"Ada"}'
-//   node typescript-v1.mjs --stdio -- haft serve haft.yaml --stdio
+//   node typescript-v1.mjs --url http://127.0.0.1:7300/mcp
+//   node typescript-v1.mjs --call 'greet={"name":"Ada"}' --stdio -- haft serve haft.yaml --stdio
 //
-// It knows the legacy era only, and opens with `initialize`. Any failure exits with 1.
+// It knows the legacy era only, and opens with `initialize`.
 import { readFileSync } from 'node:fs';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import {
+  CreateMessageRequestSchema, ElicitRequestSchema, ListRootsRequestSchema,
+  LoggingMessageNotificationSchema, ResourceUpdatedNotificationSchema,
+  ToolListChangedNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js';
 import { readArguments } from './arguments.mjs';
+import { step } from './report.mjs';
+import { ANSWERS, CAPABILITIES, listAndCall, walk } from './walk.mjs';
 
-async function run() {
-  const { url, command, args, calls } = readArguments(['legacy']);
-  const client = new Client({ name: 'haft-foreign-typescript-v1', version: '1.0.0' });
-  const transport = url
-    ? new StreamableHTTPClientTransport(new URL(url))
-    : new StdioClientTransport({ command, args });
-  const protocolVersion = rememberNegotiated(transport);
+// This client names its messages by their schemas.
+const SCHEMAS = {
+  'elicitation/create': ElicitRequestSchema,
+  'notifications/message': LoggingMessageNotificationSchema,
+  'notifications/resources/updated': ResourceUpdatedNotificationSchema,
+  'notifications/tools/list_changed': ToolListChangedNotificationSchema,
+  'roots/list': ListRootsRequestSchema,
+  'sampling/createMessage': CreateMessageRequestSchema,
+};
+
+const { url, command, args, calls } = readArguments(['legacy']);
+const client = new Client(
+  { name: 'haft-foreign-typescript-v1', version: '1.0.0' },
+  { capabilities: CAPABILITIES },
+);
+for (const [method, answer] of Object.entries(ANSWERS)) {
+  client.setRequestHandler(SCHEMAS[method], answer);
+}
+const transport = url
+  ? new StreamableHTTPClientTransport(new URL(url))
+  : new StdioClientTransport({ command, args });
+const protocolVersion = rememberNegotiated(transport);
+
+const connected = await step('connect', async () => {
   await client.connect(transport);
-
-  const tools = [];
-  let cursor;
-  do {
-    const page = await client.listTools({ cursor });
-    tools.push(...page.tools.map(tool => tool.name));
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
-  const results = [];
-  for (const call of calls) results.push(await client.callTool(call));
   const { name, version } = client.getServerVersion();
-  console.log(JSON.stringify({
+  return {
     client: `@modelcontextprotocol/sdk ${installedVersion()}`,
     era: 'legacy',
     protocolVersion: protocolVersion(),
     server: { name, version },
-    tools,
-    results,
-  }));
-  if (url) await transport.terminateSession();
-  await client.close();
-}
+  };
+});
+if (!connected) process.exit(1);
+
+const session = {
+  client,
+  era: 'legacy',
+  call: (params, options) => client.callTool(params, undefined, options),
+  notified: (method, handler) => client.setNotificationHandler(SCHEMAS[method], handler),
+  listen: async () => undefined,
+};
+await (calls.length ? listAndCall(session, calls) : walk(session));
+if (url) await transport.terminateSession();
+await client.close();
 
 // This client tells the negotiated version to its transport only, and only if the transport asks.
 function rememberNegotiated(transport) {
@@ -58,8 +80,3 @@ function installedVersion() {
   const manifest = new URL('../../../package.json', entry);
   return JSON.parse(readFileSync(manifest, 'utf8')).version;
 }
-
-run().catch(error => {
-  console.error(`typescript-v1: ${error.message}`);
-  process.exit(1);
-});
