@@ -1,20 +1,15 @@
 //! Every step that a client of MCP can take, taken by the clients that others wrote, against the
 //! fixture of the conformance suite. Cargo runs it.
 
-use std::ffi::OsString;
 use std::thread;
 
 use serde_json::json;
 
 use super::client::{Client, Era};
+use super::fixture;
 use super::process::Wire;
 use super::report::{Outcome, Step, steps};
 use super::unable::{self, UNABLE};
-use crate::foreign_servers::reference_conformance;
-
-/// The command line of another server than our own, to see whose fault a failure is: whatever
-/// serves the fixture with `--stdio`, or with `--http ADDRESS`, and then says where.
-const OTHER_SERVER: &str = "HAFT_INTEROP_SERVER";
 
 /// The steps in order, each with what it is on the page and whether the modern era has it.
 pub(super) const STEPS: [(&str, &str, bool); 20] = [
@@ -105,17 +100,6 @@ fn an_outcome_is_right_only_if_it_was_to_be_expected() {
     }
 }
 
-/// The fixture that is walked through: our own, or what the environment names.
-fn fixture() -> Vec<OsString> {
-    match std::env::var(OTHER_SERVER) {
-        Ok(line) => {
-            let words = shlex::split(&line).expect("quotes are closed");
-            words.into_iter().map(OsString::from).collect()
-        }
-        Err(_) => reference_conformance(),
-    }
-}
-
 /// Over each wire and in each era, at once. Each has a server of its own, so that none hears what
 /// another caused.
 fn walks_everywhere(client: Client) {
@@ -134,7 +118,7 @@ fn walks_everywhere(client: Client) {
 
 /// Everything that is not as it should be.
 fn walk(client: Client, wire: Wire, era: Era) -> Vec<String> {
-    let target = wire.target(fixture());
+    let target = wire.target(fixture::words());
     let taken = steps(client.command(era, &[], &target));
     let where_to = format!("{} over {wire:?}, {}", client.title(), era.name());
     let names: Vec<&str> = taken.iter().map(|step| step.name.as_str()).collect();
