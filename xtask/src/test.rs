@@ -98,7 +98,10 @@ fn describe(name: &str, verdict: &Verdict, took: Duration) -> String {
 
 fn format() -> Result<(), Failure> {
     command::run(cargo().args(["fmt", "--all", "--check"]))?;
-    command::run(cargo().args(["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"]))
+    for apart in ["fuzz/Cargo.toml", "crates/cli/tests/clients/rust/Cargo.toml"] {
+        command::run(cargo().args(["fmt", "--manifest-path", apart, "--check"]))?;
+    }
+    Ok(())
 }
 
 fn clippy() -> Result<(), Failure> {
