@@ -1,0 +1,34 @@
+//! All parts become one server. Called by `main`.
+
+use crate::{asking, changing, content, prompts, resources, rounds, running, schemas, tasks};
+use haft_server::{BuildError, Server};
+use std::sync::Arc;
+
+/// The server, ready to be served on any wire.
+///
+/// # Errors
+/// Two parts have one name, or a schema is broken.
+pub(crate) fn server() -> Result<Arc<Server>, BuildError> {
+    let watched = resources::Watched::default();
+    let server = Server::builder("conformance", env!("CARGO_PKG_VERSION"))
+        .title("Conformance")
+        .description("Everything that a server can have.")
+        .instructions("Tools are named for what they show. None of them does anything useful.")
+        // The suite calls whichever tool stands first: it must need nothing.
+        .tools(content::tools())
+        .tools(running::tools())
+        .tools(asking::tools())
+        .tools(rounds::tools())
+        .tools(schemas::tools())
+        .tools(tasks::tools())
+        .resource(resources::text())
+        .resource(resources::binary())
+        .resource(watched.resource())
+        .resource_template(resources::template());
+    let server = prompts::all().into_iter().fold(server, |server, prompt| server.prompt(prompt));
+    let server = Arc::new(server.build()?);
+    for tool in changing::tools(&server, &watched) {
+        server.add_tool(tool)?;
+    }
+    Ok(server)
+}
