@@ -32,3 +32,15 @@ pub(crate) fn server() -> Result<Arc<Server>, BuildError> {
     }
     Ok(server)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::server;
+
+    #[test]
+    fn the_first_tool_needs_nothing_and_no_two_have_a_name() {
+        let names = server().expect("the parts fit").tool_names();
+        assert_eq!(names[0], "test_simple_text");
+        assert!(names.len() > 30, "{names:?}");
+    }
+}
