@@ -17,6 +17,7 @@
 mod ask;
 mod builder;
 mod calls;
+mod changes;
 mod completion;
 mod context;
 mod core;
@@ -35,6 +36,10 @@ mod resource;
 mod rounds;
 pub mod schema;
 mod sealed;
+mod subscriptions;
+mod task_calls;
+mod task_store;
+mod tasks;
 mod tool;
 mod uri_template;
 
@@ -49,5 +54,7 @@ pub use prompt::{Get, Prompt};
 pub use reading::{Answering, Output, Reader, Writer};
 pub use resource::{Read, Resource, ResourceTemplate};
 pub use sealed::StateKey;
+pub use task_store::{FolderTasks, MemoryTasks, Stored, TaskRecord, TaskState, TaskStore};
+pub use tasks::TaskUse;
 pub use tool::Tool;
 pub use uri_template::Variables;
