@@ -2,13 +2,12 @@
 
 use crate::{asking, changing, content, prompts, resources, rounds, running, schemas, tasks};
 use haft_server::{BuildError, Server};
-use std::sync::Arc;
 
 /// The server, ready to be served on any wire.
 ///
 /// # Errors
 /// Two parts have one name, or a schema is broken.
-pub(crate) fn server() -> Result<Arc<Server>, BuildError> {
+pub(crate) fn server() -> Result<Server, BuildError> {
     let watched = resources::Watched::default();
     let server = Server::builder("conformance", env!("CARGO_PKG_VERSION"))
         .title("Conformance")
@@ -21,16 +20,12 @@ pub(crate) fn server() -> Result<Arc<Server>, BuildError> {
         .tools(rounds::tools())
         .tools(schemas::tools())
         .tools(tasks::tools())
+        .tools(changing::tools(&watched))
         .resource(resources::text())
         .resource(resources::binary())
         .resource(watched.resource())
         .resource_template(resources::template());
-    let server = prompts::all().into_iter().fold(server, |server, prompt| server.prompt(prompt));
-    let server = Arc::new(server.build()?);
-    for tool in changing::tools(&server, &watched) {
-        server.add_tool(tool)?;
-    }
-    Ok(server)
+    prompts::all().into_iter().fold(server, |server, prompt| server.prompt(prompt)).build()
 }
 
 #[cfg(test)]

@@ -20,7 +20,6 @@ mod running;
 mod schemas;
 mod tasks;
 
-use haft_server::Server;
 use haft_transport::http::{Listener, Options};
 use haft_transport::stdio;
 use haft_transport::stop::{self, Stop};
@@ -56,14 +55,14 @@ async fn serve_http(address: &str) -> Result<(), Box<dyn Error>> {
     let listener = Listener::bind(address, Options::default()).await?;
     eprintln!("serving {} at {}", server.name(), listener.url());
     let limits = server.limits().clone();
-    listener.serve(server, &limits, stopped()).await;
+    listener.serve(Arc::new(server), &limits, stopped()).await;
     Ok(())
 }
 
 async fn serve_stdio() -> Result<(), Box<dyn Error>> {
-    let server: Arc<Server> = assembly::server()?;
+    let server = assembly::server()?;
     let limits = server.limits().clone();
-    Ok(stdio::serve(server, &limits, stopped()).await?)
+    Ok(stdio::serve(Arc::new(server), &limits, stopped()).await?)
 }
 
 async fn stopped() -> Stop {
