@@ -2,6 +2,7 @@
 
 mod calls;
 mod lists;
+mod middleware;
 mod reads;
 mod registration;
 mod rounds;
