@@ -8,11 +8,11 @@ use haft_server::{BuildError, Server};
 /// # Errors
 /// Two parts have one name, or a schema is broken.
 pub(crate) fn server() -> Result<Server, BuildError> {
-    let watched = resources::Watched::default();
     let server = Server::builder("conformance", env!("CARGO_PKG_VERSION"))
         .title("Conformance")
         .description("Everything that a server can have.")
         .instructions("Tools are named for what they show. None of them does anything useful.")
+        .state(resources::Updates::default())
         // The suite calls whichever tool stands first: it must need nothing.
         .tools(content::tools())
         .tools(running::tools())
@@ -20,10 +20,10 @@ pub(crate) fn server() -> Result<Server, BuildError> {
         .tools(rounds::tools())
         .tools(schemas::tools())
         .tools(tasks::tools())
-        .tools(changing::tools(&watched))
+        .tools(changing::tools())
         .resource(resources::text())
         .resource(resources::binary())
-        .resource(watched.resource())
+        .resource(resources::watched())
         .resource_template(resources::template());
     prompts::all().into_iter().fold(server, |server, prompt| server.prompt(prompt)).build()
 }

@@ -2,7 +2,6 @@
 
 use crate::content::PIXEL;
 use haft_server::{Read, Resource, ResourceTemplate};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) fn text() -> Resource {
@@ -36,27 +35,20 @@ pub(crate) fn template() -> ResourceTemplate {
         .complete("id", |typing| async move { typing.among(["123", "124", "200"]) })
 }
 
+/// How often the watched resource has changed: a value that the handlers of a server share.
+#[derive(Default)]
+pub(crate) struct Updates(pub(crate) AtomicU64);
+
+/// The address of the watched resource.
+pub(crate) const WATCHED: &str = "test://watched-resource";
+
 /// A resource that changes when a tool is called.
-#[derive(Clone, Default)]
-pub(crate) struct Watched {
-    updates: Arc<AtomicU64>,
-}
-
-impl Watched {
-    pub(crate) const URI: &str = "test://watched-resource";
-
-    pub(crate) fn update(&self) -> u64 {
-        self.updates.fetch_add(1, Ordering::Relaxed) + 1
-    }
-
-    pub(crate) fn resource(&self) -> Resource {
-        let updates = Arc::clone(&self.updates);
-        let read = move |_: Read| {
-            let count = updates.load(Ordering::Relaxed);
-            async move { format!("It was updated {count} times.") }
-        };
-        Resource::new(Self::URI, "watched-resource", read)
-            .description("A text that changes when `test_update_watched` is called.")
-            .mime_type("text/plain")
-    }
+pub(crate) fn watched() -> Resource {
+    let read = |read: Read| async move {
+        let updates = read.context.state::<Updates>()?;
+        Some(format!("It was updated {} times.", updates.0.load(Ordering::Relaxed)))
+    };
+    Resource::new(WATCHED, "watched-resource", read)
+        .description("A text that changes when `test_update_watched` is called.")
+        .mime_type("text/plain")
 }

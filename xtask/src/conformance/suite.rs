@@ -106,7 +106,10 @@ impl Suite {
 
 fn selection(run: Run, scenario: Option<&str>) -> Vec<&str> {
     match (run.selection, scenario) {
-        (_, Some(scenario)) => vec!["--scenario", scenario, "--spec-version", run.revision],
+        // Scenarios of extensions belong to no revision, says the suite, unless it is told to.
+        (_, Some(scenario)) => {
+            vec!["--scenario", scenario, "--spec-version", run.revision, "--force"]
+        }
         (Selection::Active, None) => vec!["--suite", "active", "--spec-version", run.revision],
         (Selection::Required, None) => vec!["--requirements", run.revision],
     }
@@ -151,7 +154,7 @@ mod tests {
     fn one_scenario_is_run_at_its_revision() {
         let run = Run { revision: "2025-11-25", selection: Selection::Required };
         assert_eq!(selection(run, None), ["--requirements", "2025-11-25"]);
-        let alone = ["--scenario", "ping", "--spec-version", "2025-11-25"];
+        let alone = ["--scenario", "ping", "--spec-version", "2025-11-25", "--force"];
         assert_eq!(selection(run, Some("ping")), alone);
     }
 }
