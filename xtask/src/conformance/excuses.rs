@@ -10,7 +10,7 @@ use crate::failure::Failure;
 
 const PATH: &str = "conformance/excused.json";
 
-/// One check of one scenario that may warn, or be skipped.
+/// One check of one scenario that may warn, tell without judging, or be skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Excuse {
     revision: String,
@@ -26,7 +26,7 @@ pub(super) fn read() -> Result<Vec<Excuse>, Failure> {
     parse(&text).ok_or_else(|| {
         Failure::SuiteBroken(format!(
             "{PATH} must be a list of objects with `revision`, `scenario`, `check`, `status` \
-             (WARNING or SKIPPED) and `reason`"
+             (WARNING, INFO or SKIPPED) and `reason`"
         ))
     })
 }
@@ -40,15 +40,15 @@ fn parse(text: &str) -> Option<Vec<Excuse>> {
             scenario: member("scenario")?,
             check: member("check")?,
             status: Status::parse(entry["status"].as_str()?)
-                .filter(|status| matches!(status, Status::Warning | Status::Skipped))?,
+                .filter(|status| !matches!(status, Status::Success | Status::Failure))?,
             reason: member("reason").filter(|reason| !reason.is_empty())?,
         })
     };
     list.as_array()?.iter().map(excuse).collect()
 }
 
-/// A line for each check that is not as it should be, for each scenario that showed nothing, and
-/// for each excuse that nothing needs.
+/// A line for each check that is no success and has no excuse, for each scenario without checks,
+/// and for each excuse that nothing needs.
 pub(super) fn judge(scenarios: &[Scenario], excuses: &[Excuse]) -> Vec<String> {
     let mut findings: Vec<String> =
         scenarios.iter().flat_map(|scenario| of_scenario(scenario, excuses)).collect();
@@ -70,21 +70,18 @@ pub(super) fn judge(scenarios: &[Scenario], excuses: &[Excuse]) -> Vec<String> {
 
 fn of_scenario(scenario: &Scenario, excuses: &[Excuse]) -> Vec<String> {
     let Scenario { revision, name, checks } = scenario;
-    let is_excused = |check: &Check| {
-        excuses.iter().any(|excuse| excuse.is_about(scenario) && excuse.fits(check))
+    if checks.is_empty() {
+        return vec![format!("{revision} {name}: nothing was checked")];
+    }
+    let is_fine = |check: &&Check| {
+        check.status == Status::Success
+            || excuses.iter().any(|excuse| excuse.is_about(scenario) && excuse.fits(check))
     };
-    let has_ended = |check: &&Check| !matches!(check.status, Status::Success | Status::Info);
     let describe = |check: &Check| {
         let (status, id, said) = (check.status.as_str(), &check.id, check.said.trim());
         format!("{revision} {name}: {status} {id}: {said}")
     };
-    let bad = checks.iter().filter(has_ended);
-    let mut findings: Vec<String> =
-        bad.clone().filter(|check| !is_excused(check)).map(describe).collect();
-    if bad.count() == 0 && scenario.count(Status::Success) == 0 {
-        findings.push(format!("{revision} {name}: nothing was checked"));
-    }
-    findings
+    checks.iter().filter(|check| !is_fine(check)).map(describe).collect()
 }
 
 impl Excuse {
@@ -106,7 +103,7 @@ mod tests {
 
     fn scenario(name: &str, checks: &[(&str, Status)]) -> Scenario {
         let check = |&(id, status): &(&str, Status)| {
-            let said = "Tools are not\u{20}sorted".to_owned();
+            let said = "Tools are not sorted".to_owned();
             Check { id: id.to_owned(), status, said }
         };
         let checks = checks.iter().map(check).collect();
@@ -116,15 +113,15 @@ mod tests {
     #[test]
     fn whatever_is_no_success_is_told() {
         let seen = [
-            scenario("a", &[("x", Status::Success), ("y", Status::Info)]),
+            scenario("a", &[("x", Status::Success), ("y", Status::Success)]),
             scenario("b", &[("x", Status::Failure), ("y", Status::Warning)]),
-            scenario("c", &[("x", Status::Skipped), ("y", Status::Success)]),
-            scenario("d", &[("x", Status::Info)]),
+            scenario("c", &[("x", Status::Skipped), ("y", Status::Info)]),
+            scenario("d", &[]),
         ];
         let findings = judge(&seen, &[]);
-        assert_eq!(findings.len(), 4, "{findings:?}");
+        assert_eq!(findings.len(), 5, "{findings:?}");
         assert_eq!(findings[0], "2026-07-28 b: FAILURE x: Tools are not sorted");
-        assert_eq!(findings[3], "2026-07-28 d: nothing was checked");
+        assert_eq!(findings[4], "2026-07-28 d: nothing was checked");
     }
 
     #[test]
