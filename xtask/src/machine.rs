@@ -17,8 +17,16 @@ const NEEDS: &[Need] = &[
     Need { package: "g++", probe: &["c++", "--version"], user: "linking, and libFuzzer" },
     Need { package: "git", probe: &["git", "--version"], user: "tidy lists files with it" },
     Need { package: "golang-go", probe: &["go", "version"], user: "the foreign clients" },
-    Need { package: "nodejs", probe: &["node", "--version"], user: "the foreign clients" },
-    Need { package: "npm", probe: &["npm", "--version"], user: "the foreign clients" },
+    Need {
+        package: "nodejs",
+        probe: &["node", "--version"],
+        user: "the foreign clients and the conformance suite",
+    },
+    Need {
+        package: "npm",
+        probe: &["npm", "--version"],
+        user: "the foreign clients and the conformance suite",
+    },
     Need { package: "procps", probe: &["ps", "--version"], user: "tests that look at processes" },
     Need {
         package: "python3-venv",
