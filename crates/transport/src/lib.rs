@@ -3,6 +3,9 @@
 //! tool is.
 
 mod asking;
+mod batch;
+mod conversation;
 pub mod http;
+mod outlet;
 pub mod stdio;
 pub mod stop;

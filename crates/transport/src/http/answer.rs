@@ -3,7 +3,9 @@
 
 use super::bounds::Share;
 use super::request::Accepts;
-use crate::asking::{Call, Ticket};
+use crate::asking::Call;
+use crate::conversation::Ticket;
+use crate::outlet::Queue;
 use bytes::{Bytes, BytesMut};
 use haft_proto::limits::Limits;
 use haft_proto::service::{Later, Outcome, Reply};
@@ -11,11 +13,11 @@ use haft_proto::version::Era;
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body::{Body, Frame};
 use std::convert::Infallible;
-use std::future::Future;
+use std::future::{Future, pending, poll_fn};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Sleep, sleep};
 
@@ -74,12 +76,8 @@ pub(super) fn json(status: StatusCode, message: Vec<u8>) -> Response<Answer> {
 }
 
 /// An answer that is there, in the form that the client takes.
-pub(super) fn now(
-    message: Vec<u8>,
-    outcome: Outcome,
-    era: Era,
-    accepts: Accepts,
-) -> Response<Answer> {
+pub(super) fn now(reply: Reply, era: Era, accepts: Accepts) -> Response<Answer> {
+    let Reply { message, outcome } = reply;
     match outcome {
         Outcome::Result if !accepts.json => {
             let mut event = BytesMut::new();
@@ -97,7 +95,7 @@ pub(super) fn now(
 /// An answer to come: JSON if it is the first thing that comes, else a stream.
 pub(super) async fn later(
     mut work: Work,
-    mut notifications: Option<mpsc::Receiver<Vec<u8>>>,
+    queue: Option<Arc<Queue>>,
     era: Era,
     accepts: Accepts,
     limits: &Limits,
@@ -105,29 +103,29 @@ pub(super) async fn later(
     if !accepts.events {
         return finished(work.await, None, era, accepts);
     }
-    let mut pending = Vec::new();
+    let mut first = None;
     tokio::select! {
         biased;
-        Some(message) = receive(&mut notifications) => pending.push(message),
-        reply = &mut work => return finished(reply, notifications, era, accepts),
+        message = receive(queue.as_deref()) => first = Some(message),
+        reply = &mut work => return finished(reply, queue, era, accepts),
         () = sleep(limits.keep_alive) => {}
     }
     let keep_alive = limits.keep_alive;
     let alarm = Box::pin(sleep(keep_alive));
     // hyper polls a stream only as fast as its client reads; the work shall not wait for that.
     let work = Some(work.on_its_own());
-    let stream = EventStream { work, notifications, pending, keep_alive, alarm };
+    let stream = EventStream { work, queue, first, keep_alive, alarm };
     event_response(Answer::Events(Box::new(stream)))
 }
 
 /// An answer that came before anything was sent, with what was said about it on the way.
-fn finished(
+pub(super) fn finished(
     reply: Option<Reply>,
-    mut notifications: Option<mpsc::Receiver<Vec<u8>>>,
+    queue: Option<Arc<Queue>>,
     era: Era,
     accepts: Accepts,
 ) -> Response<Answer> {
-    let Some(Reply { message, outcome }) = reply else {
+    let Some(reply) = reply else {
         // A cancelled request is not answered, but HTTP wants some end of it.
         return match accepts.events {
             true => event_response(Answer::Whole(None)),
@@ -135,13 +133,13 @@ fn finished(
         };
     };
     let mut events = BytesMut::new();
-    while let Some(said) = notifications.as_mut().and_then(|queue| queue.try_recv().ok()) {
+    while let Some(said) = queue.as_deref().filter(|_| accepts.events).and_then(Queue::pop) {
         write_event(&mut events, &said);
     }
     if events.is_empty() {
-        return now(message, outcome, era, accepts);
+        return now(reply, era, accepts);
     }
-    write_event(&mut events, &message);
+    write_event(&mut events, &reply.message);
     event_response(Answer::Whole(Some(events.freeze())))
 }
 
@@ -155,10 +153,11 @@ fn event_response(answer: Answer) -> Response<Answer> {
     response
 }
 
-async fn receive(notifications: &mut Option<mpsc::Receiver<Vec<u8>>>) -> Option<Vec<u8>> {
-    match notifications {
-        Some(notifications) => notifications.recv().await,
-        None => None,
+/// The next message about a call; never, if it has no outlet.
+async fn receive(queue: Option<&Queue>) -> Vec<u8> {
+    match queue {
+        Some(queue) => poll_fn(|cx| queue.poll_pop(cx)).await,
+        None => pending().await,
     }
 }
 
@@ -228,9 +227,9 @@ impl Future for Work {
 pub(super) struct EventStream {
     /// `None` once it is answered.
     work: Option<Work>,
-    notifications: Option<mpsc::Receiver<Vec<u8>>>,
-    /// Notifications that came before the stream began.
-    pending: Vec<Vec<u8>>,
+    queue: Option<Arc<Queue>>,
+    /// What was said before the stream began.
+    first: Option<Vec<u8>>,
     keep_alive: Duration,
     alarm: Pin<Box<Sleep>>,
 }
@@ -238,14 +237,14 @@ pub(super) struct EventStream {
 impl EventStream {
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let mut events = BytesMut::new();
-        for message in self.pending.drain(..) {
+        if let Some(message) = self.first.take() {
             write_event(&mut events, &message);
         }
         let Some(work) = &mut self.work else { return Poll::Ready(None) };
         // The work first, so that whatever it said on its way is in the queue when it is done.
         let reply = Pin::new(work).poll(cx);
-        while let Some(notifications) = &mut self.notifications
-            && let Poll::Ready(Some(message)) = notifications.poll_recv(cx)
+        while let Some(queue) = &self.queue
+            && let Poll::Ready(message) = queue.poll_pop(cx)
         {
             write_event(&mut events, &message);
         }

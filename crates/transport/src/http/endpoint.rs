@@ -7,9 +7,10 @@ use super::bounds::{Bound, overloaded};
 use super::guard::Guard;
 use super::request::{Accepts, HttpHeaders, SESSION_HEADER, Unread, is_json, read_body};
 use super::sessions::{Session, Sessions};
-use crate::asking::{
-    Asked, Batch, Conversation, Kept, Queue, ask_stateless, batches_refused, refuse, take,
-};
+use crate::asking::{Asked, ask_stateless, refuse, take};
+use crate::batch::{Batch, batches_refused};
+use crate::conversation::{Conversation, Kept};
+use crate::outlet::{Queue, Sink};
 use bytes::Bytes;
 use haft_proto::admit;
 use haft_proto::encode;
@@ -18,15 +19,14 @@ use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
 use haft_proto::method::Method;
 use haft_proto::mirror::VERSION_HEADER;
-use haft_proto::service::{Outcome, Reply, Service, Turn};
+use haft_proto::service::{Outcome, Principal, Reply, Service, Turn};
 use haft_proto::version::{Era, Revision};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method as Verb, Request, Response, StatusCode, header};
 use http_body::Body;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use tokio::sync::mpsc;
 
 /// What all connections of a listener share.
 pub(super) struct Endpoint {
@@ -184,20 +184,25 @@ impl Endpoint {
         if !place.take(1) {
             return self.try_again(Some(id), Era::Modern);
         }
-        let (notifications, turn, out) = {
-            let channel = LazyChannel::new(&self.limits);
+        let (queue, turn, message) = {
+            let queue = LazyQueue::new(&self.limits, asking.accepts);
             let mut out = Vec::new();
             let headers = HttpHeaders(asking.headers);
-            let queue = || channel.queue();
-            let turn = ask_stateless(&*self.service, message, id, &headers, &queue, &mut out);
-            (channel.into_notifications(), turn, out)
+            let sink = || queue.sink();
+            let turn = ask_stateless(&*self.service, message, id, &headers, &sink, &mut out);
+            (queue.made.into_inner(), turn, out)
         };
         match turn {
-            Turn::Done(outcome) => answer::now(out, outcome, Era::Modern, asking.accepts),
+            Turn::Done(outcome) => answer::finished(
+                Some(Reply { message, outcome }),
+                queue,
+                Era::Modern,
+                asking.accepts,
+            ),
             Turn::Stream(_) => answer::empty(StatusCode::NOT_IMPLEMENTED),
             Turn::Later(later) => {
                 let work = Work::Here(later, place);
-                answer::later(work, notifications, Era::Modern, asking.accepts, &self.limits).await
+                answer::later(work, queue, Era::Modern, asking.accepts, &self.limits).await
             }
         }
     }
@@ -221,36 +226,41 @@ impl Endpoint {
         if !place.take(1) {
             return self.try_again(message.id, Era::Legacy);
         }
-        let (notifications, asked, out) = {
-            let channel = LazyChannel::new(&self.limits);
+        let (queue, asked, message) = {
+            let queue = LazyQueue::new(&self.limits, asking.accepts);
             let mut out = Vec::new();
-            let queue = || channel.queue();
-            let asked = take(&session.conversation, &*self.service, message, &queue, &mut out);
-            (channel.into_notifications(), asked, out)
+            let sink = || queue.sink();
+            let asked = take(&session.conversation, &*self.service, message, &sink, &mut out);
+            (queue.made.into_inner(), asked, out)
         };
         match asked {
             Asked::Silent => answer::empty(StatusCode::ACCEPTED),
-            Asked::Answered(outcome) => answer::now(out, outcome, Era::Legacy, asking.accepts),
+            Asked::Answered { outcome, .. } => answer::finished(
+                Some(Reply { message, outcome }),
+                queue,
+                Era::Legacy,
+                asking.accepts,
+            ),
             Asked::Later(call) => {
                 let work = Work::task(call, place, move |ticket| {
                     session.conversation.with(|kept| kept.ended(ticket));
                 });
-                answer::later(work, notifications, Era::Legacy, asking.accepts, &self.limits).await
+                answer::later(work, queue, Era::Legacy, asking.accepts, &self.limits).await
             }
         }
     }
 
     /// Begins a session, and answers in JSON: every client takes that here.
     fn initialize(&self, message: &Envelope<'_>) -> Response<Answer> {
-        let fresh = RefCell::new(Conversation::new(&self.limits));
+        let fresh = RefCell::new(Conversation::new(Principal::Anonymous, &self.limits));
         let mut out = Vec::new();
-        let queue = || mpsc::channel(1).0;
-        let asked = take(&fresh, &*self.service, message, &queue, &mut out);
-        let Asked::Answered(outcome) = asked else {
+        let sink = || Queue::without_reader() as Arc<dyn Sink>;
+        let asked = take(&fresh, &*self.service, message, &sink, &mut out);
+        let Asked::Answered { outcome, .. } = asked else {
             return answer::empty(StatusCode::ACCEPTED);
         };
         let accepts = Accepts { json: true, events: false };
-        let mut response = answer::now(out, outcome, Era::Legacy, accepts);
+        let mut response = answer::now(Reply { message: out, outcome }, Era::Legacy, accepts);
         if let (Outcome::Result, Some(agreed)) = (outcome, fresh.into_inner().agreed) {
             match self.sessions.begin(agreed) {
                 Ok(id) => {
@@ -287,11 +297,11 @@ impl Endpoint {
         if !place.take(1) {
             return self.try_again(None, Era::Legacy);
         }
-        let (notifications, batch) = {
-            let channel = LazyChannel::new(&self.limits);
-            let queue = || channel.queue();
-            let batch = Batch::take(&session.conversation, &*self.service, messages, &queue);
-            (channel.into_notifications(), batch)
+        let (queue, batch) = {
+            let queue = LazyQueue::new(&self.limits, asking.accepts);
+            let sink = || queue.sink();
+            let batch = Batch::take(&session.conversation, &*self.service, messages, &sink);
+            (queue.made.into_inner(), batch)
         };
         let tickets = batch.tickets();
         let work = Work::Task(tokio::spawn(async move {
@@ -302,7 +312,7 @@ impl Endpoint {
             drop(place);
             Some(Reply { message, outcome: Outcome::Result })
         }));
-        answer::later(work, notifications, Era::Legacy, asking.accepts, &self.limits).await
+        answer::later(work, queue, Era::Legacy, asking.accepts, &self.limits).await
     }
 
     fn session(&self, headers: &HeaderMap) -> Result<Arc<Session>, Refusal> {
@@ -317,23 +327,24 @@ impl Endpoint {
     }
 }
 
-/// A queue for the notifications of one request, made when the first call wants one.
-struct LazyChannel {
-    room: usize,
-    made: RefCell<Option<(Queue, mpsc::Receiver<Vec<u8>>)>>,
+/// A queue for what is said about one request, made when the first call wants it.
+struct LazyQueue<'a> {
+    limits: &'a Limits,
+    accepts: Accepts,
+    made: OnceCell<Arc<Queue>>,
 }
 
-impl LazyChannel {
-    fn new(limits: &Limits) -> Self {
-        Self { room: limits.queued_notifications.max(1), made: RefCell::new(None) }
+impl<'a> LazyQueue<'a> {
+    fn new(limits: &'a Limits, accepts: Accepts) -> Self {
+        Self { limits, accepts, made: OnceCell::new() }
     }
 
-    fn queue(&self) -> Queue {
-        self.made.borrow_mut().get_or_insert_with(|| mpsc::channel(self.room)).0.clone()
-    }
-
-    fn into_notifications(self) -> Option<mpsc::Receiver<Vec<u8>>> {
-        self.made.into_inner().map(|(_, notifications)| notifications)
+    fn sink(&self) -> Arc<dyn Sink> {
+        let make = || match self.accepts.events {
+            true => Queue::new(self.limits),
+            false => Queue::without_reader(),
+        };
+        Arc::<Queue>::clone(self.made.get_or_init(make))
     }
 }
 
@@ -368,7 +379,8 @@ fn refused_to(id: Option<Id<'_>>, era: Era, refusal: &Refusal) -> Response<Answe
     let mut message = Vec::new();
     refuse(&mut message, id, refusal);
     let accepts = Accepts { json: true, events: false };
-    answer::now(message, Outcome::Refused(refusal.mistake), era, accepts)
+    let outcome = Outcome::Refused(refusal.mistake);
+    answer::now(Reply { message, outcome }, era, accepts)
 }
 
 fn method_not_allowed() -> Response<Answer> {

@@ -2,21 +2,22 @@
 //! for each read, many answers for each write, and slow calls beside fast ones.
 
 use super::pipe::Pipe;
-use crate::asking::{
-    Asked, Batch, Call, Conversation, Kept, Queue, Ticket, batches_refused, refuse, take,
-};
+use crate::asking::{Asked, Call, refuse, take};
+use crate::batch::{Batch, batches_refused};
+use crate::conversation::{Conversation, Kept, Ticket};
+use crate::outlet::{Queue, Sink};
 use crate::stop::Stop;
 use haft_proto::envelope::{self, Envelope, Incoming, Rejected};
 use haft_proto::error::{Malformed, Mistake, Refusal};
 use haft_proto::framing::{Line, Lines};
 use haft_proto::limits::Limits;
-use haft_proto::service::Service;
+use haft_proto::service::{Principal, Service};
 use std::cell::RefCell;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
@@ -30,8 +31,29 @@ pub async fn serve(
     limits: &Limits,
     stop: impl Future<Output = Stop>,
 ) -> io::Result<()> {
-    let input = Pipe::input()?;
-    let output = Pipe::output()?;
+    converse(service, limits, (Pipe::input()?, Pipe::output()?), stop).await
+}
+
+/// Serves the client at the other end of any two pipes or sockets in the same way.
+///
+/// # Errors
+/// As [`serve`].
+pub async fn serve_pipes(
+    service: Arc<dyn Service>,
+    limits: &Limits,
+    (input, output): (OwnedFd, OwnedFd),
+    stop: impl Future<Output = Stop>,
+) -> io::Result<()> {
+    let pipes = (Pipe::read_from(input)?, Pipe::write_to(output)?);
+    converse(service, limits, pipes, stop).await
+}
+
+async fn converse(
+    service: Arc<dyn Service>,
+    limits: &Limits,
+    (input, output): (Pipe, Pipe),
+    stop: impl Future<Output = Stop>,
+) -> io::Result<()> {
     let mut connection = Connection::new(service, limits);
     let ended = connection.drive(&input, &output, stop).await;
     connection.conversation.with(Conversation::cancel_all);
@@ -65,8 +87,8 @@ struct Connection {
     lines: Lines,
     conversation: RefCell<Conversation>,
     running: JoinSet<Finished>,
-    notify: Queue,
-    notifications: mpsc::Receiver<Vec<u8>>,
+    /// What is said about calls.
+    queue: Arc<Queue>,
     out: Vec<u8>,
     /// How much of `out` has been written.
     sent: usize,
@@ -81,15 +103,13 @@ const LAST_WRITE: Duration = Duration::from_secs(1);
 
 impl Connection {
     fn new(service: Arc<dyn Service>, limits: &Limits) -> Self {
-        let (notify, notifications) = mpsc::channel(limits.queued_notifications.max(1));
         Self {
             service,
             limits: limits.clone(),
             lines: Lines::new(limits.message_bytes),
-            conversation: RefCell::new(Conversation::new(limits)),
+            conversation: RefCell::new(Conversation::new(Principal::Local, limits)),
             running: JoinSet::new(),
-            notify,
-            notifications,
+            queue: Queue::new(limits),
             out: Vec::new(),
             sent: 0,
             has_lines: false,
@@ -122,7 +142,7 @@ impl Connection {
                 biased;
                 stop = &mut stop, if deadline.is_none() => Event::Stop(stop),
                 () = until(deadline), if deadline.is_some() => Event::TimeIsUp,
-                Some(message) = self.notifications.recv(), if has_room => {
+                message = poll_fn(|cx| self.queue.poll_pop(cx)), if has_room => {
                     Event::Notification(message)
                 }
                 Some(done) = self.running.join_next(), if has_room => match done {
@@ -217,9 +237,15 @@ impl Connection {
         match envelope::read(line, &self.limits) {
             Ok(Incoming::One(message)) => {
                 let start = self.out.len();
-                let (service, queue) = (&*self.service, || self.notify.clone());
-                match take(&self.conversation, service, &message, &queue, &mut self.out) {
-                    Asked::Answered(_) => self.out.push(b'\n'),
+                let (service, queue) = (&*self.service, &self.queue);
+                let sink = || Arc::<Queue>::clone(queue) as Arc<dyn Sink>;
+                match take(&self.conversation, service, &message, &sink, &mut self.out) {
+                    Asked::Answered { had_outlet, .. } => {
+                        self.out.push(b'\n');
+                        if had_outlet {
+                            self.say_before(start);
+                        }
+                    }
                     Asked::Later(call) => self.run(call),
                     Asked::Silent => self.out.truncate(start),
                 }
@@ -238,8 +264,8 @@ impl Connection {
     }
 
     fn take_batch(&mut self, messages: &[Result<Envelope<'_>, Rejected<'_>>]) {
-        let (service, queue) = (&*self.service, || self.notify.clone());
-        let batch = Batch::take(&self.conversation, service, messages, &queue);
+        let sink = || Arc::<Queue>::clone(&self.queue) as Arc<dyn Sink>;
+        let batch = Batch::take(&self.conversation, &*self.service, messages, &sink);
         let (tickets, has_more) = (batch.tickets(), batch.has_answers());
         self.running
             .spawn(async move { Finished { tickets, has_more, message: batch.finish().await } });
@@ -258,9 +284,7 @@ impl Connection {
 
     fn finish(&mut self, finished: Finished) {
         // What was said about the call comes before its answer.
-        while let Ok(message) = self.notifications.try_recv() {
-            self.push_line(&message);
-        }
+        self.say();
         // A call that was cancelled in the meantime, or refused because the server stops, has been
         // dealt with; its late answer is not sent.
         let mut is_wanted = finished.has_more && !self.is_stopping;
@@ -290,6 +314,21 @@ impl Connection {
     fn refuse(&mut self, refusal: &Refusal) {
         refuse(&mut self.out, None, refusal);
         self.out.push(b'\n');
+    }
+
+    /// Appends what has been said about calls.
+    fn say(&mut self) {
+        while let Some(message) = self.queue.pop() {
+            self.push_line(&message);
+        }
+    }
+
+    /// Puts what has been said about calls before an answer that is in the buffer already.
+    fn say_before(&mut self, answer: usize) {
+        let end = self.out.len();
+        self.say();
+        let said = self.out.len() - end;
+        self.out[answer..].rotate_right(said);
     }
 
     fn push_line(&mut self, message: &[u8]) {

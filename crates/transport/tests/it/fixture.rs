@@ -1,6 +1,9 @@
 //! A server of a few tools on a free port, for one test. It never outlives its test.
 
+use haft_proto::encode;
 use haft_proto::limits::Limits;
+use haft_proto::service::{Ask, Feed, Outcome, Service, Turn};
+use haft_proto::session::Session;
 use haft_proto::spec::tool_result::ToolResult;
 use haft_server::{Server, Tool, handler};
 use haft_transport::http::{Listener, Options};
@@ -69,16 +72,31 @@ impl Fixture {
 
     pub(crate) async fn with(limits: Limits, options: Options) -> Self {
         let gate = Arc::new(Gate::default());
-        let server = Arc::new(server(&gate, limits));
+        let server = server(&gate, limits.clone());
+        Self::serving(Arc::new(server), gate, limits, options).await
+    }
+
+    /// The same server with a hook before it.
+    pub(crate) async fn hooked(limits: Limits, hook: impl Hook) -> Self {
+        let gate = Arc::new(Gate::default());
+        let server = Hooked { server: server(&gate, limits.clone()), hook };
+        Self::serving(Arc::new(server), gate, limits, Options::default()).await
+    }
+
+    async fn serving(
+        service: Arc<dyn Service>,
+        gate: Arc<Gate>,
+        limits: Limits,
+        options: Options,
+    ) -> Self {
         let any = "127.0.0.1:0".parse().expect("an address");
         let listener = Listener::bind(any, options).await.expect("a free port");
         let url = listener.url();
         let address = url.split('/').nth(2).and_then(|host| host.parse().ok()).expect("a URL");
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(async move {
-            let limits = server.limits().clone();
             let stop = async { stopped.await.unwrap_or(Stop::AtOnce) };
-            listener.serve(server, &limits, stop).await;
+            listener.serve(service, &limits, stop).await;
         });
         Self { address, gate, stop: Some(stop), serving }
     }
@@ -91,7 +109,56 @@ impl Fixture {
     }
 }
 
-fn server(gate: &Arc<Gate>, limits: Limits) -> Server {
+/// What a test puts before the server: what it does not answer, the server does.
+pub(crate) trait Hook: Send + Sync + 'static {
+    fn ask(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Option<Turn>;
+
+    fn news(&self, session: &Arc<Session>) -> Option<Box<dyn Feed>> {
+        let _ = session;
+        None
+    }
+}
+
+impl<F> Hook for F
+where
+    F: Fn(&Ask<'_>, &mut Vec<u8>) -> Option<Turn> + Send + Sync + 'static,
+{
+    fn ask(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Option<Turn> {
+        self(ask, out)
+    }
+}
+
+/// A server with a hook before it.
+pub(crate) struct Hooked<H> {
+    pub(crate) server: Server,
+    pub(crate) hook: H,
+}
+
+impl<H: Hook> Service for Hooked<H> {
+    fn ask(&self, ask: Ask<'_>, out: &mut Vec<u8>) -> Turn {
+        self.hook.ask(&ask, out).unwrap_or_else(|| self.server.ask(ask, out))
+    }
+
+    fn news(&self, session: &Arc<Session>) -> Option<Box<dyn Feed>> {
+        self.hook.news(session)
+    }
+}
+
+/// The name of the tool that is called, with its quotes.
+pub(crate) fn tool_of<'a>(ask: &Ask<'a>) -> &'a str {
+    ask.message.params.name.unwrap_or_default()
+}
+
+/// A result of that text, now.
+pub(crate) fn text(ask: &Ask<'_>, out: &mut Vec<u8>, text: &str) -> Turn {
+    encode::result(out, ask.id, |out| {
+        let result = serde_json::json!({"content": [{"type": "text", "text": text}]});
+        out.extend_from_slice(result.to_string().as_bytes());
+    });
+    Turn::Done(Outcome::Result)
+}
+
+pub(crate) fn server(gate: &Arc<Gate>, limits: Limits) -> Server {
     let waiting = Arc::clone(gate);
     let text = r#"{"type":"object","properties":{"text":{"type":"string","x-mcp-header":"Text"}},
         "required":["text"],"additionalProperties":false}"#;
@@ -119,6 +186,15 @@ fn server(gate: &Arc<Gate>, limits: Limits) -> Server {
                 for step in 1..=3 {
                     context.progress(f64::from(step), Some(3.0), Some("step"));
                     tokio::task::yield_now().await;
+                }
+                "done"
+            }),
+        ))
+        .tool(Tool::new(
+            "say",
+            handler::future(|Nothing {}, context| async move {
+                for step in 1..=3 {
+                    context.progress(f64::from(step), None, Some("at once"));
                 }
                 "done"
             }),

@@ -5,4 +5,6 @@ mod http2;
 mod http_calls;
 mod http_eras;
 mod http_hostile;
+mod pipe_client;
 mod raw_client;
+mod said_before;

@@ -84,7 +84,37 @@ pub(crate) fn modern_body(method: &str, params: &Value) -> String {
     serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string()
 }
 
+/// A legacy session of a client that can do everything.
+#[derive(Clone, Debug)]
+pub(crate) struct Session {
+    pub(crate) id: String,
+    pub(crate) version: String,
+}
+
+impl Session {
+    /// A POST in this session.
+    pub(crate) fn post(&self, body: &str) -> Vec<u8> {
+        post(&[("mcp-session-id", &self.id), ("mcp-protocol-version", &self.version)], body)
+    }
+
+    /// A call of a tool.
+    pub(crate) fn call(&self, id: u64, params: &str) -> Vec<u8> {
+        let (start, end) = (r#"{"jsonrpc":"2.0","id":"#, r#","method":"tools/call","params":"#);
+        self.post(&format!("{start}{id}{end}{params}}}"))
+    }
+}
+
 impl RawClient {
+    /// Begins a legacy session.
+    pub(crate) async fn session(&mut self, version: &str) -> Session {
+        let answer = self.ask(&post(&[], &crate::pipe_client::initialize(version))).await;
+        let id = answer.header("mcp-session-id").unwrap_or_else(|| panic!("none: {answer:?}"));
+        let session = Session { id: id.to_owned(), version: version.to_owned() };
+        let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        assert_eq!(self.ask(&session.post(ready)).await.status, 202);
+        session
+    }
+
     pub(crate) async fn connect(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).await.expect("the server listens");
         Self { stream: BufStream::new(stream) }
