@@ -3,6 +3,7 @@
 
 use crate::conversation::{Entry, Kept, Running, Ticket};
 use crate::outlet::{CallOutlet, Sink};
+use crate::questions::Questions;
 use futures_util::future::{Abortable, abortable};
 use haft_proto::admit::{self, Admitted};
 use haft_proto::encode;
@@ -57,16 +58,19 @@ pub(crate) fn take<K: Kept>(
             conversation.with(|kept| kept.note(message));
             return Asked::Silent;
         }
-        // Nothing was asked of the peer, so an answer is late or mistaken; both are harmless.
-        _ => return Asked::Silent,
+        // An answer to nothing that is still asked is late or mistaken; both are harmless.
+        _ => {
+            conversation.with(|kept| kept.questions.hear(message));
+            return Asked::Silent;
+        }
     };
     let admitted = conversation.with(|kept| kept.admit(message, id, K::IS_SHARED));
-    let Entry { admitted: Admitted { method, revision }, session, principal, serial } =
-        match admitted {
-            Ok(entry) => entry,
-            Err(refusal) => return refuse(out, Some(id), &refusal),
-        };
-    let wire = CallWire { sink, outlet: OnceCell::new() };
+    let Entry { admitted, session, principal, questions, serial } = match admitted {
+        Ok(entry) => entry,
+        Err(refusal) => return refuse(out, Some(id), &refusal),
+    };
+    let Admitted { method, revision } = admitted;
+    let wire = CallWire { sink, questions, outlet: OnceCell::new() };
     let ask = Ask {
         message,
         id,
@@ -111,7 +115,7 @@ pub(crate) fn ask_stateless(
 ) -> Turn {
     match admit::modern_request(message, Some(headers)) {
         Ok(Admitted { method, revision }) => {
-            let wire = CallWire { sink, outlet: OnceCell::new() };
+            let wire = CallWire { sink, questions: None, outlet: OnceCell::new() };
             let ask = Ask {
                 message,
                 id,
@@ -140,12 +144,13 @@ pub(crate) fn refuse(out: &mut Vec<u8>, id: Option<Id<'_>>, refusal: &Refusal) -
 /// The way back to the asker of one call; its outlet is made when a handler first wants it.
 struct CallWire<'a> {
     sink: &'a dyn Fn() -> Arc<dyn Sink>,
+    questions: Option<Arc<Questions>>,
     outlet: OnceCell<Arc<CallOutlet>>,
 }
 
 impl Wire for CallWire<'_> {
     fn outlet(&self) -> Arc<dyn Outlet> {
-        let outlet = self.outlet.get_or_init(|| Arc::new(CallOutlet::new((self.sink)())));
-        Arc::<CallOutlet>::clone(outlet)
+        let make = || Arc::new(CallOutlet::new((self.sink)(), self.questions.clone()));
+        Arc::<CallOutlet>::clone(self.outlet.get_or_init(make))
     }
 }

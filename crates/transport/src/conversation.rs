@@ -2,6 +2,7 @@
 //! legacy HTTP session remembers. Kept by the wires, changed by `asking`; moves no bytes.
 
 use crate::outlet::CallOutlet;
+use crate::questions::Questions;
 use futures_util::future::AbortHandle;
 use haft_proto::admit::{self, Admitted};
 use haft_proto::envelope::{Envelope, Id};
@@ -20,6 +21,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// See the head of this file.
 pub(crate) struct Conversation {
     pub(crate) agreed: Option<Arc<Session>>,
+    /// What the client has been asked.
+    pub(crate) questions: Arc<Questions>,
     principal: Principal,
     pending: Pending<Running>,
     /// What the last request was numbered.
@@ -49,13 +52,16 @@ pub(crate) struct Entry {
     pub(crate) admitted: Admitted,
     pub(crate) session: Option<Arc<Session>>,
     pub(crate) principal: Principal,
+    /// `None` where the client cannot be asked: the modern era has no such questions.
+    pub(crate) questions: Option<Arc<Questions>>,
     pub(crate) serial: u64,
 }
 
 impl Conversation {
     pub(crate) fn new(principal: Principal, limits: &Limits) -> Self {
         let pending = Pending::new(limits.requests_in_flight);
-        Self { agreed: None, principal, pending, serial: 0 }
+        let questions = Questions::new(limits.questions);
+        Self { agreed: None, questions, principal, pending, serial: 0 }
     }
 
     /// A call's answer has come. False if it is not wanted any more: the request was cancelled or
@@ -71,8 +77,9 @@ impl Conversation {
         }
     }
 
-    /// Every request in flight is cancelled.
+    /// Every request in flight is cancelled, and the client will not be asked any more.
     pub(crate) fn cancel_all(&mut self) {
+        self.questions.close();
         self.pending.drain().for_each(Running::cancel);
     }
 
@@ -116,7 +123,8 @@ impl Conversation {
         if is_shared {
             self.pending.begin(id, Running { serial, ..Running::default() });
         }
-        Ok(Entry { admitted, session, principal: self.principal.clone(), serial })
+        let questions = session.is_some().then(|| Arc::clone(&self.questions));
+        Ok(Entry { admitted, session, principal: self.principal.clone(), questions, serial })
     }
 
     /// A request goes on; false if it was cancelled before it could be said.

@@ -7,5 +7,6 @@ mod batch;
 mod conversation;
 pub mod http;
 mod outlet;
+mod questions;
 pub mod stdio;
 pub mod stop;

@@ -5,7 +5,7 @@ use super::bounds::Share;
 use super::request::Accepts;
 use crate::asking::Call;
 use crate::conversation::Ticket;
-use crate::outlet::Queue;
+use crate::outlet::Reader;
 use bytes::{Bytes, BytesMut};
 use haft_proto::limits::Limits;
 use haft_proto::service::{Later, Outcome, Reply};
@@ -13,9 +13,8 @@ use haft_proto::version::Era;
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body::{Body, Frame};
 use std::convert::Infallible;
-use std::future::{Future, pending, poll_fn};
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::task::JoinHandle;
@@ -95,18 +94,18 @@ pub(super) fn now(reply: Reply, era: Era, accepts: Accepts) -> Response<Answer> 
 /// An answer to come: JSON if it is the first thing that comes, else a stream.
 pub(super) async fn later(
     mut work: Work,
-    queue: Option<Arc<Queue>>,
+    queue: Reader,
     era: Era,
     accepts: Accepts,
     limits: &Limits,
 ) -> Response<Answer> {
     if !accepts.events {
-        return finished(work.await, None, era, accepts);
+        return finished(work.await, Reader::new(None), era, accepts);
     }
     let mut first = None;
     tokio::select! {
         biased;
-        message = receive(queue.as_deref()) => first = Some(message),
+        message = poll_fn(|cx| queue.poll_pop(cx)) => first = Some(message),
         reply = &mut work => return finished(reply, queue, era, accepts),
         () = sleep(limits.keep_alive) => {}
     }
@@ -121,7 +120,7 @@ pub(super) async fn later(
 /// An answer that came before anything was sent, with what was said about it on the way.
 pub(super) fn finished(
     reply: Option<Reply>,
-    queue: Option<Arc<Queue>>,
+    queue: Reader,
     era: Era,
     accepts: Accepts,
 ) -> Response<Answer> {
@@ -133,7 +132,7 @@ pub(super) fn finished(
         };
     };
     let mut events = BytesMut::new();
-    while let Some(said) = queue.as_deref().filter(|_| accepts.events).and_then(Queue::pop) {
+    while let Some(said) = queue.pop() {
         write_event(&mut events, &said);
     }
     if events.is_empty() {
@@ -151,14 +150,6 @@ fn event_response(answer: Answer) -> Response<Answer> {
     // A proxy that collects the stream first would defeat it.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
-}
-
-/// The next message about a call; never, if it has no outlet.
-async fn receive(queue: Option<&Queue>) -> Vec<u8> {
-    match queue {
-        Some(queue) => poll_fn(|cx| queue.poll_pop(cx)).await,
-        None => pending().await,
-    }
 }
 
 /// The work on one answer, and who ends when: a modern client cancels it by going away, a legacy
@@ -227,7 +218,7 @@ impl Future for Work {
 pub(super) struct EventStream {
     /// `None` once it is answered.
     work: Option<Work>,
-    queue: Option<Arc<Queue>>,
+    queue: Reader,
     /// What was said before the stream began.
     first: Option<Vec<u8>>,
     keep_alive: Duration,
@@ -243,9 +234,7 @@ impl EventStream {
         let Some(work) = &mut self.work else { return Poll::Ready(None) };
         // The work first, so that whatever it said on its way is in the queue when it is done.
         let reply = Pin::new(work).poll(cx);
-        while let Some(queue) = &self.queue
-            && let Poll::Ready(message) = queue.poll_pop(cx)
-        {
+        while let Poll::Ready(message) = self.queue.poll_pop(cx) {
             write_event(&mut events, &message);
         }
         if let Poll::Ready(reply) = reply {

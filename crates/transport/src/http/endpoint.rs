@@ -10,7 +10,7 @@ use super::sessions::{Session, Sessions};
 use crate::asking::{Asked, ask_stateless, refuse, take};
 use crate::batch::{Batch, batches_refused};
 use crate::conversation::{Conversation, Kept};
-use crate::outlet::{Queue, Sink};
+use crate::outlet::{Queue, Reader, Sink};
 use bytes::Bytes;
 use haft_proto::admit;
 use haft_proto::encode;
@@ -190,7 +190,7 @@ impl Endpoint {
             let headers = HttpHeaders(asking.headers);
             let sink = || queue.sink();
             let turn = ask_stateless(&*self.service, message, id, &headers, &sink, &mut out);
-            (queue.made.into_inner(), turn, out)
+            (queue.into_reader(), turn, out)
         };
         match turn {
             Turn::Done(outcome) => answer::finished(
@@ -223,7 +223,8 @@ impl Endpoint {
             Err(refusal) => return refused_to(message.id, Era::Legacy, &refusal),
         };
         let mut place = self.in_flight.share();
-        if !place.take(1) {
+        // What is no request must get through: it may be what a request in flight waits for.
+        if message.kind == Kind::Request && !place.take(1) {
             return self.try_again(message.id, Era::Legacy);
         }
         let (queue, asked, message) = {
@@ -231,7 +232,7 @@ impl Endpoint {
             let mut out = Vec::new();
             let sink = || queue.sink();
             let asked = take(&session.conversation, &*self.service, message, &sink, &mut out);
-            (queue.made.into_inner(), asked, out)
+            (queue.into_reader(), asked, out)
         };
         match asked {
             Asked::Silent => answer::empty(StatusCode::ACCEPTED),
@@ -293,16 +294,22 @@ impl Endpoint {
         if !session.conversation.with(|kept| kept.has_batches()) {
             return refused_to(None, Era::Legacy, &batches_refused());
         }
+        let is_request = |message: &Envelope<'_>| message.kind == Kind::Request;
+        let wants_answers =
+            messages.iter().any(|message| message.as_ref().map_or(true, is_request));
         let mut place = self.in_flight.share();
-        if !place.take(1) {
+        if wants_answers && !place.take(1) {
             return self.try_again(None, Era::Legacy);
         }
         let (queue, batch) = {
             let queue = LazyQueue::new(&self.limits, asking.accepts);
             let sink = || queue.sink();
             let batch = Batch::take(&session.conversation, &*self.service, messages, &sink);
-            (queue.made.into_inner(), batch)
+            (queue.into_reader(), batch)
         };
+        if !wants_answers {
+            return answer::empty(StatusCode::ACCEPTED);
+        }
         let tickets = batch.tickets();
         let work = Work::Task(tokio::spawn(async move {
             let message = batch.finish().await?;
@@ -345,6 +352,10 @@ impl<'a> LazyQueue<'a> {
             false => Queue::without_reader(),
         };
         Arc::<Queue>::clone(self.made.get_or_init(make))
+    }
+
+    fn into_reader(self) -> Reader {
+        Reader::new(self.made.into_inner())
     }
 }
 

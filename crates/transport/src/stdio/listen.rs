@@ -160,6 +160,7 @@ impl Connection {
             match event {
                 Event::Read(0) => {
                     is_reading = false;
+                    self.conversation.borrow().questions.close();
                     self.take_rest();
                 }
                 Event::Read(count) => {
@@ -172,6 +173,7 @@ impl Connection {
                 Event::Stop(Stop::AtOnce) => return Ok(()),
                 Event::Stop(Stop::Gracefully) => {
                     is_reading = false;
+                    self.conversation.borrow().questions.close();
                     deadline = Some(Instant::now() + self.limits.shutdown_grace);
                 }
                 // The first time ends the calls, the second the writing of their answers.

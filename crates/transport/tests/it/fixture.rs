@@ -1,9 +1,9 @@
 //! A server of a few tools on a free port, for one test. It never outlives its test.
 
-use haft_proto::encode;
+use crate::asking_tools::asking_tools;
+use crate::hook::{Hook, Hooked};
 use haft_proto::limits::Limits;
-use haft_proto::service::{Ask, Feed, Outcome, Service, Turn};
-use haft_proto::session::Session;
+use haft_proto::service::Service;
 use haft_proto::spec::tool_result::ToolResult;
 use haft_server::{Server, Tool, handler};
 use haft_transport::http::{Listener, Options};
@@ -57,8 +57,9 @@ impl Drop for Inside {
     }
 }
 
+/// No arguments.
 #[derive(Deserialize)]
-struct Nothing {}
+pub(crate) struct Nothing {}
 
 #[derive(Deserialize)]
 struct Echo {
@@ -109,60 +110,11 @@ impl Fixture {
     }
 }
 
-/// What a test puts before the server: what it does not answer, the server does.
-pub(crate) trait Hook: Send + Sync + 'static {
-    fn ask(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Option<Turn>;
-
-    fn news(&self, session: &Arc<Session>) -> Option<Box<dyn Feed>> {
-        let _ = session;
-        None
-    }
-}
-
-impl<F> Hook for F
-where
-    F: Fn(&Ask<'_>, &mut Vec<u8>) -> Option<Turn> + Send + Sync + 'static,
-{
-    fn ask(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Option<Turn> {
-        self(ask, out)
-    }
-}
-
-/// A server with a hook before it.
-pub(crate) struct Hooked<H> {
-    pub(crate) server: Server,
-    pub(crate) hook: H,
-}
-
-impl<H: Hook> Service for Hooked<H> {
-    fn ask(&self, ask: Ask<'_>, out: &mut Vec<u8>) -> Turn {
-        self.hook.ask(&ask, out).unwrap_or_else(|| self.server.ask(ask, out))
-    }
-
-    fn news(&self, session: &Arc<Session>) -> Option<Box<dyn Feed>> {
-        self.hook.news(session)
-    }
-}
-
-/// The name of the tool that is called, with its quotes.
-pub(crate) fn tool_of<'a>(ask: &Ask<'a>) -> &'a str {
-    ask.message.params.name.unwrap_or_default()
-}
-
-/// A result of that text, now.
-pub(crate) fn text(ask: &Ask<'_>, out: &mut Vec<u8>, text: &str) -> Turn {
-    encode::result(out, ask.id, |out| {
-        let result = serde_json::json!({"content": [{"type": "text", "text": text}]});
-        out.extend_from_slice(result.to_string().as_bytes());
-    });
-    Turn::Done(Outcome::Result)
-}
-
 pub(crate) fn server(gate: &Arc<Gate>, limits: Limits) -> Server {
     let waiting = Arc::clone(gate);
     let text = r#"{"type":"object","properties":{"text":{"type":"string","x-mcp-header":"Text"}},
         "required":["text"],"additionalProperties":false}"#;
-    Server::builder("fixture", "1.0.0")
+    let builder = Server::builder("fixture", "1.0.0")
         .limits(limits)
         .tool(Tool::new("hello", handler::function(|Nothing {}| "hello")))
         .tool(Tool::new("echo", handler::function(|echo: Echo| echo.text)).input_schema(text))
@@ -207,7 +159,6 @@ pub(crate) fn server(gate: &Arc<Gate>, limits: Limits) -> Server {
             )
             .timeout(Duration::from_millis(50)),
         )
-        .tool(Tool::new("large", handler::function(|Nothing {}| "x".repeat(16 * 1024 * 1024))))
-        .build()
-        .expect("the fixture is right")
+        .tool(Tool::new("large", handler::function(|Nothing {}| "x".repeat(16 * 1024 * 1024))));
+    asking_tools(builder, gate).build().expect("the fixture is right")
 }

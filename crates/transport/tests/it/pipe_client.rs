@@ -1,7 +1,8 @@
 //! A server on two real pipes in this process, and the client at their other ends: sends lines, and
 //! reads what comes back as slowly as a test wants.
 
-use crate::fixture::{Gate, Hook, Hooked, server};
+use crate::fixture::{Gate, server};
+use crate::hook::{Hook, Hooked};
 use haft_proto::limits::Limits;
 use haft_proto::service::Ask;
 use haft_transport::stdio;
@@ -21,6 +22,7 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
 
 /// One connection.
 pub(crate) struct PipeClient {
+    pub(crate) gate: Arc<Gate>,
     requests: Option<Sender>,
     answers: BufReader<Receiver>,
     /// Told to stop when it is dropped.
@@ -44,6 +46,7 @@ impl PipeClient {
             stdio::serve_pipes(service, &limits, (input, output), stop).await
         });
         Self {
+            gate,
             requests: Some(Sender::from_owned_fd(requests).expect("a pipe")),
             answers: BufReader::new(Receiver::from_owned_fd(answers).expect("a pipe")),
             _stop: stop,

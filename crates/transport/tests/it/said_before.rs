@@ -1,6 +1,7 @@
 //! What a call says before its answer comes before it, and within its bounds, over both wires.
 
-use crate::fixture::{Fixture, text, tool_of};
+use crate::fixture::Fixture;
+use crate::hook::{text, tool_of};
 use crate::pipe_client::PipeClient;
 use crate::raw_client::{RawClient, modern, modern_with};
 use haft_proto::limits::Limits;
