@@ -2,13 +2,14 @@
 //! what goes on. Moves no bytes.
 
 use crate::conversation::{Entry, Kept, Running, Ticket};
+use crate::feeds::Subscription;
 use crate::outlet::{CallOutlet, Sink};
 use crate::questions::Questions;
 use futures_util::future::{Abortable, abortable};
 use haft_proto::admit::{self, Admitted};
 use haft_proto::encode;
 use haft_proto::envelope::{Envelope, Id, Kind};
-use haft_proto::error::Refusal;
+use haft_proto::error::{Mistake, Refusal};
 use haft_proto::mirror::Headers;
 use haft_proto::service::{Ask, Later, Outcome, Outlet, Principal, Reply, Service, Turn, Wire};
 use std::cell::OnceCell;
@@ -26,6 +27,8 @@ pub(crate) enum Asked {
     Later(Call),
     /// It wants no answer.
     Silent,
+    /// The answer is a stream.
+    Stream(Subscription),
 }
 
 /// A request whose answer will come, or that is cancelled in the meantime.
@@ -81,25 +84,35 @@ pub(crate) fn take<K: Kept>(
         headers: None,
         wire: &wire,
     };
-    match service.ask(ask, out) {
-        Turn::Stream(_) => Asked::Silent,
+    let turn = service.ask(ask, out);
+    let ticket = || Ticket { id: id.raw().into(), serial };
+    let outlet = wire.outlet.into_inner();
+    match turn {
         Turn::Done(outcome) => {
             if K::IS_SHARED {
-                let ticket = Ticket { id: id.raw().into(), serial };
-                conversation.with(|kept| kept.ended(&ticket));
+                conversation.with(|kept| kept.ended(&ticket()));
             }
-            let outlet = wire.outlet.into_inner();
             let had_outlet = outlet.inspect(|outlet| outlet.close()).is_some();
             Asked::Answered { outcome, had_outlet }
         }
         Turn::Later(later) => {
             let (work, abort) = abortable(later);
-            let outlet = wire.outlet.into_inner();
             let running = Running { serial, abort: Some(abort.clone()), outlet };
             if !conversation.with(|kept| kept.goes_on(id, running, K::IS_SHARED)) {
                 abort.abort();
             }
-            Asked::Later(Call { ticket: Ticket { id: id.raw().into(), serial }, work })
+            Asked::Later(Call { ticket: ticket(), work })
+        }
+        Turn::Stream(feed) if !K::IS_SHARED => {
+            let (subscription, abort) = Subscription::new(ticket(), feed);
+            let running = Running { serial, abort: Some(abort), outlet: None };
+            conversation.with(|kept| kept.goes_on(id, running, K::IS_SHARED));
+            Asked::Stream(subscription)
+        }
+        // Over HTTP, what has a session is of the legacy era, which has no such answers.
+        Turn::Stream(_) => {
+            conversation.with(|kept| kept.ended(&ticket()));
+            refuse(out, Some(id), &Refusal::new(Mistake::Internal, "Internal error: a stream"))
         }
     }
 }

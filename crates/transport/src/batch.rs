@@ -44,7 +44,8 @@ impl Batch {
             match asked {
                 Asked::Answered { .. } => batch.add(&answer),
                 Asked::Later(call) => batch.calls.push(call),
-                Asked::Silent => {}
+                // Only messages of the modern era are answered with streams, and those stand alone.
+                Asked::Silent | Asked::Stream(_) => {}
             }
         }
         batch

@@ -27,6 +27,16 @@ pub(crate) struct Conversation {
     pending: Pending<Running>,
     /// What the last request was numbered.
     serial: u64,
+    news: News,
+}
+
+/// Whether a legacy client is told of changes unasked (Lifecycle, "Initialization").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum News {
+    /// It has not yet shown that it has read what was agreed on.
+    NotYet,
+    Due,
+    Told,
 }
 
 /// A request in flight.
@@ -61,7 +71,7 @@ impl Conversation {
     pub(crate) fn new(principal: Principal, limits: &Limits) -> Self {
         let pending = Pending::new(limits.requests_in_flight);
         let questions = Questions::new(limits.questions);
-        Self { agreed: None, questions, principal, pending, serial: 0 }
+        Self { agreed: None, questions, principal, pending, serial: 0, news: News::NotYet }
     }
 
     /// A call's answer has come. False if it is not wanted any more: the request was cancelled or
@@ -116,6 +126,9 @@ impl Conversation {
             let capabilities = message.params.raw.and_then(|raw| member(raw, "capabilities"));
             let capabilities = ClientCapabilities::read(capabilities.unwrap_or("{}"));
             self.agreed = Some(Arc::new(Session::new(admitted.revision, capabilities)));
+            self.news = News::NotYet;
+        } else if era == Era::Legacy {
+            self.is_ready();
         }
         let session = self.agreed.clone().filter(|_| era == Era::Legacy);
         self.serial += 1;
@@ -140,8 +153,27 @@ impl Conversation {
     /// Takes a notification.
     pub(crate) fn note(&mut self, message: &Envelope<'_>) {
         let method = message.method.and_then(|method| Method::find(&method.decode()));
-        if let (Some(Method::Cancelled), Some(id)) = (method, message.params.request_id) {
-            self.pending.end(id).map(Running::cancel).unwrap_or_default();
+        match (method, message.params.request_id) {
+            (Some(Method::Cancelled), Some(id)) => {
+                self.pending.end(id).map(Running::cancel).unwrap_or_default();
+            }
+            (Some(Method::Initialized), _) => self.is_ready(),
+            _ => {}
+        }
+    }
+
+    /// The session that is to be told of changes from now on; once.
+    pub(crate) fn begins_to_listen(&mut self) -> Option<Arc<Session>> {
+        if self.news != News::Due {
+            return None;
+        }
+        self.news = News::Told;
+        self.agreed.clone()
+    }
+
+    fn is_ready(&mut self) {
+        if self.news == News::NotYet && self.agreed.is_some() {
+            self.news = News::Due;
         }
     }
 }

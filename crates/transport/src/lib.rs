@@ -5,6 +5,7 @@
 mod asking;
 mod batch;
 mod conversation;
+mod feeds;
 pub mod http;
 mod outlet;
 mod questions;

@@ -3,6 +3,8 @@
 
 use super::bounds::Share;
 use super::request::Accepts;
+use super::sse::{Alarm, COMMENT, write_event};
+use super::subscription::FeedEvents;
 use crate::asking::Call;
 use crate::conversation::Ticket;
 use crate::outlet::Reader;
@@ -16,13 +18,13 @@ use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::sleep;
 
 /// The body of any answer.
 pub(super) enum Answer {
     Events(Box<EventStream>),
+    Feed(Box<FeedEvents>),
     Whole(Option<Bytes>),
 }
 
@@ -34,12 +36,12 @@ impl Body for Answer {
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        match self.get_mut() {
-            Self::Events(stream) => {
-                stream.poll_event(cx).map(|event| event.map(|e| Ok(Frame::data(e))))
-            }
-            Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-        }
+        let polled = match self.get_mut() {
+            Self::Events(stream) => stream.poll_event(cx),
+            Self::Feed(feed) => feed.poll_events(cx),
+            Self::Whole(bytes) => Poll::Ready(bytes.take()),
+        };
+        polled.map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -51,7 +53,7 @@ impl Body for Answer {
             Self::Whole(bytes) => {
                 http_body::SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64)
             }
-            Self::Events(_) => http_body::SizeHint::default(),
+            Self::Events(_) | Self::Feed(_) => http_body::SizeHint::default(),
         }
     }
 }
@@ -109,11 +111,10 @@ pub(super) async fn later(
         reply = &mut work => return finished(reply, queue, era, accepts),
         () = sleep(limits.keep_alive) => {}
     }
-    let keep_alive = limits.keep_alive;
-    let alarm = Box::pin(sleep(keep_alive));
+    let alarm = Alarm::new(limits.keep_alive);
     // hyper polls a stream only as fast as its client reads; the work shall not wait for that.
     let work = Some(work.on_its_own());
-    let stream = EventStream { work, queue, first, keep_alive, alarm };
+    let stream = EventStream { work, queue, first, alarm };
     event_response(Answer::Events(Box::new(stream)))
 }
 
@@ -142,7 +143,8 @@ pub(super) fn finished(
     event_response(Answer::Whole(Some(events.freeze())))
 }
 
-fn event_response(answer: Answer) -> Response<Answer> {
+/// A stream of events.
+pub(super) fn event_response(answer: Answer) -> Response<Answer> {
     let mut response = Response::new(answer);
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, EVENTS);
@@ -221,8 +223,7 @@ pub(super) struct EventStream {
     queue: Reader,
     /// What was said before the stream began.
     first: Option<Vec<u8>>,
-    keep_alive: Duration,
-    alarm: Pin<Box<Sleep>>,
+    alarm: Alarm,
 }
 
 impl EventStream {
@@ -244,20 +245,10 @@ impl EventStream {
             }
             return Poll::Ready((!events.is_empty()).then(|| events.freeze()));
         }
-        if events.is_empty() && self.alarm.as_mut().poll(cx).is_ready() {
-            events.extend_from_slice(b": still working\n\n");
-        }
         if events.is_empty() {
-            return Poll::Pending;
+            return self.alarm.poll(cx).map(|()| Some(Bytes::from_static(COMMENT)));
         }
-        self.alarm.as_mut().reset(Instant::now() + self.keep_alive);
+        self.alarm.reset();
         Poll::Ready(Some(events.freeze()))
     }
-}
-
-/// One event; a message never has a line break.
-fn write_event(out: &mut BytesMut, message: &[u8]) {
-    out.extend_from_slice(b"event: message\ndata: ");
-    out.extend_from_slice(message);
-    out.extend_from_slice(b"\n\n");
 }

@@ -3,10 +3,12 @@
 
 use super::Options;
 use super::answer::{self, Answer, Work};
-use super::bounds::{Bound, overloaded};
+use super::bounds::{Bound, overloaded, oversubscribed};
 use super::guard::Guard;
 use super::request::{Accepts, HttpHeaders, SESSION_HEADER, Unread, is_json, read_body};
 use super::sessions::{Session, Sessions};
+use super::stopping::Stopping;
+use super::subscription::FeedEvents;
 use crate::asking::{Asked, ask_stateless, refuse, take};
 use crate::batch::{Batch, batches_refused};
 use crate::conversation::{Conversation, Kept};
@@ -19,7 +21,7 @@ use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
 use haft_proto::method::Method;
 use haft_proto::mirror::VERSION_HEADER;
-use haft_proto::service::{Outcome, Principal, Reply, Service, Turn};
+use haft_proto::service::{Feed, Outcome, Principal, Reply, Service, Turn};
 use haft_proto::version::{Era, Revision};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method as Verb, Request, Response, StatusCode, header};
@@ -39,6 +41,8 @@ pub(super) struct Endpoint {
     in_flight: Arc<Bound>,
     /// Bytes of bodies.
     bodies: Arc<Bound>,
+    subscriptions: Arc<Bound>,
+    pub(super) stopping: Stopping,
 }
 
 /// What is known of a request while its message is answered.
@@ -62,6 +66,8 @@ impl Endpoint {
             limits: limits.clone(),
             in_flight: Bound::new(limits.requests_in_flight),
             bodies: Bound::new(limits.bodies_bytes),
+            subscriptions: Bound::new(limits.subscriptions),
+            stopping: Stopping::default(),
         }
     }
 
@@ -199,7 +205,7 @@ impl Endpoint {
                 Era::Modern,
                 asking.accepts,
             ),
-            Turn::Stream(_) => answer::empty(StatusCode::NOT_IMPLEMENTED),
+            Turn::Stream(feed) => self.subscribe(asking, feed, id),
             Turn::Later(later) => {
                 let work = Work::Here(later, place);
                 answer::later(work, queue, Era::Modern, asking.accepts, &self.limits).await
@@ -207,11 +213,30 @@ impl Endpoint {
         }
     }
 
+    /// Answers with a stream that goes on until its client goes or the server stops.
+    fn subscribe(&self, asking: &Asking<'_>, feed: Box<dyn Feed>, id: Id<'_>) -> Response<Answer> {
+        if !asking.accepts.events {
+            let refusal = Refusal::new(
+                Mistake::InvalidRequest,
+                "Not acceptable: this is answered with a stream; `Accept` must list \
+                 `text/event-stream`",
+            );
+            let mut response = refused_to(Some(id), Era::Modern, &refusal);
+            *response.status_mut() = StatusCode::NOT_ACCEPTABLE;
+            return response;
+        }
+        let mut place = self.subscriptions.share();
+        if !place.take(1) {
+            return try_again(Some(id), Era::Modern, &oversubscribed(&self.limits));
+        }
+        let stopped = self.stopping.wait();
+        let events = FeedEvents::new(feed, self.limits.keep_alive, stopped, place);
+        answer::event_response(Answer::Feed(Box::new(events)))
+    }
+
     /// What a client is told when there is no room for its request.
     fn try_again(&self, id: Option<Id<'_>>, era: Era) -> Response<Answer> {
-        let mut response = refused_to(id, era, &overloaded(&self.limits));
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-        response
+        try_again(id, era, &overloaded(&self.limits))
     }
 
     async fn legacy(&self, asking: &Asking<'_>, message: &Envelope<'_>) -> Response<Answer> {
@@ -235,7 +260,7 @@ impl Endpoint {
             (queue.into_reader(), asked, out)
         };
         match asked {
-            Asked::Silent => answer::empty(StatusCode::ACCEPTED),
+            Asked::Silent | Asked::Stream(_) => answer::empty(StatusCode::ACCEPTED),
             Asked::Answered { outcome, .. } => answer::finished(
                 Some(Reply { message, outcome }),
                 queue,
@@ -392,6 +417,12 @@ fn refused_to(id: Option<Id<'_>>, era: Era, refusal: &Refusal) -> Response<Answe
     let accepts = Accepts { json: true, events: false };
     let outcome = Outcome::Refused(refusal.mistake);
     answer::now(Reply { message, outcome }, era, accepts)
+}
+
+fn try_again(id: Option<Id<'_>>, era: Era, refusal: &Refusal) -> Response<Answer> {
+    let mut response = refused_to(id, era, refusal);
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    response
 }
 
 fn method_not_allowed() -> Response<Answer> {

@@ -5,6 +5,7 @@ use super::pipe::Pipe;
 use crate::asking::{Asked, Call, refuse, take};
 use crate::batch::{Batch, batches_refused};
 use crate::conversation::{Conversation, Kept, Ticket};
+use crate::feeds::Feeds;
 use crate::outlet::{Queue, Sink};
 use crate::stop::Stop;
 use haft_proto::envelope::{self, Envelope, Incoming, Rejected};
@@ -15,7 +16,9 @@ use haft_proto::service::{Principal, Service};
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::io;
+use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -65,8 +68,11 @@ async fn converse(
 
 /// What wakes the connection.
 enum Event {
+    /// What feeds say, and which of them have ended.
+    Fed(Vec<u8>, Vec<Ticket>),
     Finished(Finished),
     Notification(Vec<u8>),
+    Panicked,
     Read(usize),
     Stop(Stop),
     TimeIsUp,
@@ -89,11 +95,16 @@ struct Connection {
     running: JoinSet<Finished>,
     /// What is said about calls.
     queue: Arc<Queue>,
+    feeds: Feeds,
     out: Vec<u8>,
     /// How much of `out` has been written.
     sent: usize,
     /// Whether there may be whole lines that are not taken yet, for want of room.
     has_lines: bool,
+    /// Whether the client may still say something.
+    is_reading: bool,
+    /// When calls, and later the writing of answers, must be over.
+    deadline: Option<Instant>,
     /// Whether every call has been refused.
     is_stopping: bool,
 }
@@ -110,9 +121,12 @@ impl Connection {
             conversation: RefCell::new(Conversation::new(Principal::Local, limits)),
             running: JoinSet::new(),
             queue: Queue::new(limits),
+            feeds: Feeds::default(),
             out: Vec::new(),
             sent: 0,
             has_lines: false,
+            is_reading: true,
+            deadline: None,
             is_stopping: false,
         }
     }
@@ -125,65 +139,95 @@ impl Connection {
         stop: impl Future<Output = Stop>,
     ) -> io::Result<()> {
         let mut stop = std::pin::pin!(stop);
-        let mut is_reading = true;
-        let mut deadline: Option<Instant> = None;
         loop {
             self.flush(output)?;
             if self.has_lines && self.has_room() {
                 self.take_lines();
+                if !self.is_reading {
+                    self.end_conversation();
+                }
                 continue;
             }
-            let is_written = self.sent == self.out.len();
-            if !is_reading && is_written && self.running.is_empty() {
+            if !self.is_reading && self.unsent().is_empty() && self.running.is_empty() {
                 return Ok(());
             }
-            let has_room = self.has_room();
-            let event = tokio::select! {
-                biased;
-                stop = &mut stop, if deadline.is_none() => Event::Stop(stop),
-                () = until(deadline), if deadline.is_some() => Event::TimeIsUp,
-                message = poll_fn(|cx| self.queue.poll_pop(cx)), if has_room => {
-                    Event::Notification(message)
-                }
-                Some(done) = self.running.join_next(), if has_room => match done {
-                    Ok(finished) => Event::Finished(finished),
-                    // Whoever panicked has told of it, and has nobody left to answer to.
-                    Err(_) => continue,
-                },
-                count = output.write(&self.out[self.sent..]), if !is_written => {
-                    Event::Wrote(count?)
-                }
-                count = input.read(self.lines.room()), if is_reading && has_room => {
-                    Event::Read(count?)
-                }
-            };
-            match event {
-                Event::Read(0) => {
-                    is_reading = false;
-                    self.conversation.borrow().questions.close();
-                    self.take_rest();
-                }
-                Event::Read(count) => {
-                    self.lines.filled(count);
-                    self.has_lines = true;
-                }
-                Event::Wrote(count) => self.sent += count,
-                Event::Notification(message) => self.push_line(&message),
-                Event::Finished(finished) => self.finish(finished),
-                Event::Stop(Stop::AtOnce) => return Ok(()),
-                Event::Stop(Stop::Gracefully) => {
-                    is_reading = false;
-                    self.conversation.borrow().questions.close();
-                    deadline = Some(Instant::now() + self.limits.shutdown_grace);
-                }
-                // The first time ends the calls, the second the writing of their answers.
-                Event::TimeIsUp if self.conversation.borrow().is_idle() => return Ok(()),
-                Event::TimeIsUp => {
-                    self.refuse_all();
-                    deadline = Some(Instant::now() + LAST_WRITE);
-                }
+            let event = self.next_event(input, output, stop.as_mut()).await?;
+            if self.handle(event) == ControlFlow::Break(()) {
+                return Ok(());
             }
         }
+    }
+
+    async fn next_event(
+        &mut self,
+        input: &Pipe,
+        output: &Pipe,
+        stop: Pin<&mut impl Future<Output = Stop>>,
+    ) -> io::Result<Event> {
+        let (has_room, may_feed) = (self.has_room(), self.unsent().len() < FED_AT_ONCE);
+        let (deadline, is_reading) = (self.deadline, self.is_reading);
+        let unsent = &self.out[self.sent..];
+        Ok(tokio::select! {
+            biased;
+            stop = stop, if deadline.is_none() => Event::Stop(stop),
+            () = until(deadline), if deadline.is_some() => Event::TimeIsUp,
+            Some(done) = self.running.join_next(), if has_room => match done {
+                Ok(finished) => Event::Finished(finished),
+                Err(_) => Event::Panicked,
+            },
+            count = output.write(unsent), if !unsent.is_empty() => Event::Wrote(count?),
+            count = input.read(self.lines.room()), if is_reading && has_room => {
+                Event::Read(count?)
+            }
+            // Last, so that however much is said, the client is heard.
+            message = poll_fn(|cx| self.queue.poll_pop(cx)), if has_room => {
+                Event::Notification(message)
+            }
+            (said, ended) = said_by(&mut self.feeds), if has_room && may_feed => {
+                Event::Fed(said, ended)
+            }
+        })
+    }
+
+    fn handle(&mut self, event: Event) -> ControlFlow<()> {
+        match event {
+            Event::Fed(said, ended) => {
+                self.out.extend_from_slice(&said);
+                self.ended(&ended);
+            }
+            Event::Finished(finished) => self.finish(finished),
+            Event::Notification(message) => {
+                self.push_line(&message);
+                self.say();
+            }
+            // Whoever panicked has told of it, and has nobody left to answer to.
+            Event::Panicked => {}
+            Event::Read(0) => {
+                self.is_reading = false;
+                self.take_rest();
+                self.end_conversation();
+            }
+            Event::Read(count) => {
+                self.lines.filled(count);
+                self.has_lines = true;
+            }
+            Event::Stop(Stop::AtOnce) => return ControlFlow::Break(()),
+            Event::Stop(Stop::Gracefully) => {
+                self.is_reading = false;
+                self.end_conversation();
+                self.deadline = Some(Instant::now() + self.limits.shutdown_grace);
+            }
+            // The first time ends the calls, the second the writing of their answers.
+            Event::TimeIsUp if self.conversation.borrow().is_idle() => {
+                return ControlFlow::Break(());
+            }
+            Event::TimeIsUp => {
+                self.refuse_all();
+                self.deadline = Some(Instant::now() + LAST_WRITE);
+            }
+            Event::Wrote(count) => self.sent += count,
+        }
+        ControlFlow::Continue(())
     }
 
     /// Writes what goes in at once; what does not waits for the loop.
@@ -204,7 +248,11 @@ impl Connection {
     }
 
     fn has_room(&self) -> bool {
-        self.out.len() - self.sent < self.limits.output_bytes
+        self.unsent().len() < self.limits.output_bytes
+    }
+
+    fn unsent(&self) -> &[u8] {
+        &self.out[self.sent..]
     }
 
     /// Takes whole lines until there are no more, or no room for their answers.
@@ -249,7 +297,19 @@ impl Connection {
                         }
                     }
                     Asked::Later(call) => self.run(call),
-                    Asked::Silent => self.out.truncate(start),
+                    Asked::Stream(subscription) => {
+                        self.out.truncate(start);
+                        self.feeds.subscribe(subscription);
+                    }
+                    Asked::Silent => {
+                        self.out.truncate(start);
+                        // It may have been a cancellation.
+                        self.feeds.drop_cancelled();
+                    }
+                }
+                let listener = self.conversation.borrow_mut().begins_to_listen();
+                if let Some(session) = listener {
+                    self.feeds.tell(self.service.news(&session));
                 }
             }
             Ok(Incoming::Batch(messages)) if self.has_batches() => self.take_batch(&messages),
@@ -298,6 +358,19 @@ impl Connection {
         }
     }
 
+    /// Nothing will be read any more: nobody can answer a question or end a subscription.
+    fn end_conversation(&mut self) {
+        self.conversation.borrow().questions.close();
+        let ended = self.feeds.end(&mut self.out);
+        self.ended(&ended);
+    }
+
+    fn ended(&self, tickets: &[Ticket]) {
+        for ticket in tickets {
+            self.conversation.borrow_mut().ended(ticket);
+        }
+    }
+
     /// Ends every call and says so.
     fn refuse_all(&mut self) {
         let stopping = Refusal::new(Mistake::Cancelled, "Cancelled: the server is stopping");
@@ -341,6 +414,17 @@ impl Connection {
 
 /// What the output buffer keeps between bursts.
 const BUFFER_KEPT: usize = 1024 * 1024;
+
+/// How much feeds may say before it is written: what waits in a feed is told anew, what waits here
+/// is old.
+const FED_AT_ONCE: usize = 64 * 1024;
+
+/// What feeds say, and which of them have ended.
+async fn said_by(feeds: &mut Feeds) -> (Vec<u8>, Vec<Ticket>) {
+    let mut said = Vec::new();
+    let ended = poll_fn(|cx| feeds.poll_lines(cx, FED_AT_ONCE, &mut said)).await;
+    (said, ended)
+}
 
 async fn until(deadline: Option<Instant>) {
     match deadline {

@@ -1,6 +1,7 @@
 //! The HTTP wire against real sockets: what clients of both eras get, and what hostile ones do not.
 
 mod asking_tools;
+mod changes;
 mod fixture;
 mod hook;
 mod http2;
@@ -11,3 +12,4 @@ mod pipe_client;
 mod questions;
 mod raw_client;
 mod said_before;
+mod subscriptions;

@@ -25,8 +25,7 @@ pub(crate) struct PipeClient {
     pub(crate) gate: Arc<Gate>,
     requests: Option<Sender>,
     answers: BufReader<Receiver>,
-    /// Told to stop when it is dropped.
-    _stop: oneshot::Sender<Stop>,
+    stop: Option<oneshot::Sender<Stop>>,
     serving: JoinHandle<std::io::Result<()>>,
 }
 
@@ -49,7 +48,7 @@ impl PipeClient {
             gate,
             requests: Some(Sender::from_owned_fd(requests).expect("a pipe")),
             answers: BufReader::new(Receiver::from_owned_fd(answers).expect("a pipe")),
-            _stop: stop,
+            stop: Some(stop),
             serving,
         }
     }
@@ -87,6 +86,10 @@ impl PipeClient {
 
     pub(crate) fn close_input(&mut self) {
         self.requests = None;
+    }
+
+    pub(crate) fn stop(&mut self, how: Stop) {
+        self.stop.take().expect("it stops once").send(how).expect("the server listens");
     }
 
     /// Waits for the end, and returns what was said before it.
