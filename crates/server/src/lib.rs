@@ -21,6 +21,7 @@ pub mod handler;
 mod list_cache;
 mod nearest;
 mod param_headers;
+pub mod prose;
 mod registry;
 pub mod schema;
 

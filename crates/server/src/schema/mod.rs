@@ -2,6 +2,7 @@
 //! the message's text by `direct`; any other by the `jsonschema` crate, on a parsed value. Neither
 //! reads a file or the network.
 
+pub mod derived;
 mod direct;
 
 use haft_proto::json::Cursor;
