@@ -3,9 +3,11 @@
 //! later. It never sees an envelope.
 
 use crate::context::Context;
+use crate::schema::derived;
 use haft_proto::encode;
 use haft_proto::spec::tool_result::ToolResult;
 use haft_proto::version::Revision;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Display;
@@ -126,18 +128,31 @@ impl<'a> Answer<'a> {
 }
 
 /// What a function may return.
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot answer with `{Self}`",
+    label = "neither text nor a number, nor `Json`",
+    note = "wrap it, `Json<{Self}>`, and derive `Serialize` and `JsonSchema` for it"
+)]
 pub trait Output {
     /// Writes it.
     fn answer(self, answer: Answer<'_>);
     /// The same for an answer that comes later.
     fn into_result(self) -> ToolResult;
+    /// The JSON Schema of its structured content, if it has some that is always of one kind.
+    #[must_use]
+    fn output_schema() -> Option<String>
+    where
+        Self: Sized,
+    {
+        None
+    }
 }
 
-/// A value that becomes structured content.
+/// A value that becomes structured content, described by the output schema of its type.
 #[derive(Clone, Copy, Debug)]
 pub struct Json<T>(pub T);
 
-impl<T: Serialize> Output for Json<T> {
+impl<T: Serialize + JsonSchema> Output for Json<T> {
     fn answer(self, answer: Answer<'_>) {
         answer.json(&self.0);
     }
@@ -149,6 +164,10 @@ impl<T: Serialize> Output for Json<T> {
             }
             Err(error) => ToolResult::error(format!("The tool's answer is not JSON: {error}")),
         }
+    }
+
+    fn output_schema() -> Option<String> {
+        derived::of_output::<T>()
     }
 }
 
@@ -175,6 +194,21 @@ impl<T: Output, E: Display> Output for Result<T, E> {
             Ok(output) => output.into_result(),
             Err(error) => ToolResult::error(error.to_string()),
         }
+    }
+
+    fn output_schema() -> Option<String> {
+        T::output_schema()
+    }
+}
+
+/// Nothing to say but that it is done.
+impl Output for () {
+    fn answer(self, answer: Answer<'_>) {
+        answer.result(&ToolResult::default());
+    }
+
+    fn into_result(self) -> ToolResult {
+        ToolResult::default()
     }
 }
 
@@ -212,7 +246,7 @@ macro_rules! plain_output {
     )*};
 }
 
-plain_output!(bool, f64, i32, i64, u32, u64, usize);
+plain_output!(bool, f32, f64, i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
 
 /// A handler from a function that answers at once: no waiting, no heavy work. Its argument is
 /// decoded straight from the message.
