@@ -24,6 +24,7 @@ mod param_headers;
 pub mod prose;
 mod registry;
 pub mod schema;
+mod typed;
 
 pub use builder::{BuildError, ServerBuilder, Tool};
 pub use context::Context;

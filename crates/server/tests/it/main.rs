@@ -1,6 +1,7 @@
 //! A server as a wire sees it: messages in, messages out, nothing in between.
 
 mod calls;
+mod derived;
 mod lists;
 mod registration;
 mod schemas;
