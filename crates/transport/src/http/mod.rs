@@ -1,6 +1,7 @@
 //! Streamable HTTP, as a server (Transports, "Streamable HTTP"): one endpoint for both eras, over
 //! HTTP/1.1 and HTTP/2 without TLS.
 
+mod address;
 mod answer;
 mod bounds;
 mod endpoint;
@@ -10,6 +11,7 @@ mod request;
 mod sessions;
 mod stall;
 
+pub use address::address;
 pub use listen::{Listener, serve_stream};
 
 /// What a listener serves, and to whom.
