@@ -6,7 +6,8 @@
 ///
 /// ```
 /// let comment = " Adds two\n numbers.\n\n - no overflow\n - no floats\n\n # Panics\n Never.";
-/// assert_eq!(haft_server::prose::described(comment), "Adds two numbers.\n\n- no overflow\n- no floats");
+/// let told = haft_server::prose::described(comment);
+/// assert_eq!(told, "Adds two numbers.\n\n- no overflow\n- no floats");
 /// ```
 #[must_use]
 pub fn described(comment: &str) -> String {

@@ -32,8 +32,9 @@ pub fn of_arguments<T: JsonSchema>() -> String {
 /// The schema of a tool's structured result; `None` if every value fits.
 ///
 /// ```
-/// assert_eq!(haft_server::schema::derived::of_output::<bool>().as_deref(), Some(r#"{"type":"boolean"}"#));
-/// assert_eq!(haft_server::schema::derived::of_output::<serde_json::Value>(), None);
+/// use haft_server::schema::derived::of_output;
+/// assert_eq!(of_output::<bool>().as_deref(), Some(r#"{"type":"boolean"}"#));
+/// assert_eq!(of_output::<serde_json::Value>(), None);
 /// ```
 #[must_use]
 pub fn of_output<T: JsonSchema>() -> Option<String> {

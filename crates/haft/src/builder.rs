@@ -1,0 +1,152 @@
+//! A server that is not built yet, and the ways to serve it. It is the builder of `haft-server`
+//! with wires; what a server is, is decided there.
+
+use crate::command_line::{self, Wire, Wish};
+use crate::error::Result;
+use crate::serve::{run, serve};
+use haft_proto::encode::Caching;
+use haft_proto::limits::Limits;
+use haft_server::{BuildError, Server, Tool};
+use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
+
+/// A server of that name and version, to which tools are added and which is then served.
+///
+/// ```no_run
+/// /// Adds two integers.
+/// #[haft::tool(read_only)]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// # async fn run() -> haft::Result<()> {
+/// haft::server("calculator", "1.0.0").tool(add::tool()).serve().await
+/// # }
+/// ```
+pub fn server(name: impl Into<String>, version: impl Into<String>) -> ServerBuilder {
+    let (name, version) = (name.into(), version.into());
+    let about = format!("{name} {version}");
+    ServerBuilder { about, builder: Server::builder(name, version) }
+}
+
+/// A server that is not built yet; see [`server`].
+#[must_use = "a server does nothing until it is served"]
+pub struct ServerBuilder {
+    /// Name and version.
+    about: String,
+    builder: haft_server::ServerBuilder,
+}
+
+impl ServerBuilder {
+    /// One more tool, listed after those before it.
+    pub fn tool(self, tool: Tool) -> Self {
+        self.with(|builder| builder.tool(tool))
+    }
+
+    /// More tools, listed in this order; see [`tools!`](crate::tools).
+    pub fn tools(self, tools: impl IntoIterator<Item = Tool>) -> Self {
+        tools.into_iter().fold(self, Self::tool)
+    }
+
+    /// The name that people read.
+    pub fn title(self, title: impl Into<String>) -> Self {
+        self.with(|builder| builder.title(title))
+    }
+
+    /// One line about the server.
+    pub fn description(self, description: impl Into<String>) -> Self {
+        self.with(|builder| builder.description(description))
+    }
+
+    /// Where to read more about the server.
+    pub fn website_url(self, url: impl Into<String>) -> Self {
+        self.with(|builder| builder.website_url(url))
+    }
+
+    /// How a model should use the tools together.
+    pub fn instructions(self, instructions: impl Into<String>) -> Self {
+        self.with(|builder| builder.instructions(instructions))
+    }
+
+    /// How long clients of the modern era may keep the lists.
+    pub fn caching(self, caching: Caching) -> Self {
+        self.with(|builder| builder.caching(caching))
+    }
+
+    /// Other bounds than the default ones.
+    pub fn limits(self, limits: Limits) -> Self {
+        self.with(|builder| builder.limits(limits))
+    }
+
+    /// Anything else that the builder of the server can do.
+    pub fn with(
+        mut self,
+        change: impl FnOnce(haft_server::ServerBuilder) -> haft_server::ServerBuilder,
+    ) -> Self {
+        self.builder = change(self.builder);
+        self
+    }
+
+    /// Checks everything and compiles the schemas.
+    ///
+    /// # Errors
+    /// The first mistake, in the order of the tools.
+    pub fn build(self) -> std::result::Result<Server, BuildError> {
+        self.builder.build()
+    }
+
+    /// Serves as the command line says, until a signal or the end of the client: `--stdio`, or
+    /// `--http ADDRESS`. Without either it listens at [`DEFAULT_ADDRESS`](crate::DEFAULT_ADDRESS)
+    /// if stdin is a terminal, and uses stdio otherwise, as clients expect of the servers that they
+    /// start. `--help` and `--version` print to stdout and serve nothing.
+    ///
+    /// A program with a command line of its own calls [`ServerBuilder::serve_on`].
+    ///
+    /// # Errors
+    /// [`Error`](crate::Error): the command line or a tool is wrong, or the wire cannot be had.
+    pub async fn serve(self) -> Result<()> {
+        match self.wire()? {
+            Some(wire) => self.serve_on(wire).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Serves over this wire.
+    ///
+    /// # Errors
+    /// As [`ServerBuilder::serve`].
+    pub async fn serve_on(self, wire: Wire) -> Result<()> {
+        serve(Arc::new(self.build()?), wire).await
+    }
+
+    /// [`ServerBuilder::serve`] from a `main` that is not async: it starts a runtime that fits the
+    /// wire, and a blocking tool that does not end does not keep the process.
+    ///
+    /// ```no_run
+    /// fn main() -> haft::Result<()> {
+    ///     haft::server("nothing", "1.0.0").run()
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`ServerBuilder::serve`].
+    pub fn run(self) -> Result<()> {
+        match self.wire()? {
+            Some(wire) => run(Arc::new(self.build()?), wire),
+            None => Ok(()),
+        }
+    }
+
+    /// What the command line asks for; `None` if that has been answered.
+    fn wire(&self) -> Result<Option<Wire>> {
+        let words = std::env::args_os().skip(1);
+        let answer = match command_line::read(words, io::stdin().is_terminal())? {
+            Wish::Serve(wire) => return Ok(Some(wire)),
+            Wish::Help => command_line::help(&self.about),
+            Wish::Version => format!("{}\n", self.about),
+        };
+        // Nobody is there to be told that nobody reads it.
+        let _ = io::stdout().write_all(answer.as_bytes());
+        Ok(None)
+    }
+}

@@ -1,0 +1,196 @@
+//! What all attributes here write beside their function: the type that is named like it, and the
+//! struct that its arguments are decoded into. Which kind of thing is made, the caller knows.
+
+use crate::function::Function;
+use crate::mistakes::Mistakes;
+use crate::parameter::{Argument, Default, Parameter, hidden};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote};
+use syn::LitStr;
+use syn::ext::IdentExt;
+
+/// The type that has the function's name, with one function of its own, `maker`, which returns a
+/// `made` by `body`.
+pub(crate) fn companion(
+    function: &Function,
+    maker: &str,
+    made: &TokenStream,
+    body: &TokenStream,
+) -> TokenStream {
+    let item = &function.item;
+    let (name, visibility, conditions) = (&item.sig.ident, &item.vis, function.conditions());
+    let maker_name = Ident::new(maker, Span::call_site());
+    let about = format!("Beside the function: makes the {maker} of it, by [`{name}::{maker}`].");
+    let makes = format!("The {maker} that calls the function, to be given to a server.");
+    quote! {
+        #item
+
+        #(#conditions)*
+        #[doc = #about]
+        #[allow(non_camel_case_types, reason = "it is named like its function")]
+        #visibility enum #name {}
+
+        #(#conditions)*
+        #[automatically_derived]
+        impl #name {
+            #[doc = #makes]
+            #[must_use]
+            #visibility fn #maker_name() -> #made {
+                #body
+            }
+        }
+    }
+}
+
+/// The function without what is generated, so that a mistake is the only thing that is told.
+pub(crate) fn failed(function: Option<&Function>, error: &syn::Error) -> TokenStream {
+    let item = function.map(|function| &function.item);
+    let error = error.to_compile_error();
+    quote!(#item #error)
+}
+
+/// How the arguments of a message become those of the function.
+pub(crate) struct Decoding {
+    /// Must stand before the others.
+    pub(crate) items: TokenStream,
+    /// What a message is decoded into.
+    pub(crate) kind: TokenStream,
+    /// What the function is called with, given `arguments()` and `context()`.
+    pub(crate) passed: Vec<TokenStream>,
+    pub(crate) needs_context: bool,
+}
+
+/// The variable that holds what was decoded.
+pub(crate) fn arguments() -> Ident {
+    hidden("arguments")
+}
+
+/// The variable that holds the call's context.
+pub(crate) fn context() -> Ident {
+    hidden("context")
+}
+
+impl Decoding {
+    pub(crate) fn of(function: &Function) -> Self {
+        let parameters = &function.parameters;
+        let (arguments, context) = (arguments(), context());
+        let is_argument = |parameter: &&Parameter| !matches!(parameter, Parameter::Given(_));
+        let own: Vec<&Parameter> = parameters.iter().filter(is_argument).collect();
+        let mut passed = Vec::new();
+        for (index, parameter) in parameters.iter().enumerate() {
+            passed.push(match parameter {
+                Parameter::Argument(argument) => {
+                    let name = &argument.ident;
+                    quote!(#arguments.#name)
+                }
+                Parameter::Given(given) => {
+                    let kind = &given.kind;
+                    let from = quote!(<#kind as ::haft::__private::FromContext>);
+                    let borrow = given.is_borrowed.then(|| quote!(&));
+                    quote!(#borrow #from::from_context(&#context))
+                }
+                Parameter::Whole(whole) => {
+                    let field = format_ident!("whole_{index}");
+                    let value =
+                        if own.len() == 1 { quote!(#arguments) } else { quote!(#arguments.#field) };
+                    if whole.is_wrapped { quote!(::haft::Args(#value)) } else { value }
+                }
+            });
+        }
+        let (items, kind) = match &*own {
+            [] => (TokenStream::new(), quote!(::haft::__private::NoArguments)),
+            [Parameter::Whole(whole)] => {
+                let kind = &whole.kind;
+                (TokenStream::new(), quote!(#kind))
+            }
+            _ => (fields(parameters), quote!(__HaftArguments)),
+        };
+        let needs_context = own.len() < parameters.len();
+        Self { items, kind, passed, needs_context }
+    }
+}
+
+/// The struct of all arguments, and the functions that its defaults come from.
+fn fields(parameters: &[Parameter]) -> TokenStream {
+    let mut functions = TokenStream::new();
+    let mut fields = TokenStream::new();
+    for (index, parameter) in parameters.iter().enumerate() {
+        match parameter {
+            Parameter::Argument(argument) => {
+                fields.extend(field(argument, index));
+                functions.extend(default(argument, index));
+            }
+            Parameter::Whole(whole) => {
+                let (name, kind) = (format_ident!("whole_{index}"), &whole.kind);
+                fields.extend(quote!(#[serde(flatten)] #name: #kind,));
+            }
+            Parameter::Given(_) => {}
+        }
+    }
+    quote! {
+        #functions
+        #[derive(::haft::__private::serde::Deserialize, ::haft::__private::schemars::JsonSchema)]
+        #[serde(crate = "::haft::__private::serde")]
+        #[schemars(crate = "::haft::__private::schemars")]
+        #[allow(non_snake_case, reason = "its fields are named like parameters")]
+        struct __HaftArguments { #fields }
+    }
+}
+
+fn field(argument: &Argument, index: usize) -> TokenStream {
+    let Argument { ident, name, kind, attributes, constraints, .. } = argument;
+    let default = argument.default.as_ref().map(|default| match default {
+        Default::OfType => quote!(#[serde(default)]),
+        Default::Value(_) => {
+            let function = default_name(index).to_string();
+            quote!(#[serde(default = #function)])
+        }
+    });
+    let header =
+        argument.header.as_ref().map(|name| quote!(#[schemars(extend("x-mcp-header" = #name))]));
+    // The field's own attributes may rename it, and may do so once.
+    let rename = (ident.unraw() != name).then(|| {
+        let name = LitStr::new(name, ident.span());
+        quote!(#[serde(rename = #name)])
+    });
+    quote! {
+        #(#attributes)*
+        #rename
+        #default
+        #header
+        #(#[schemars(#constraints)])*
+        #ident: #kind,
+    }
+}
+
+fn default(argument: &Argument, index: usize) -> TokenStream {
+    let Some(Default::Value(value)) = &argument.default else { return TokenStream::new() };
+    let (function, kind) = (default_name(index), &argument.kind);
+    let is_text = matches!(&**value, syn::Expr::Lit(lit) if matches!(lit.lit, syn::Lit::Str(_)));
+    // A literal of text is a `&str` where the argument is a `String`.
+    let value = if is_text { quote!(::core::convert::Into::into(#value)) } else { quote!(#value) };
+    quote!(fn #function() -> #kind { #value })
+}
+
+fn default_name(index: usize) -> Ident {
+    format_ident!("__haft_default_{index}")
+}
+
+/// Clients could not tell two arguments of one name apart, nor two headers.
+pub(crate) fn check_names(function: &Function, mistakes: &mut Mistakes) {
+    let (mut names, mut headers) = (Vec::new(), Vec::new());
+    for parameter in &function.parameters {
+        let Parameter::Argument(argument) = parameter else { continue };
+        if names.contains(&&argument.name) {
+            mistakes.say(&argument.ident, format!("two arguments are named `{}`", argument.name));
+        }
+        names.push(&argument.name);
+        if let Some(header) = &argument.header {
+            let name = header.value().to_ascii_lowercase();
+            if headers.contains(&name) {
+                mistakes.say(header, format!("two arguments have the header {:?}", header.value()));
+            }
+            headers.push(name);
+        }
+    }
+}

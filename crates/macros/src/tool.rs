@@ -1,0 +1,151 @@
+//! `#[haft::tool]`: its options, and the tool made of its function.
+
+use crate::comment;
+use crate::expand::{self, Decoding};
+use crate::function::Function;
+use crate::mistakes::Mistakes;
+use crate::options::{self, Entry};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{quote, quote_spanned};
+use std::time::Duration;
+use syn::ext::IdentExt;
+use syn::{LitStr, Result};
+
+/// What the attribute may say.
+const OPTIONS: [&str; 8] = [
+    "blocking",
+    "destructive",
+    "idempotent",
+    "name",
+    "open_world",
+    "read_only",
+    "timeout",
+    "title",
+];
+
+/// What the attribute said.
+#[derive(Default)]
+struct Options {
+    blocking: Option<Ident>,
+    destructive: Option<bool>,
+    idempotent: Option<bool>,
+    name: Option<LitStr>,
+    open_world: Option<bool>,
+    read_only: Option<bool>,
+    timeout: Option<Duration>,
+    title: Option<LitStr>,
+}
+
+/// Writes what stands instead of the function.
+pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
+    let mut mistakes = Mistakes::default();
+    let options = Options::read(options, &mut mistakes);
+    let function = Function::read(item, "tool", &mut mistakes);
+    if let Some(function) = &function {
+        expand::check_names(function, &mut mistakes);
+        options.check(function, &mut mistakes);
+    }
+    match (&function, mistakes.finish()) {
+        (Some(function), Ok(())) => made(function, &options),
+        (function, Err(error)) => expand::failed(function.as_ref(), &error),
+        (None, Ok(())) => TokenStream::new(),
+    }
+}
+
+impl Options {
+    fn read(tokens: TokenStream, mistakes: &mut Mistakes) -> Self {
+        let mut options = Self::default();
+        for entry in options::read(tokens, mistakes) {
+            mistakes.take(options.set(&entry));
+        }
+        options
+    }
+
+    fn set(&mut self, entry: &Entry) -> Result<()> {
+        match entry.name.to_string().as_str() {
+            "blocking" => {
+                entry.word()?;
+                self.blocking = Some(entry.name.clone());
+            }
+            "destructive" => self.destructive = Some(entry.flag()?),
+            "idempotent" => self.idempotent = Some(entry.flag()?),
+            "name" => self.name = Some(entry.text("name = \"other_name\"")?),
+            "open_world" => self.open_world = Some(entry.flag()?),
+            "read_only" => self.read_only = Some(entry.flag()?),
+            "timeout" => self.timeout = Some(entry.duration()?),
+            "title" => self.title = Some(entry.text("title = \"What people read\"")?),
+            _ => return Err(entry.unknown("a tool", &OPTIONS)),
+        }
+        Ok(())
+    }
+
+    fn check(&self, function: &Function, mistakes: &mut Mistakes) {
+        let signature = &function.item.sig;
+        if let (Some(blocking), Some(_)) = (&self.blocking, &signature.asyncness) {
+            let message = "an async function waits without blocking: leave out one of the two";
+            mistakes.say(blocking, message);
+        }
+        let name = self.name(function);
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
+        if !(1..=128).contains(&name.len()) || !name.bytes().all(is_allowed) {
+            let message = "no name for a tool: use 1 to 128 letters, digits, `_`, `-` or `.`";
+            match &self.name {
+                Some(text) => mistakes.say(text, message),
+                None => mistakes.say(&signature.ident, format!("{message}, in `name = \"..\"`")),
+            }
+        }
+    }
+
+    fn name(&self, function: &Function) -> String {
+        let own = || function.item.sig.ident.unraw().to_string();
+        self.name.as_ref().map_or_else(own, LitStr::value)
+    }
+
+    /// The calls that finish the tool.
+    fn calls(&self) -> TokenStream {
+        let title = self.title.iter().map(|title| quote!(.title(#title)));
+        let timeout = self.timeout.iter().map(|timeout| {
+            let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+            quote!(.timeout(::core::time::Duration::from_millis(#timeout_ms)))
+        });
+        let hints = [self.read_only, self.destructive, self.idempotent, self.open_world];
+        let annotations = hints.iter().any(Option::is_some).then(|| {
+            let hints = hints.map(|hint| match hint {
+                Some(hint) => quote!(::core::option::Option::Some(#hint)),
+                None => quote!(::core::option::Option::None),
+            });
+            quote!(.annotations(::haft::__private::annotations(#(#hints),*)))
+        });
+        quote!(#(#title)* #(#timeout)* #annotations)
+    }
+}
+
+fn made(function: &Function, options: &Options) -> TokenStream {
+    let signature = &function.item.sig;
+    let (callee, result) = (&signature.ident, function.result());
+    let Decoding { items, kind, passed, needs_context } = Decoding::of(function);
+    let (arguments, context) = (expand::arguments(), expand::context());
+    let call = quote_spanned!(callee.span()=> #callee(#(#passed),*));
+    let (maker, closure) = if signature.asyncness.is_some() {
+        let future = quote!(async move { #call.await });
+        ("later", quote!(move |#arguments: #kind, #context: ::haft::Context| #future))
+    } else if needs_context {
+        let maker = if options.blocking.is_some() { "blocking_in" } else { "now_in" };
+        (maker, quote!(move |#arguments: #kind, #context: ::haft::Context| #call))
+    } else {
+        let maker = if options.blocking.is_some() { "blocking" } else { "now" };
+        (maker, quote!(move |#arguments: #kind| #call))
+    };
+    let maker = Ident::new(maker, Span::call_site());
+    let (name, calls) = (options.name(function), options.calls());
+    let comment = comment::text(&function.item.attrs);
+    let body = quote! {
+        #items
+        ::haft::__private::described(
+            ::haft::__private::#maker::<#kind, #result, _>(#name, #closure),
+            #comment,
+        )
+        #calls
+    };
+    expand::companion(function, "tool", &quote!(::haft::Tool), &body)
+}
