@@ -45,4 +45,7 @@ pub use haft_proto::limits::Limits;
 pub use haft_proto::spec::tool_result::{Content, ToolResult};
 pub use haft_server::handler::{Json, Output};
 pub use haft_server::{BuildError, Context, Server, Tool};
+pub use schemars;
+pub use serde;
+pub use serde_json;
 pub use serve::serve;

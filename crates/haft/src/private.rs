@@ -10,9 +10,6 @@ use serde::de::DeserializeOwned;
 use std::future::Future;
 use std::marker::PhantomData;
 
-#[doc(hidden)]
-pub use {schemars, serde};
-
 /// What a function takes that takes no arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct NoArguments {}

@@ -129,9 +129,9 @@ fn fields(parameters: &[Parameter]) -> TokenStream {
     }
     quote! {
         #functions
-        #[derive(::haft::__private::serde::Deserialize, ::haft::__private::schemars::JsonSchema)]
-        #[serde(crate = "::haft::__private::serde")]
-        #[schemars(crate = "::haft::__private::schemars")]
+        #[derive(::haft::serde::Deserialize, ::haft::schemars::JsonSchema)]
+        #[serde(crate = "::haft::serde")]
+        #[schemars(crate = "::haft::schemars")]
         #[allow(non_snake_case, reason = "its fields are named like parameters")]
         struct __HaftArguments { #fields }
     }

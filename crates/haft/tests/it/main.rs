@@ -1,4 +1,5 @@
 //! The library as a program uses it.
 
+mod mistakes;
 mod testing;
 mod tools;
