@@ -4,7 +4,8 @@
 use haft_proto::admit;
 use haft_proto::envelope::{self, Incoming};
 use haft_proto::limits::Limits;
-use haft_proto::service::{Ask, Outlet, Service, Turn, Wire};
+use haft_proto::method::Method;
+use haft_proto::service::{Ask, Asked, Outlet, Principal, Service, Turn, Unanswered, Wire};
 use haft_proto::version::{Era, Revision};
 use haft_server::{Server, Tool, handler};
 use serde::Deserialize;
@@ -78,7 +79,16 @@ pub fn answer(server: &Server, limits: &Limits, message: &[u8], out: &mut Vec<u8
     };
     let (Ok(admitted), Some(id)) = (admitted, message.id) else { return false };
     let (method, revision) = (admitted.method, admitted.revision);
-    let ask = Ask { message: &message, id, method, revision, headers: None, wire: &NoWire };
+    let ask = Ask {
+        message: &message,
+        id,
+        method,
+        revision,
+        session: None,
+        principal: &Principal::Local,
+        headers: None,
+        wire: &NoWire,
+    };
     matches!(server.ask(ask, out), Turn::Done(_))
 }
 
@@ -94,5 +104,9 @@ impl Wire for NoWire {
 impl Outlet for NoWire {
     fn send(&self, _message: Vec<u8>) -> bool {
         false
+    }
+
+    fn ask(&self, _method: Method, _params: String) -> Asked {
+        Box::pin(std::future::ready(Err(Unanswered::Gone)))
     }
 }

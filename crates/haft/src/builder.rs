@@ -4,9 +4,10 @@
 use crate::command_line::{self, Wire, Wish};
 use crate::error::Result;
 use crate::serve::{run, serve};
-use haft_proto::encode::Caching;
+use haft_proto::encode::fields::Caching;
 use haft_proto::limits::Limits;
-use haft_server::{BuildError, Server, Tool};
+use haft_proto::spec::icon::Icon;
+use haft_server::{BuildError, Prompt, Resource, ResourceTemplate, Server, StateKey, Tool};
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
@@ -37,6 +38,26 @@ pub struct ServerBuilder {
     builder: haft_server::ServerBuilder,
 }
 
+/// A resource or a family of resources.
+pub enum AnyResource {
+    /// At one address.
+    One(Box<Resource>),
+    /// At every address that fits a template.
+    Family(Box<ResourceTemplate>),
+}
+
+impl From<Resource> for AnyResource {
+    fn from(resource: Resource) -> Self {
+        Self::One(Box::new(resource))
+    }
+}
+
+impl From<ResourceTemplate> for AnyResource {
+    fn from(family: ResourceTemplate) -> Self {
+        Self::Family(Box::new(family))
+    }
+}
+
 impl ServerBuilder {
     /// One more tool, listed after those before it.
     pub fn tool(self, tool: Tool) -> Self {
@@ -46,6 +67,19 @@ impl ServerBuilder {
     /// More tools, listed in this order; see [`tools!`](crate::tools).
     pub fn tools(self, tools: impl IntoIterator<Item = Tool>) -> Self {
         tools.into_iter().fold(self, Self::tool)
+    }
+
+    /// One more resource, or family of resources. An address belongs to the first that it fits.
+    pub fn resource(self, resource: impl Into<AnyResource>) -> Self {
+        match resource.into() {
+            AnyResource::One(resource) => self.with(|builder| builder.resource(*resource)),
+            AnyResource::Family(family) => self.with(|builder| builder.resource_template(*family)),
+        }
+    }
+
+    /// One more prompt.
+    pub fn prompt(self, prompt: Prompt) -> Self {
+        self.with(|builder| builder.prompt(prompt))
     }
 
     /// The name that people read.
@@ -63,6 +97,11 @@ impl ServerBuilder {
         self.with(|builder| builder.website_url(url))
     }
 
+    /// One more picture.
+    pub fn icon(self, icon: Icon) -> Self {
+        self.with(|builder| builder.icon(icon))
+    }
+
     /// How a model should use the tools together.
     pub fn instructions(self, instructions: impl Into<String>) -> Self {
         self.with(|builder| builder.instructions(instructions))
@@ -76,6 +115,22 @@ impl ServerBuilder {
     /// Other bounds than the default ones.
     pub fn limits(self, limits: Limits) -> Self {
         self.with(|builder| builder.limits(limits))
+    }
+
+    /// Nothing will ever be added or removed: clients are told so, and need not listen.
+    pub fn fixed(self) -> Self {
+        self.with(haft_server::ServerBuilder::fixed)
+    }
+
+    /// Things of kinds that are not there yet may be added while the server runs.
+    pub fn open_ended(self) -> Self {
+        self.with(haft_server::ServerBuilder::open_ended)
+    }
+
+    /// The keys that seal what clients keep between the rounds of a call: the first seals, all
+    /// open. Replicas that share them take each other's.
+    pub fn state_keys(self, keys: impl IntoIterator<Item = StateKey>) -> Self {
+        self.with(|builder| builder.state_keys(keys))
     }
 
     /// Anything else that the builder of the server can do.

@@ -36,15 +36,25 @@ mod serve;
 pub mod testing;
 
 pub use args::Args;
-pub use builder::{ServerBuilder, server};
+pub use builder::{AnyResource, ServerBuilder, server};
 pub use command_line::{DEFAULT_ADDRESS, Wire};
 pub use error::{Error, Result};
 pub use haft_macros::tool;
-pub use haft_proto::encode::Caching;
+pub use haft_proto::encode::fields::Caching;
 pub use haft_proto::limits::Limits;
-pub use haft_proto::spec::tool_result::{Content, ToolResult};
+pub use haft_proto::service::Principal;
+pub use haft_proto::spec::content::{Annotations, Content, ResourceContents, Role};
+pub use haft_proto::spec::icon::Icon;
+pub use haft_proto::spec::level::Level;
+pub use haft_proto::spec::prompt::{Message, PromptResult};
+pub use haft_proto::spec::question::Sample;
+pub use haft_proto::spec::resource::ReadResult;
+pub use haft_proto::spec::tool_result::ToolResult;
 pub use haft_server::handler::{Json, Output};
-pub use haft_server::{BuildError, Context, Server, Tool};
+pub use haft_server::{
+    AskError, BuildError, Completing, Context, Elicited, Get, Headers, Prompt, Read, Resource,
+    ResourceTemplate, Root, Sampled, Server, StateKey, Tool,
+};
 pub use schemars;
 pub use serde;
 pub use serde_json;

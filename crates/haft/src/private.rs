@@ -1,32 +1,53 @@
 //! What the macros call. Everything that they know of the server is here; programs never call it.
 
-use crate::{Context, Tool};
+use crate::{Context, Headers, Principal, Tool};
 use haft_proto::spec::tool::Annotations;
-use haft_server::handler::{Answer, Call, Handler, Made, Output};
+use haft_server::handler::{self, Output};
 use haft_server::prose;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::future::Future;
-use std::marker::PhantomData;
 
 /// What a function takes that takes no arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct NoArguments {}
 
-/// What a parameter may be that is no argument.
+/// What a parameter may be that is no argument. The macros know these types by their names; see
+/// `GIVEN` in `haft-macros`.
 #[diagnostic::on_unimplemented(
     message = "a server does not give a `{Self}`",
-    label = "neither `Context` nor made from it"
+    label = "neither `Context` nor a part of it"
 )]
-pub trait FromContext {
+pub trait FromContext: Sized {
     /// Takes it from what a call has.
     fn from_context(context: &Context) -> Self;
+
+    /// Tells the tool that it is wanted.
+    fn wanted_by(tool: Tool) -> Tool {
+        tool
+    }
 }
 
 impl FromContext for Context {
     fn from_context(context: &Context) -> Self {
         context.clone()
+    }
+}
+
+impl FromContext for Headers {
+    fn from_context(context: &Context) -> Self {
+        context.headers().clone()
+    }
+
+    fn wanted_by(tool: Tool) -> Tool {
+        tool.with_headers()
+    }
+}
+
+impl FromContext for Principal {
+    fn from_context(context: &Context) -> Self {
+        context.principal().clone()
     }
 }
 
@@ -60,7 +81,7 @@ where
     R: Output + 'static,
     F: Fn(A, Context) -> R + Send + Sync + 'static,
 {
-    Tool::of_types::<A, R>(name, NowIn { function, marker: PhantomData::<fn(A) -> R> })
+    Tool::of_types::<A, R>(name, handler::function_with(function))
 }
 
 /// A tool of a function that computes or blocks for long.
@@ -71,6 +92,16 @@ where
     F: Fn(A) -> R + Send + Sync + 'static,
 {
     Tool::typed_blocking(name, function)
+}
+
+/// The same of one that takes something of the call.
+pub fn blocking_in<A, R, F>(name: &str, function: F) -> Tool
+where
+    A: DeserializeOwned + JsonSchema + Send + 'static,
+    R: Output + 'static,
+    F: Fn(A, Context) -> R + Send + Sync + 'static,
+{
+    Tool::of_types::<A, R>(name, handler::blocking_with(function))
 }
 
 /// The tool, described by a doc comment if there is one.
@@ -87,26 +118,4 @@ pub fn annotations(
     open_world: Option<bool>,
 ) -> Annotations {
     Annotations { read_only, destructive, idempotent, open_world }
-}
-
-struct NowIn<F, M> {
-    function: F,
-    marker: PhantomData<M>,
-}
-
-impl<A, R, F> Handler for NowIn<F, fn(A) -> R>
-where
-    A: DeserializeOwned + 'static,
-    R: Output + 'static,
-    F: Fn(A, Context) -> R + Send + Sync + 'static,
-{
-    fn call(&self, call: Call<'_>, answer: Answer<'_>) -> Made {
-        match serde_json::from_str(call.arguments) {
-            Ok(arguments) => (self.function)(arguments, call.context()).answer(answer),
-            Err(error) => {
-                answer.result(&crate::ToolResult::error(format!("Invalid arguments: {error}")));
-            }
-        }
-        Made::Now
-    }
 }

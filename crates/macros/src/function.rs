@@ -47,6 +47,14 @@ impl Function {
         }
     }
 
+    /// The types of what the server gives.
+    pub(crate) fn given(&self) -> impl Iterator<Item = &Type> {
+        self.parameters.iter().filter_map(|parameter| match parameter {
+            Parameter::Given(given) => Some(&given.kind),
+            Parameter::Argument(_) | Parameter::Whole(_) => None,
+        })
+    }
+
     /// The attributes that decide whether the function is there at all.
     pub(crate) fn conditions(&self) -> Vec<&Attribute> {
         self.item.attrs.iter().filter(|attribute| attribute.path().is_ident("cfg")).collect()

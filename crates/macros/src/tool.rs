@@ -139,13 +139,12 @@ fn made(function: &Function, options: &Options) -> TokenStream {
     let maker = Ident::new(maker, Span::call_site());
     let (name, calls) = (options.name(function), options.calls());
     let comment = comment::text(&function.item.attrs);
+    let given = function.given();
     let body = quote! {
         #items
-        ::haft::__private::described(
-            ::haft::__private::#maker::<#kind, #result, _>(#name, #closure),
-            #comment,
-        )
-        #calls
+        let tool = ::haft::__private::#maker::<#kind, #result, _>(#name, #closure);
+        #(let tool = <#given as ::haft::__private::FromContext>::wanted_by(tool);)*
+        ::haft::__private::described(tool, #comment) #calls
     };
     expand::companion(function, "tool", &quote!(::haft::Tool), &body)
 }

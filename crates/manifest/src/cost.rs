@@ -32,9 +32,11 @@ impl Cost {
             input_schema: raw(&tool.input.schema).unwrap_or_default(),
             output_schema: tool.output_schema.as_deref().and_then(raw),
             annotations: tool.annotations,
+            icons: Vec::new(),
+            meta: None,
         };
         let mut written = Vec::new();
-        encode::tool(&mut written, Revision::LATEST, &definition);
+        encode::tools::tool(&mut written, Revision::LATEST, &definition);
         let arguments = tool.input.arguments.iter();
         Self {
             tool: definition.name,

@@ -188,7 +188,7 @@ impl Manifest {
     fn refused(&self, error: &BuildError) -> Fault {
         let (BuildError::BadSchema { tool: name, .. }
         | BuildError::BadToolName { name }
-        | BuildError::DuplicateTool { name }) = error
+        | BuildError::Duplicate { name, .. }) = error
         else {
             return Fault::of_file(&self.path, Problem::Unreadable { reason: error.to_string() });
         };

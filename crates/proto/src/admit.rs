@@ -7,6 +7,7 @@ use crate::error::{Mistake, Refusal};
 use crate::json::JsonStr;
 use crate::method::Method;
 use crate::mirror::{self, Headers};
+use crate::spec::level::Level;
 use crate::version::{Era, Revision};
 
 /// A message that may be asked or noted.
@@ -63,11 +64,8 @@ pub fn modern_request(
     let revision = Revision::parse(&version)
         .filter(|revision| revision.era() == Era::Modern)
         .ok_or_else(|| unsupported(&version))?;
-    if !meta.log_level.is_none_or(is_log_level) {
-        return Err(Refusal::new(
-            Mistake::InvalidParams,
-            format!("Invalid params: `{LOG_LEVEL}` must be one of {}", LOG_LEVELS.join(", ")),
-        ));
+    if let Some(level) = meta.log_level {
+        log_level(level, LOG_LEVEL)?;
     }
     let method = method_of(message, revision, true)?;
     Ok(Admitted { method, revision })
@@ -111,7 +109,7 @@ pub fn legacy_request(
 #[must_use]
 pub fn unsupported(requested: &str) -> Refusal {
     let mut data = b"{\"supported\":".to_vec();
-    encode::modern_versions(&mut data);
+    encode::hello::modern_versions(&mut data);
     data.extend_from_slice(b",\"requested\":");
     encode::string(&mut data, requested);
     data.push(b'}');
@@ -119,12 +117,17 @@ pub fn unsupported(requested: &str) -> Refusal {
         .with_data(String::from_utf8_lossy(&data).into_owned())
 }
 
-/// The severities of log messages, least severe first (Logging).
-const LOG_LEVELS: [&str; 8] =
-    ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
-
-fn is_log_level(raw: &str) -> bool {
-    JsonStr::from_raw(raw).is_some_and(|level| LOG_LEVELS.contains(&&*level.decode()))
+/// The log level that raw JSON is.
+///
+/// # Errors
+/// [`Mistake::InvalidParams`], naming the place and what may stand there.
+pub fn log_level(raw: &str, place: &str) -> Result<Level, Refusal> {
+    let level = JsonStr::from_raw(raw).and_then(|level| Level::parse(&level.decode()));
+    level.ok_or_else(|| {
+        let known = Level::ALL.map(Level::as_str).join(", ");
+        let message = format!("Invalid params: `{place}` must be one of {known}");
+        Refusal::new(Mistake::InvalidParams, message)
+    })
 }
 
 fn method_of(

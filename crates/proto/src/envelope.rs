@@ -86,6 +86,10 @@ pub struct Params<'a> {
     pub protocol_version: Option<&'a str>,
     /// `progressToken` of a progress notification.
     pub progress_token: Option<&'a str>,
+    /// `inputResponses` of a call that is made again with what it asked for.
+    pub input_responses: Option<&'a str>,
+    /// `requestState` of a call that is made again.
+    pub request_state: Option<&'a str>,
     /// The members of `_meta`.
     pub meta: Meta<'a>,
 }
@@ -282,6 +286,10 @@ impl<'a> Parts<'a> {
                 "progressToken" => {
                     (|parts| &mut parts.params.progress_token, "params.progressToken")
                 }
+                "inputResponses" => {
+                    (|parts| &mut parts.params.input_responses, "params.inputResponses")
+                }
+                "requestState" => (|parts| &mut parts.params.request_state, "params.requestState"),
                 _ => continue,
             };
             self.put(slot, name, value);
@@ -385,5 +393,7 @@ pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilitie
 pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 /// `_meta` key: the least severe log message that a modern request wants.
 pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+/// `_meta` key: the id of the request whose stream a message belongs to.
+pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 /// `_meta` key: name and version of the server, on every modern result.
 pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";

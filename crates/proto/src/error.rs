@@ -18,6 +18,8 @@ pub enum Mistake {
     MethodNotFound,
     /// The parameters do not fit the method.
     InvalidParams,
+    /// There is no such resource, as the legacy era says it.
+    ResourceNotFound,
     /// A modern request without its required `_meta` keys.
     MissingMeta,
     /// A header says something else than the body.
@@ -53,6 +55,7 @@ impl Mistake {
             Self::TooLarge => (-32600, 413, 413),
             Self::MethodNotFound => (-32601, 200, 404),
             Self::InvalidParams => (-32602, 200, 200),
+            Self::ResourceNotFound => (-32002, 200, 200),
             Self::MissingMeta => (-32602, 400, 400),
             Self::HeaderMismatch => (-32020, 400, 400),
             Self::MissingCapability => (-32021, 400, 400),

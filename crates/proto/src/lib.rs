@@ -22,6 +22,8 @@ pub mod admit;
 
 pub mod pending;
 
+pub mod session;
+
 pub mod service;
 
 pub mod spec;

@@ -54,6 +54,36 @@ pub struct Limits {
     pub shutdown_grace: Duration,
     /// The most entries on one page of a list.
     pub page_entries: usize,
+    /// The longest address of a resource.
+    pub uri_bytes: usize,
+    /// The most questions that one call may have asked at once, and one legacy conversation may
+    /// leave unanswered.
+    pub questions: usize,
+    /// How long a client may take to answer a question. Meanwhile the time limit of the call rests.
+    pub question_timeout: Duration,
+    /// The longest `requestState`, sealed.
+    pub state_bytes: usize,
+    /// How long a `requestState` may be brought back.
+    pub state_ttl: Duration,
+    /// How many used `requestState`s are remembered; when there are more, the oldest that are still
+    /// valid become invalid.
+    pub states_used: usize,
+    /// The most resources and tasks that one subscription, or one legacy session, may watch.
+    pub watched: usize,
+    /// The most subscriptions that one HTTP listener has open.
+    pub subscriptions: usize,
+    /// The most events that are kept for a legacy session that may come back for them.
+    pub replay_events: usize,
+    /// The most bytes of such events.
+    pub replay_bytes: usize,
+    /// When a legacy client is told to come back to a stream that was broken.
+    pub retry: Duration,
+    /// The most tasks that are kept, over or not.
+    pub tasks: usize,
+    /// How long a task is kept after it began, unless its tool says otherwise.
+    pub task_ttl: Duration,
+    /// How often a client should ask for a task.
+    pub task_poll: Duration,
 }
 
 impl Default for Limits {
@@ -79,6 +109,20 @@ impl Default for Limits {
             session_idle: Duration::from_secs(30 * 60),
             shutdown_grace: Duration::from_secs(1),
             page_entries: 1000,
+            uri_bytes: 8192,
+            questions: 64,
+            question_timeout: Duration::from_secs(10 * 60),
+            state_bytes: 64 * 1024,
+            state_ttl: Duration::from_secs(10 * 60),
+            states_used: 65_536,
+            watched: 1024,
+            subscriptions: 10_000,
+            replay_events: 256,
+            replay_bytes: 1024 * 1024,
+            retry: Duration::from_secs(1),
+            tasks: 10_000,
+            task_ttl: Duration::from_secs(60 * 60),
+            task_poll: Duration::from_secs(1),
         }
     }
 }

@@ -14,6 +14,9 @@ use std::borrow::Cow;
 pub trait Headers {
     /// The values of a header, found by its lower-case name.
     fn field(&self, name: &str) -> Field<'_>;
+
+    /// Calls `act` with each header: its name in lower case, and its value.
+    fn each(&self, act: &mut dyn FnMut(&str, &[u8]));
 }
 
 /// How often a header is there.
@@ -134,6 +137,10 @@ mod tests {
     impl Headers for One {
         fn field(&self, name: &str) -> Field<'_> {
             if name == self.0 { Field::One(&self.1) } else { Field::Absent }
+        }
+
+        fn each(&self, act: &mut dyn FnMut(&str, &[u8])) {
+            act(self.0, &self.1);
         }
     }
 

@@ -1,19 +1,31 @@
 //! The seam between the wires and whatever answers: a wire admits a message and asks; a service
-//! answers at once, into the wire's buffer, or later. Cancelling is dropping the future.
+//! answers at once, into the wire's buffer, or later, or with a stream of messages. Cancelling is
+//! dropping.
 
 use crate::envelope::{Envelope, Id};
 use crate::error::Mistake;
 use crate::method::Method;
 use crate::mirror::Headers;
+use crate::session::Session;
 use crate::version::Revision;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
 
 /// Whatever answers requests. One service serves all wires and both eras at once.
 pub trait Service: Send + Sync + 'static {
     /// Answers a request: appends a whole message to `out`, or nothing and answers later.
     fn ask(&self, ask: Ask<'_>, out: &mut Vec<u8>) -> Turn;
+
+    /// What a legacy client is told without asking: that lists and resources have changed. A wire
+    /// opens one at a time for a session, and may drop it and open another; what changes in between
+    /// is told by the next.
+    fn news(&self, session: &Arc<Session>) -> Option<Box<dyn Feed>> {
+        let _ = session;
+        None
+    }
 }
 
 /// A request that has been admitted.
@@ -26,22 +38,89 @@ pub struct Ask<'a> {
     pub method: Method,
     /// The revision that it speaks; for `initialize`, the one that was agreed on.
     pub revision: Revision,
-    /// The headers it came with, where the wire has headers and the era mirrors parameters in them.
+    /// The legacy conversation that it belongs to.
+    pub session: Option<&'a Arc<Session>>,
+    /// Who asks.
+    pub principal: &'a Principal,
+    /// The headers it came with, where the wire has headers.
     pub headers: Option<&'a dyn Headers>,
     /// The way back to the asker while the answer is being made.
     pub wire: &'a dyn Wire,
 }
 
+/// Who asks. Nothing that the client says about itself counts; only what a wire has verified.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Principal {
+    /// Nobody has said.
+    #[default]
+    Anonymous,
+    /// Whoever started this process.
+    Local,
+    /// Somebody whose credentials were checked; unique among all who may ask.
+    Named(Arc<str>),
+}
+
+impl Principal {
+    /// A text that differs for any two principals.
+    #[must_use]
+    pub fn key(&self) -> (&'static str, &str) {
+        match self {
+            Self::Anonymous => ("anonymous", ""),
+            Self::Local => ("local", ""),
+            Self::Named(name) => ("named", name),
+        }
+    }
+}
+
 /// The way back to whoever asked.
 pub trait Wire {
-    /// A queue for notifications about this request. A wire makes it only when it is asked to.
+    /// A queue for messages about this request. A wire makes it only when it is asked to.
     fn outlet(&self) -> Arc<dyn Outlet>;
 }
 
-/// A bounded queue of notifications about one request.
+/// A bounded queue of messages about one request, open until its answer.
 pub trait Outlet: Send + Sync {
-    /// Queues a message; false if there is no room or nobody to read it, and it is dropped.
+    /// Queues a notification; false if there is no room or nobody to read it, and it is dropped.
     fn send(&self, message: Vec<u8>) -> bool;
+
+    /// Asks the client, in the legacy era; `params` is JSON text of an object. Dropping the future
+    /// takes the question back.
+    fn ask(&self, method: Method, params: String) -> Asked;
+
+    /// Lets the client go and come back for the rest after that time, where the wire can be resumed
+    /// (2025-11-25, "Polling"); false where it cannot, and nothing happens.
+    fn disconnect(&self, retry: Duration) -> bool {
+        let _ = retry;
+        false
+    }
+}
+
+/// A question that a client has been asked: the raw JSON of its result.
+pub type Asked = Pin<Box<dyn Future<Output = Result<Box<str>, Unanswered>> + Send>>;
+
+/// Why a question has no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unanswered {
+    /// The client refused: raw JSON of its error.
+    Refused(Box<str>),
+    /// The client has gone, or the wire cannot ask.
+    Gone,
+    /// Too many questions wait already.
+    TooMany,
+}
+
+/// Messages that come as they come, without having been asked for one by one. Dropping it ends it.
+pub trait Feed: Send {
+    /// Appends the next message to `out`: `Ready(true)` if one was appended, `Ready(false)` if none
+    /// will come any more. Nothing is lost while nobody polls, but what can be said once is said
+    /// once.
+    fn poll_next(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) -> Poll<bool>;
+
+    /// Appends the last message, as the server stops; false if there is none.
+    fn end(&mut self, out: &mut Vec<u8>) -> bool {
+        let _ = out;
+        false
+    }
 }
 
 /// What became of a request.
@@ -50,6 +129,8 @@ pub enum Turn {
     Done(Outcome),
     /// The answer will come.
     Later(Later),
+    /// The answer is a stream of notifications that ends with a result.
+    Stream(Box<dyn Feed>),
 }
 
 /// An answer to come. Dropping it cancels the work.

@@ -130,6 +130,85 @@ impl Revision {
         self >= V2026_07_28
     }
 
+    /// Content may be a sound.
+    #[must_use]
+    pub fn has_audio(self) -> bool {
+        self >= V2025_03_26
+    }
+
+    /// Content may be the address of a resource.
+    #[must_use]
+    pub fn has_resource_links(self) -> bool {
+        self >= V2025_06_18
+    }
+
+    /// A person may be asked to fill in a form.
+    #[must_use]
+    pub fn has_elicitation(self) -> bool {
+        self >= V2025_06_18
+    }
+
+    /// Elicitation has modes, of which visiting an address is one.
+    #[must_use]
+    pub fn has_elicitation_modes(self) -> bool {
+        self >= V2025_11_25
+    }
+
+    /// An address to visit has an id, by which the server says that it was visited.
+    #[must_use]
+    pub const fn has_elicitation_id(self) -> bool {
+        matches!(self, V2025_11_25)
+    }
+
+    /// A model may be asked to use tools.
+    #[must_use]
+    pub fn has_sampling_tools(self) -> bool {
+        self >= V2025_11_25
+    }
+
+    /// Capabilities may name extensions, and calls may become tasks.
+    #[must_use]
+    pub fn has_extensions(self) -> bool {
+        self >= V2026_07_28
+    }
+
+    /// Headers of HTTP repeat parameters of the body.
+    #[must_use]
+    pub fn has_mirrored_headers(self) -> bool {
+        self >= V2026_07_28
+    }
+
+    /// An event stream may be left before its answer and resumed (2025-11-25, "Polling").
+    #[must_use]
+    pub const fn has_stream_polling(self) -> bool {
+        matches!(self, V2025_11_25)
+    }
+
+    /// A broken event stream may be resumed.
+    #[must_use]
+    pub const fn has_stream_resumption(self) -> bool {
+        matches!(self, V2025_03_26 | V2025_06_18 | V2025_11_25)
+    }
+
+    /// A resource that is not there has an error code of its own.
+    #[must_use]
+    pub fn has_resource_not_found(self) -> bool {
+        self < V2026_07_28
+    }
+
+    /// Each request says what its client can do, and may be refused for what it cannot.
+    #[must_use]
+    pub fn has_capabilities_in_requests(self) -> bool {
+        self >= V2026_07_28
+    }
+
+    /// A server asks its client by ending the request with a question; before, by a request of its
+    /// own.
+    #[must_use]
+    pub fn asks_in_rounds(self) -> bool {
+        self >= V2026_07_28
+    }
+
     /// Whether this revision lies between two others, both included.
     #[must_use]
     pub fn is_within(self, first: Self, last: Self) -> bool {

@@ -1,129 +1,17 @@
-//! How a server is put together: tools with their handlers, checked and compiled before anything is
-//! served. Nothing here runs a tool.
+//! How a server is put together: tools, resources and prompts, checked and compiled before anything
+//! is served. Nothing here runs them.
 
 use crate::dispatch::Server;
-use crate::handler::Handler;
-use crate::param_headers::ParamHeaders;
-use crate::registry::Registered;
-use crate::schema::Schema;
-use haft_proto::encode::Caching;
+use crate::prompt::Prompt;
+use crate::registry::Parts;
+use crate::resource::{Resource, ResourceTemplate};
+use crate::sealed::StateKey;
+use crate::tool::Tool;
+use haft_proto::encode::fields::Caching;
 use haft_proto::limits::Limits;
-use haft_proto::spec;
+use haft_proto::spec::icon::Icon;
 use haft_proto::spec::implementation::Implementation;
-use haft_proto::spec::tool::Annotations;
-use serde_json::Value;
-use serde_json::value::RawValue;
 use std::fmt;
-use std::time::Duration;
-
-/// A tool that is not registered yet.
-pub struct Tool {
-    name: String,
-    title: Option<String>,
-    description: Option<String>,
-    input_schema: String,
-    output_schema: Option<String>,
-    annotations: Annotations,
-    timeout: Option<Duration>,
-    handler: Box<dyn Handler>,
-}
-
-/// The schema of a tool that takes nothing.
-const NO_ARGUMENTS: &str = r#"{"type":"object","additionalProperties":false}"#;
-
-impl Tool {
-    /// A tool without arguments, until [`Tool::input_schema`] says otherwise.
-    pub fn new(name: impl Into<String>, handler: impl Handler) -> Self {
-        Self {
-            name: name.into(),
-            title: None,
-            description: None,
-            input_schema: NO_ARGUMENTS.to_owned(),
-            output_schema: None,
-            annotations: Annotations::default(),
-            timeout: None,
-            handler: Box::new(handler),
-        }
-    }
-
-    /// The name that people read.
-    #[must_use]
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// What the tool does, for the model.
-    #[must_use]
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// The JSON Schema of the arguments, as JSON text. Clients get it as it is, on one line.
-    #[must_use]
-    pub fn input_schema(mut self, schema: impl Into<String>) -> Self {
-        self.input_schema = schema.into();
-        self
-    }
-
-    /// The JSON Schema of the structured result, as JSON text.
-    #[must_use]
-    pub fn output_schema(mut self, schema: impl Into<String>) -> Self {
-        self.output_schema = Some(schema.into());
-        self
-    }
-
-    /// How the tool behaves.
-    #[must_use]
-    pub fn annotations(mut self, annotations: Annotations) -> Self {
-        self.annotations = annotations;
-        self
-    }
-
-    /// How long a call may take; without it, [`Limits::request_timeout`].
-    #[must_use]
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
-        self
-    }
-
-    pub(crate) fn compile(self, default_timeout: Duration) -> Result<Registered, BuildError> {
-        let name = self.name;
-        if !spec::tool::is_valid_name(&name) {
-            return Err(BuildError::BadToolName { name });
-        }
-        let bad = |part: &'static str, reason: String| BuildError::BadSchema {
-            tool: name.clone(),
-            part,
-            reason,
-        };
-        let input = Schema::compile(&self.input_schema).map_err(|e| bad("input", e.reason))?;
-        let parsed: Value =
-            serde_json::from_str(&self.input_schema).map_err(|e| bad("input", e.to_string()))?;
-        if parsed.get("type").and_then(Value::as_str) != Some("object") {
-            return Err(bad("input", "its `type` must be \"object\"".to_owned()));
-        }
-        let param_headers = ParamHeaders::find(&parsed).map_err(|reason| bad("input", reason))?;
-        let output = match &self.output_schema {
-            Some(schema) => Some(Schema::compile(schema).map_err(|e| bad("output", e.reason))?),
-            None => None,
-        };
-        let raw = |text: String, part| {
-            RawValue::from_string(text).map_err(|error| bad(part, error.to_string()))
-        };
-        let tool = spec::tool::Tool {
-            title: self.title,
-            description: self.description,
-            input_schema: raw(self.input_schema, "input")?,
-            output_schema: self.output_schema.map(|text| raw(text, "output")).transpose()?,
-            annotations: self.annotations,
-            name: name.clone(),
-        };
-        let timeout = self.timeout.unwrap_or(default_timeout);
-        Ok(Registered { tool, input, output, param_headers, handler: self.handler, timeout })
-    }
-}
 
 /// A server that is not built yet. See the example of this crate.
 pub struct ServerBuilder {
@@ -131,7 +19,9 @@ pub struct ServerBuilder {
     pub(crate) instructions: Option<String>,
     pub(crate) caching: Caching,
     pub(crate) limits: Limits,
-    pub(crate) tools: Vec<Tool>,
+    pub(crate) parts: Parts,
+    pub(crate) growth: Growth,
+    pub(crate) state_keys: Vec<StateKey>,
 }
 
 impl ServerBuilder {
@@ -141,7 +31,9 @@ impl ServerBuilder {
             instructions: None,
             caching: Caching::default(),
             limits: Limits::default(),
-            tools: Vec::new(),
+            parts: Parts::default(),
+            growth: Growth::default(),
+            state_keys: Vec::new(),
         }
     }
 
@@ -166,6 +58,13 @@ impl ServerBuilder {
         self
     }
 
+    /// One more picture.
+    #[must_use]
+    pub fn icon(mut self, icon: Icon) -> Self {
+        self.info.icons.push(icon);
+        self
+    }
+
     /// How a model should use the tools together.
     #[must_use]
     pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
@@ -187,26 +86,96 @@ impl ServerBuilder {
         self
     }
 
+    /// Nothing will ever be added or removed: clients are told so, and need not listen.
+    #[must_use]
+    pub fn fixed(mut self) -> Self {
+        self.growth = Growth::Fixed;
+        self
+    }
+
+    /// Things of kinds that are not there yet may be added while the server runs: clients are told
+    /// from the start that it has tools, resources, prompts and completions.
+    #[must_use]
+    pub fn open_ended(mut self) -> Self {
+        self.growth = Growth::OpenEnded;
+        self
+    }
+
+    /// The keys that seal what clients keep: the first seals, all open. Replicas that share them
+    /// take each other's. Without keys, the server makes one up, which nobody else has.
+    #[must_use]
+    pub fn state_keys(mut self, keys: impl IntoIterator<Item = StateKey>) -> Self {
+        self.state_keys.extend(keys);
+        self
+    }
+
     /// One more tool, listed after those before it.
     #[must_use]
     pub fn tool(mut self, tool: Tool) -> Self {
-        self.tools.push(tool);
+        self.parts.tools.push(tool);
+        self
+    }
+
+    /// More tools, as another module made them.
+    #[must_use]
+    pub fn tools(mut self, tools: impl IntoIterator<Item = Tool>) -> Self {
+        self.parts.tools.extend(tools);
+        self
+    }
+
+    /// One more resource.
+    #[must_use]
+    pub fn resource(mut self, resource: Resource) -> Self {
+        self.parts.resources.push(resource);
+        self
+    }
+
+    /// One more family of resources. An address belongs to the first that it fits.
+    #[must_use]
+    pub fn resource_template(mut self, template: ResourceTemplate) -> Self {
+        self.parts.templates.push(template);
+        self
+    }
+
+    /// One more prompt.
+    #[must_use]
+    pub fn prompt(mut self, prompt: Prompt) -> Self {
+        self.parts.prompts.push(prompt);
         self
     }
 
     /// Checks everything and compiles the schemas.
     ///
     /// # Errors
-    /// The first [`BuildError`], in the order of the tools.
+    /// The first [`BuildError`], in the order of the parts.
     pub fn build(self) -> Result<Server, BuildError> {
         Server::new(self)
     }
+}
+
+/// What may be added while a server runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Growth {
+    /// Nothing.
+    Fixed,
+    /// More of the kinds that are there from the start.
+    #[default]
+    Known,
+    /// Anything.
+    OpenEnded,
 }
 
 /// Why a server cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BuildError {
+    /// Suggestions for an argument that is not there.
+    BadCompletion {
+        /// Of which prompt or resource template.
+        of: String,
+        /// The argument.
+        argument: String,
+    },
     /// A schema that cannot be used.
     BadSchema {
         /// Whose.
@@ -221,9 +190,33 @@ pub enum BuildError {
         /// The name.
         name: String,
     },
-    /// Two tools of one name.
-    DuplicateTool {
-        /// The name.
+    /// Something that is no address of a resource: it needs a scheme.
+    BadUri {
+        /// What it is.
+        uri: String,
+    },
+    /// A URI template that cannot be matched.
+    BadUriTemplate {
+        /// The template.
+        template: String,
+        /// Why.
+        reason: String,
+    },
+    /// Something of a kind that clients were not told of.
+    NotOffered {
+        /// Which kind: "prompts", say.
+        kind: &'static str,
+    },
+    /// The system has no random numbers for a key.
+    NoRandomness {
+        /// Why.
+        reason: String,
+    },
+    /// Two of one kind and name.
+    Duplicate {
+        /// Two what: "tools", say.
+        kind: &'static str,
+        /// The name or address.
         name: String,
     },
 }
@@ -231,6 +224,9 @@ pub enum BuildError {
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::BadCompletion { of, argument } => {
+                write!(f, "`{of}` has no argument `{argument}` to complete")
+            }
             Self::BadSchema { tool, part, reason } => {
                 write!(f, "the {part} schema of tool `{tool}` cannot be used: {reason}")
             }
@@ -238,8 +234,22 @@ impl fmt::Display for BuildError {
                 f,
                 "{name:?} is no name for a tool: use 1 to 128 letters, digits, `_`, `-` or `.`"
             ),
-            Self::DuplicateTool { name } => {
-                write!(f, "two tools have the name `{name}`; rename one")
+            Self::BadUri { uri } => {
+                write!(
+                    f,
+                    "{uri:?} is no address of a resource: it begins with a scheme like `app:`"
+                )
+            }
+            Self::BadUriTemplate { template, reason } => {
+                write!(f, "the URI template {template:?} cannot be used: {reason}")
+            }
+            Self::NotOffered { kind } => write!(
+                f,
+                "clients were not told of {kind}: build the server with some, or `open_ended`"
+            ),
+            Self::NoRandomness { reason } => f.write_str(reason),
+            Self::Duplicate { kind, name } => {
+                write!(f, "two {kind} have the name `{name}`; rename one")
             }
         }
     }

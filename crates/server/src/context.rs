@@ -1,42 +1,137 @@
-//! What a running call may do besides answering: report how far it is. Given to handlers that
-//! answer later; holds no request and no wire.
+//! What a running call may do besides answering: say how far it is, log, and ask its client. Given
+//! to handlers that answer later; knows no wire.
 
-use haft_proto::encode::{self, Progress};
-use haft_proto::service::Outlet;
+use crate::headers::Headers;
+use crate::rounds::Rounds;
+use haft_proto::encode::notice::{self, Progress};
+use haft_proto::limits::Limits;
+use haft_proto::service::{Ask, Outlet, Principal};
+use haft_proto::session::Session;
+use haft_proto::spec::client::ClientCapabilities;
+use haft_proto::spec::level::Level;
 use haft_proto::version::Revision;
-use std::sync::{Arc, Mutex, PoisonError};
+use serde::Serialize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-/// One call's way back to its client.
+/// One call's way back to its client. Cheap to clone.
 #[derive(Clone)]
 pub struct Context {
-    revision: Revision,
-    /// Only where the client asked for progress.
-    asked: Option<Arc<Asked>>,
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) revision: Revision,
+    pub(crate) capabilities: ClientCapabilities,
+    principal: Principal,
+    headers: Headers,
+    progress: Option<Told>,
+    session: Option<Arc<Session>>,
+    /// What this request alone wants to be logged.
+    level: Option<Level>,
+    pub(crate) outlet: Arc<dyn Outlet>,
+    desk: Mutex<Desk>,
+    /// The most questions at once.
+    pub(crate) questions: usize,
+    pub(crate) question_timeout: Duration,
 }
 
 /// Where a client wants progress to be told.
-struct Asked {
+struct Told {
     token: Box<str>,
-    outlet: Arc<dyn Outlet>,
     /// What was told last.
     last: Mutex<f64>,
 }
 
+/// Where questions go, and what has become of them.
+pub(crate) struct Desk {
+    pub(crate) place: Place,
+    /// What the client lacks that was needed.
+    pub(crate) missing: Option<&'static str>,
+    /// How long the call has waited for its client.
+    pub(crate) waited: Duration,
+    /// Since when it waits now, and for how many answers.
+    pub(crate) waiting: Option<(tokio::time::Instant, usize)>,
+}
+
+/// Where questions go.
+pub(crate) enum Place {
+    /// Into the answer: the client makes the request again, with what was asked.
+    Rounds(Rounds),
+    /// To the client, while the call runs.
+    Wire,
+}
+
 impl Context {
-    pub(crate) fn new(revision: Revision, asked: Option<(&str, Arc<dyn Outlet>)>) -> Self {
-        let asked = asked.map(|(token, outlet)| {
-            Arc::new(Asked { token: token.into(), outlet, last: Mutex::new(f64::NEG_INFINITY) })
-        });
-        Self { revision, asked }
+    pub(crate) fn new(
+        ask: &Ask<'_>,
+        rounds: Option<Rounds>,
+        headers: Headers,
+        limits: &Limits,
+    ) -> Self {
+        let is_token = |raw: &&str| {
+            raw.starts_with(['"', '-']) || raw.starts_with(|c: char| c.is_ascii_digit())
+        };
+        let meta = &ask.message.params.meta;
+        let token = meta.progress_token.filter(is_token);
+        let progress =
+            token.map(|token| Told { token: token.into(), last: Mutex::new(f64::NEG_INFINITY) });
+        let capabilities = match (ask.session, meta.client_capabilities) {
+            (Some(session), _) => session.capabilities(),
+            (None, Some(raw)) if raw.len() > 2 => ClientCapabilities::read(raw),
+            _ => ClientCapabilities::default(),
+        };
+        let level = meta.log_level.map(|raw| raw.trim_matches('"')).and_then(Level::parse);
+        let place = rounds.map_or(Place::Wire, Place::Rounds);
+        let desk = Desk { place, missing: None, waited: Duration::ZERO, waiting: None };
+        let inner = Inner {
+            revision: ask.revision,
+            capabilities,
+            principal: ask.principal.clone(),
+            headers,
+            progress,
+            session: ask.session.cloned(),
+            level,
+            outlet: ask.wire.outlet(),
+            desk: Mutex::new(desk),
+            questions: limits.questions,
+            question_timeout: limits.question_timeout,
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Who asks.
+    #[must_use]
+    pub fn principal(&self) -> &Principal {
+        &self.inner.principal
+    }
+
+    /// The HTTP headers of the request: empty over other wires, and unless the tool wants them (see
+    /// [`Tool::with_headers`](crate::Tool::with_headers)).
+    #[must_use]
+    pub fn headers(&self) -> &Headers {
+        &self.inner.headers
+    }
+
+    /// What the client can do, by its own word.
+    #[must_use]
+    pub fn client(&self) -> ClientCapabilities {
+        self.inner.capabilities
+    }
+
+    /// The revision of the protocol that the client speaks.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.inner.revision
     }
 
     /// Says how far the call has come, if its client wants to know. What does not rise is not told
     /// (Progress: "MUST increase"). A client that reads slowly misses some; the result is never
     /// delayed.
     pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
-        let Some(asked) = &self.asked else { return };
+        let Some(told) = &self.inner.progress else { return };
         {
-            let mut last = asked.last.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut last = told.last.lock().unwrap_or_else(PoisonError::into_inner);
             if !progress.is_finite() || progress <= *last {
                 return;
             }
@@ -45,7 +140,75 @@ impl Context {
         let total = total.filter(|total| total.is_finite());
         let mut out = Vec::with_capacity(128);
         let now = Progress { progress, total, message };
-        encode::progress(&mut out, self.revision, &asked.token, now);
-        asked.outlet.send(out);
+        notice::progress(&mut out, self.inner.revision, &told.token, now);
+        self.inner.outlet.send(out);
+    }
+
+    /// Whether a log message of that level would be sent.
+    #[must_use]
+    pub fn logs(&self, level: Level) -> bool {
+        let least = match &self.inner.session {
+            Some(session) => session.level(),
+            None => self.inner.level,
+        };
+        least.is_some_and(|least| level >= least)
+    }
+
+    /// Sends a log message, if the client wants such (Logging): the modern era says so with each
+    /// request, the legacy one for the session. Never log secrets. A client that reads slowly
+    /// misses some.
+    pub fn log(&self, level: Level, data: impl Serialize) {
+        if !self.logs(level) {
+            return;
+        }
+        // What cannot be written as JSON is not worth failing a call for.
+        if let Ok(data) = serde_json::to_string(&data) {
+            let mut out = Vec::with_capacity(data.len() + 96);
+            notice::log(&mut out, level, None, &data);
+            self.inner.outlet.send(out);
+        }
+    }
+
+    /// Sends a log message of level `info`.
+    pub fn info(&self, text: &str) {
+        self.log(Level::Info, text);
+    }
+
+    /// Sends a log message of level `warning`.
+    pub fn warning(&self, text: &str) {
+        self.log(Level::Warning, text);
+    }
+
+    /// Lets a client go and fetch the result after that time, where its wire can be resumed
+    /// (2025-11-25, "Polling"). Elsewhere nothing happens. Worth it before a long silence.
+    pub fn disconnect(&self, retry: Duration) {
+        self.inner.outlet.disconnect(retry);
+    }
+
+    pub(crate) fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.inner.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Desk {
+    /// How long the call has waited for its client so far.
+    pub(crate) fn waited(&self) -> Duration {
+        let now = self.waiting.map_or(Duration::ZERO, |(since, _)| since.elapsed());
+        self.waited + now
+    }
+
+    pub(crate) fn begin_waiting(&mut self) {
+        let (_, count) = self.waiting.get_or_insert_with(|| (tokio::time::Instant::now(), 0));
+        *count += 1;
+    }
+
+    pub(crate) fn end_waiting(&mut self) {
+        if let Some((since, count)) = &mut self.waiting {
+            *count -= 1;
+            if *count == 0 {
+                self.waited += since.elapsed();
+                self.waiting = None;
+            }
+        }
     }
 }

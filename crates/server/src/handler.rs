@@ -85,7 +85,7 @@ impl<'a> Answer<'a> {
     /// One text.
     pub fn text(self, text: &str) {
         *self.written = Written::Result(None);
-        encode::text_result(self.out, self.revision, self.fields, None, |out| {
+        encode::tools::text_result(self.out, self.revision, self.fields, None, |out| {
             encode::string(out, text);
         });
     }
@@ -93,7 +93,7 @@ impl<'a> Answer<'a> {
     /// One text whose characters need no escape in JSON: numbers and words.
     fn plain(self, text: std::fmt::Arguments<'_>) {
         *self.written = Written::Result(None);
-        encode::text_result(self.out, self.revision, self.fields, None, |out| {
+        encode::tools::text_result(self.out, self.revision, self.fields, None, |out| {
             out.push(b'"');
             // Writing to memory does not fail.
             let _ = out.write_fmt(text);
@@ -105,9 +105,15 @@ impl<'a> Answer<'a> {
     pub fn json(self, value: &impl Serialize) {
         match serde_json::to_string(value) {
             Ok(json) => {
-                encode::text_result(self.out, self.revision, self.fields, Some(&json), |out| {
-                    encode::string(out, &json);
-                });
+                encode::tools::text_result(
+                    self.out,
+                    self.revision,
+                    self.fields,
+                    Some(&json),
+                    |out| {
+                        encode::string(out, &json);
+                    },
+                );
                 *self.written = Written::Result(Some(json));
             }
             Err(error) => {
@@ -118,7 +124,7 @@ impl<'a> Answer<'a> {
 
     /// Any result.
     pub fn result(self, result: &ToolResult) {
-        encode::tool_result(self.out, self.revision, self.fields, result);
+        encode::tools::result(self.out, self.revision, self.fields, result);
         *self.written = if result.is_error {
             Written::Failure
         } else {
@@ -255,7 +261,20 @@ where
     A: DeserializeOwned + 'static,
     R: Output + 'static,
 {
-    FunctionHandler { function, marker: std::marker::PhantomData::<fn(A) -> R> }
+    let call = move |arguments, _: &Call<'_>| function(arguments);
+    FunctionHandler { call, marker: std::marker::PhantomData::<fn(A) -> R> }
+}
+
+/// The same from one that may report progress and log.
+pub fn function_with<A, R>(
+    function: impl Fn(A, Context) -> R + Send + Sync + 'static,
+) -> impl Handler
+where
+    A: DeserializeOwned + 'static,
+    R: Output + 'static,
+{
+    let call = move |arguments, call: &Call<'_>| function(arguments, call.context());
+    FunctionHandler { call, marker: std::marker::PhantomData::<fn(A) -> R> }
 }
 
 /// A handler from a function that waits: the function is async and may report progress.
@@ -276,9 +295,20 @@ where
     A: DeserializeOwned + Send + 'static,
     R: Output + 'static,
 {
+    blocking_with(move |arguments, _| function(arguments))
+}
+
+/// The same from one that may report progress and log.
+pub fn blocking_with<A, R>(
+    function: impl Fn(A, Context) -> R + Send + Sync + 'static,
+) -> impl Handler
+where
+    A: DeserializeOwned + Send + 'static,
+    R: Output + 'static,
+{
     let function = Arc::new(function);
     let room = Arc::new(Semaphore::new(BLOCKING_MAX));
-    future(move |arguments: A, _| {
+    future(move |arguments: A, context| {
         let (function, room) = (Arc::clone(&function), Arc::clone(&room));
         async move {
             // The room is left by the function itself, so that no thread is forgotten.
@@ -287,7 +317,7 @@ where
             };
             let work = tokio::task::spawn_blocking(move || {
                 let _place = place;
-                function(arguments).into_result()
+                function(arguments, context).into_result()
             });
             match work.await {
                 Ok(result) => result,
@@ -304,7 +334,7 @@ where
 pub const BLOCKING_MAX: usize = 32;
 
 struct FunctionHandler<F, M> {
-    function: F,
+    call: F,
     marker: std::marker::PhantomData<M>,
 }
 
@@ -312,11 +342,11 @@ impl<A, R, F> Handler for FunctionHandler<F, fn(A) -> R>
 where
     A: DeserializeOwned + 'static,
     R: Output + 'static,
-    F: Fn(A) -> R + Send + Sync + 'static,
+    F: Fn(A, &Call<'_>) -> R + Send + Sync + 'static,
 {
     fn call(&self, call: Call<'_>, answer: Answer<'_>) -> Made {
         match decode(call.arguments) {
-            Ok(arguments) => (self.function)(arguments).answer(answer),
+            Ok(arguments) => (self.call)(arguments, &call).answer(answer),
             Err(refusal) => answer.result(&refusal),
         }
         Made::Now

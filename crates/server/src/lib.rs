@@ -1,6 +1,6 @@
-//! Tools become an MCP service. A [`Server`] is built from tools, holds them as an immutable
-//! snapshot, and answers whatever a wire of `haft-transport` has admitted. It opens no socket and
-//! reads no file.
+//! Tools, resources and prompts become an MCP service. A [`Server`] is built from them, holds them
+//! as an immutable snapshot, and answers whatever a wire of `haft-transport` has admitted. It opens
+//! no socket and reads no file.
 //!
 //! ```
 //! use haft_server::{Server, Tool, handler};
@@ -14,19 +14,42 @@
 //! # Ok::<(), haft_server::BuildError>(())
 //! ```
 
+mod ask;
 mod builder;
+mod calls;
+mod completion;
 mod context;
+mod core;
 mod dispatch;
+mod driver;
 pub mod handler;
+mod headers;
 mod list_cache;
 mod nearest;
 mod param_headers;
+mod prompt;
 pub mod prose;
+mod reading;
+mod reads;
 mod registry;
+mod resource;
+mod rounds;
 pub mod schema;
+mod sealed;
+mod tool;
 mod typed;
+mod uri_template;
 
-pub use builder::{BuildError, ServerBuilder, Tool};
+pub use ask::{AskError, Elicited, Root, Sampled};
+pub use builder::{BuildError, ServerBuilder};
+pub use completion::Completing;
 pub use context::Context;
 pub use dispatch::Server;
+pub use headers::Headers;
 pub use nearest::nearest;
+pub use prompt::{Get, Prompt};
+pub use reading::{Answering, Output, Reader, Writer};
+pub use resource::{Read, Resource, ResourceTemplate};
+pub use sealed::StateKey;
+pub use tool::Tool;
+pub use uri_template::Variables;

@@ -1,11 +1,11 @@
-//! Every page of `tools/list`, written once for each revision when the registry changes. A request
-//! copies bytes; nothing is serialised for it.
+//! Every page of a list, written once for each revision when the registry changes. A request copies
+//! bytes; nothing is serialised for it.
 
-use haft_proto::encode::{self, Caching};
+use haft_proto::encode;
+use haft_proto::encode::fields::Caching;
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::json::JsonStr;
 use haft_proto::spec::implementation::Implementation;
-use haft_proto::spec::tool::Tool;
 use haft_proto::version::Revision;
 
 /// The pages of one list.
@@ -17,23 +17,31 @@ pub(crate) struct ListCache {
 }
 
 impl ListCache {
-    pub(crate) fn new(
-        tools: &[&Tool],
+    /// Writes the pages of `entries`, which stand under `key`; `entry` writes one.
+    pub(crate) fn new<T>(
+        key: &str,
+        entries: &[&T],
         server: &Implementation,
         caching: Caching,
         page_entries: usize,
+        entry: impl Fn(&mut Vec<u8>, Revision, &T),
     ) -> Self {
         let page_entries = page_entries.max(1);
-        let fingerprint = fingerprint(tools, page_entries);
+        let mut written = format!("{key}{page_entries}").into_bytes();
+        entries.iter().for_each(|one| entry(&mut written, Revision::LATEST, one));
+        let fingerprint = fingerprint(&written);
         let pages = Revision::ALL.map(|revision| {
-            let chunks: Vec<_> =
-                if tools.is_empty() { vec![tools] } else { tools.chunks(page_entries).collect() };
+            let chunks: Vec<_> = match entries {
+                [] => vec![entries],
+                entries => entries.chunks(page_entries).collect(),
+            };
             let last = chunks.len() - 1;
-            let write = |(index, chunk): (usize, &&[&Tool])| {
+            let write = |(index, chunk): (usize, &&[&T])| {
                 let next = (index < last).then(|| format!("{fingerprint}-{}", index + 1));
-                let entries = chunk.iter().copied();
+                let (next, listed) = (next.as_deref(), (key, *chunk));
                 let mut page = Vec::new();
-                encode::tools_page(&mut page, revision, server, entries, next.as_deref(), caching);
+                let entry = |out: &mut Vec<u8>, revision, one: &&T| entry(out, revision, one);
+                encode::list::page(&mut page, revision, server, caching, listed, next, entry);
                 page.shrink_to_fit();
                 page
             };
@@ -63,11 +71,7 @@ impl ListCache {
 
 /// The same for the same pages on every machine, so that replicas know each other's cursors.
 /// FNV-1a: nothing is protected by it, and its value never changes between machines or releases.
-fn fingerprint(tools: &[&Tool], page_entries: usize) -> String {
-    let mut written = page_entries.to_string().into_bytes();
-    for tool in tools {
-        encode::tool(&mut written, Revision::LATEST, tool);
-    }
+fn fingerprint(written: &[u8]) -> String {
     let hash = written.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     });

@@ -1,10 +1,10 @@
 //! Tools from functions whose types say what they take and give, so that nobody writes a schema.
 //! Used by programs and by what the macros of `haft` make of a function; adds nothing to a call.
 
-use crate::builder::Tool;
 use crate::context::Context;
 use crate::handler::{self, Handler, Output};
 use crate::schema::derived;
+use crate::tool::Tool;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use std::future::Future;

@@ -6,13 +6,17 @@ use haft_proto::admit::{self, Admitted};
 use haft_proto::encode;
 use haft_proto::envelope::{Envelope, Id, Kind, Rejected};
 use haft_proto::error::{Mistake, Refusal};
-use haft_proto::json::JsonStr;
+use haft_proto::json::{JsonStr, member};
 use haft_proto::limits::Limits;
 use haft_proto::method::Method;
 use haft_proto::mirror::Headers;
 use haft_proto::pending::Pending;
-use haft_proto::service::{Ask, Later, Outcome, Outlet, Reply, Service, Turn, Wire};
-use haft_proto::version::{Era, Revision};
+use haft_proto::service::{
+    self, Ask, Later, Outcome, Outlet, Principal, Reply, Service, Turn, Unanswered, Wire,
+};
+use haft_proto::session::Session;
+use haft_proto::spec::client::ClientCapabilities;
+use haft_proto::version::Era;
 use std::cell::{OnceCell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
@@ -24,7 +28,7 @@ use tokio::sync::mpsc;
 /// One peer's requests in flight, and what `initialize` agreed on: all that a stdio connection or a
 /// legacy HTTP session remembers.
 pub(crate) struct Conversation {
-    pub(crate) agreed: Option<Revision>,
+    pub(crate) agreed: Option<Arc<Session>>,
     pending: Pending<Running>,
     /// What the last request was numbered.
     serial: u64,
@@ -107,7 +111,7 @@ impl Conversation {
 
     /// Whether an array of messages is taken.
     pub(crate) fn has_batches(&self) -> bool {
-        self.agreed.is_some_and(Revision::has_batches)
+        self.agreed.as_ref().is_some_and(|session| session.revision().has_batches())
     }
 
     pub(crate) fn is_idle(&self) -> bool {
@@ -121,21 +125,26 @@ impl Conversation {
         message: &Envelope<'_>,
         id: Id<'_>,
         is_shared: bool,
-    ) -> Result<(Admitted, u64), Refusal> {
-        let admitted = match admit::era_of(message, None) {
+    ) -> Result<(Admitted, Option<Arc<Session>>, u64), Refusal> {
+        let era = admit::era_of(message, None);
+        let agreed = self.agreed.as_ref().map(|session| session.revision());
+        let admitted = match era {
             Era::Modern => admit::modern_request(message, None)?,
-            Era::Legacy => admit::legacy_request(message, self.agreed)?,
+            Era::Legacy => admit::legacy_request(message, agreed)?,
         };
         self.pending.check(id)?;
         if admitted.method == Method::Initialize {
-            self.agreed = Some(admitted.revision);
+            let capabilities = message.params.raw.and_then(|raw| member(raw, "capabilities"));
+            let capabilities = ClientCapabilities::read(capabilities.unwrap_or("{}"));
+            self.agreed = Some(Arc::new(Session::new(admitted.revision, capabilities)));
         }
+        let session = self.agreed.clone().filter(|_| era == Era::Legacy);
         self.serial += 1;
         let serial = self.serial;
         if is_shared {
             self.pending.begin(id, Running { serial, ..Running::default() });
         }
-        Ok((admitted, serial))
+        Ok((admitted, session, serial))
     }
 
     /// A request goes on; false if it was cancelled before it could be said.
@@ -206,13 +215,23 @@ pub(crate) fn take<K: Kept>(
         _ => return Asked::Silent,
     };
     let admitted = conversation.with(|kept| kept.admit(message, id, K::IS_SHARED));
-    let (Admitted { method, revision }, serial) = match admitted {
+    let (Admitted { method, revision }, session, serial) = match admitted {
         Ok(admitted) => admitted,
         Err(refusal) => return refuse(out, Some(id), &refusal),
     };
     let wire = CallWire { queue, outlet: OnceCell::new() };
-    let turn = service.ask(Ask { message, id, method, revision, headers: None, wire: &wire }, out);
-    match turn {
+    let ask = Ask {
+        message,
+        id,
+        method,
+        revision,
+        session: session.as_ref(),
+        principal: &Principal::Local,
+        headers: None,
+        wire: &wire,
+    };
+    match service.ask(ask, out) {
+        Turn::Stream(_) => Asked::Silent,
         Turn::Done(outcome) => {
             if K::IS_SHARED {
                 let ticket = Ticket { id: id.raw().into(), serial };
@@ -244,8 +263,17 @@ pub(crate) fn ask_stateless(
     match admit::modern_request(message, Some(headers)) {
         Ok(Admitted { method, revision }) => {
             let wire = CallWire { queue, outlet: OnceCell::new() };
-            let headers = Some(headers);
-            service.ask(Ask { message, id, method, revision, headers, wire: &wire }, out)
+            let ask = Ask {
+                message,
+                id,
+                method,
+                revision,
+                session: None,
+                principal: &Principal::Anonymous,
+                headers: Some(headers),
+                wire: &wire,
+            };
+            service.ask(ask, out)
         }
         Err(refusal) => {
             encode::error(out, Some(id), &refusal);
@@ -372,5 +400,9 @@ impl CallOutlet {
 impl Outlet for CallOutlet {
     fn send(&self, message: Vec<u8>) -> bool {
         self.is_open.load(Ordering::Acquire) && self.queue.try_send(message).is_ok()
+    }
+
+    fn ask(&self, _: Method, _: String) -> service::Asked {
+        Box::pin(std::future::ready(Err(Unanswered::Gone)))
     }
 }

@@ -1,7 +1,7 @@
 //! What a server answered to one request of a test, and how to look at it. What the test did not
 //! expect is a panic with the whole answer in it.
 
-use super::ask::{Asked, is_progress};
+use super::ask::{Answered, is_log, is_progress};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -26,8 +26,8 @@ pub struct Progress {
 }
 
 impl Answer {
-    pub(super) fn new(asked: String, answer: Asked) -> Self {
-        let Asked { message, notifications } = answer;
+    pub(super) fn new(asked: String, answer: Answered) -> Self {
+        let Answered { message, notifications } = answer;
         Self { asked, message, notifications }
     }
 
@@ -116,6 +116,13 @@ impl Answer {
             message: told["params"]["message"].as_str().map(str::to_owned),
         })
         .collect()
+    }
+
+    /// The data of all log messages, in order.
+    #[must_use]
+    pub fn logs(&self) -> Vec<Value> {
+        let told = self.notifications.iter().filter(|told| is_log(told));
+        told.map(|told| told["params"]["data"].clone()).collect()
     }
 
     /// Every notification that came before the answer, as it was sent.

@@ -26,8 +26,10 @@ mod ask;
 mod client;
 mod diff;
 mod golden;
+mod question;
 
 pub use crate::assert_tools;
 pub use answer::{Answer, Progress};
 pub use client::{Client, Testable, client};
 pub use golden::check_tools;
+pub use question::{Question, Reply};

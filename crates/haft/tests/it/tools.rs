@@ -1,7 +1,7 @@
 //! Functions as tools: what clients see of them, and that a call is a call of the function.
 
-use haft::testing::{Client, client};
-use haft::{Args, Context, Json, Tool, ToolResult};
+use haft::testing::{Client, Reply, client};
+use haft::{Args, AskError, Context, Elicited, Headers, Json, Principal, Sample, Tool, ToolResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -278,9 +278,16 @@ fn at_once(context: &Context, n: u32) -> u32 {
     n
 }
 
+#[haft::tool(blocking)]
+fn blocked(n: u32, context: Context) -> u32 {
+    context.info("blocked");
+    context.progress(f64::from(n), None, None);
+    n
+}
+
 #[tokio::test]
 async fn a_context_is_given_and_is_no_argument() {
-    let client = serving(haft::tools![slow, slow_borrowed, at_once]);
+    let client = serving(haft::tools![slow, slow_borrowed, at_once, blocked]);
     let tools = client.list_tools().await;
     assert_eq!(tools[0]["inputSchema"]["required"], json!(["steps"]));
     assert_eq!(tools[1]["inputSchema"].get("properties"), None);
@@ -290,8 +297,66 @@ async fn a_context_is_given_and_is_no_argument() {
     assert_eq!(told, [(1.0, Some(3.0)), (2.0, Some(3.0)), (3.0, Some(3.0))]);
     assert_eq!(said.progress()[0].message.as_deref(), Some("step"));
     assert_eq!(client.call("slow_borrowed", json!({})).await.progress().len(), 1);
-    let said = client.call("at_once", json!({"n": 7})).await;
-    assert_eq!((&*said.text(), said.progress().len()), ("7", 1));
+    for tool in ["at_once", "blocked"] {
+        let said = client.call(tool, json!({"n": 7})).await;
+        assert_eq!((&*said.text(), said.progress().len()), ("7", 1), "{tool}");
+    }
+    let said = client.legacy().call("blocked", json!({"n": 7})).await;
+    assert_eq!(said.logs(), [json!("blocked")]);
+}
+
+#[haft::tool]
+fn who(principal: Principal, headers: &Headers, name: String) -> String {
+    format!("{name} {principal:?} {:?}", headers.get("X-Team"))
+}
+
+#[tokio::test]
+async fn who_asks_and_with_which_headers_is_given_too() {
+    let client = serving([who::tool()]);
+    let call =
+        |client: Client| async move { client.call("who", json!({"name": "a"})).await.text() };
+    assert_eq!(call(client.clone()).await, "a Local None");
+    let somebody = client.named("ada").header("X-Team", "blue");
+    assert_eq!(call(somebody.clone()).await, "a Named(\"ada\") Some(\"blue\")");
+    assert_eq!(call(somebody.legacy()).await, "a Named(\"ada\") Some(\"blue\")");
+}
+
+const NAME: &str =
+    r#"{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}"#;
+
+/// Asks a person, a model, and where it may work.
+#[haft::tool]
+async fn curious(context: &Context) -> Result<String, AskError> {
+    let person: Elicited<Value> = context.elicit("name", "Who are you?", NAME).await?;
+    let name =
+        person.accepted().map_or_else(|| "nobody".to_owned(), |form| form["name"].to_string());
+    let said = context.sample("poem", Sample::text("A poem", 10)).await?.text();
+    let roots = context.roots("roots").await?.len();
+    Ok(format!("{name} {said} {roots}"))
+}
+
+#[tokio::test]
+async fn what_a_call_asks_is_answered_by_the_test() {
+    let client = serving([curious::tool()]).answering(|question| match question.method() {
+        "elicitation/create" if question.message() == "Who are you?" => {
+            Reply::accept(json!({"name": "Ada"}))
+        }
+        "sampling/createMessage" => Reply::text("Roses are red."),
+        "roots/list" => Reply::roots(["file:///a", "file:///b"]),
+        other => panic!("{other} is not asked"),
+    });
+    for client in [client.clone(), client.legacy()] {
+        assert_eq!(client.call("curious", json!({})).await.text(), "\"Ada\" Roses are red. 2");
+    }
+    let shy = client.answering(|_| Reply::decline());
+    let said = shy.legacy().call("curious", json!({})).await;
+    assert!(said.failure().contains("the client's answer is none"), "{}", said.failure());
+    let refusing = client.answering(|_| Reply::Refused("not now".to_owned()));
+    let said = refusing.legacy().call("curious", json!({})).await;
+    assert_eq!(said.failure(), "the client refused: not now");
+    let unable = serving([curious::tool()]);
+    let said = unable.call("curious", json!({})).await.refusal();
+    assert!(said.starts_with("Missing capability"), "{said}");
 }
 
 #[tokio::test]

@@ -3,7 +3,8 @@
 use haft_manifest::Manifest;
 use haft_proto::admit;
 use haft_proto::envelope::{self, Incoming};
-use haft_proto::service::{Ask, Later, Outlet, Service, Turn, Wire};
+use haft_proto::method::Method;
+use haft_proto::service::{Ask, Asked, Later, Outlet, Principal, Service, Turn, Unanswered, Wire};
 use haft_proto::version::Revision;
 use haft_server::Server;
 use serde_json::{Value, json};
@@ -166,6 +167,8 @@ pub(crate) fn begin(server: &Server, tool: &str, arguments: &Value) -> Begun {
         id,
         method: admitted.method,
         revision: admitted.revision,
+        session: None,
+        principal: &Principal::Local,
         headers: None,
         wire: &Deaf,
     };
@@ -173,6 +176,7 @@ pub(crate) fn begin(server: &Server, tool: &str, arguments: &Value) -> Begun {
     match server.ask(ask, &mut out) {
         Turn::Done(_) => Begun::Done(result_of(&out)),
         Turn::Later(later) => Begun::Later(later),
+        Turn::Stream(_) => panic!("a call is no subscription"),
     }
 }
 
@@ -194,6 +198,10 @@ impl Wire for Deaf {
 impl Outlet for Deaf {
     fn send(&self, _: Vec<u8>) -> bool {
         false
+    }
+
+    fn ask(&self, _: Method, _: String) -> Asked {
+        Box::pin(std::future::ready(Err(Unanswered::Gone)))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Who a server is and what it can do (Lifecycle; 2026-07-28: Discovery). Read by `encode`.
 
+use super::icon::Icon;
+
 /// Name and version of a server, and what a person is shown of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Implementation {
@@ -13,13 +15,29 @@ pub struct Implementation {
     pub description: Option<String>,
     /// Where to read more (from 2025-11-25 on).
     pub website_url: Option<String>,
+    /// Pictures (from 2025-11-25 on).
+    pub icons: Vec<Icon>,
 }
 
-/// What a server offers, beyond answering.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What a server offers, beyond answering. A part that is not offered has no methods.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
-    /// It has tools.
+    /// It has tools, or may have some later.
     pub tools: bool,
-    /// It says when the list of tools changes.
-    pub tools_list_changed: bool,
+    /// It has resources.
+    pub resources: bool,
+    /// It has prompts.
+    pub prompts: bool,
+    /// It suggests values for arguments.
+    pub completions: bool,
+    /// It sends log messages.
+    pub logging: bool,
+    /// It says when any of its lists changes.
+    pub list_changed: bool,
+    /// It says when a resource changes.
+    pub subscribe: bool,
+    /// Calls may become tasks (2026-07-28).
+    pub tasks: bool,
+    /// Some of its tools have a user interface.
+    pub ui: bool,
 }

@@ -1,6 +1,8 @@
 //! A tool as clients see it (Server Features, "Tools"). Schemas are JSON text that is passed on
 //! verbatim; nothing here checks them.
 
+use super::Meta;
+use super::icon::Icon;
 use serde_json::value::RawValue;
 
 /// What a client is told of a tool.
@@ -18,6 +20,10 @@ pub struct Tool {
     pub output_schema: Option<Box<RawValue>>,
     /// How it behaves.
     pub annotations: Annotations,
+    /// Pictures (from 2025-11-25 on).
+    pub icons: Vec<Icon>,
+    /// `_meta` (from 2025-06-18 on).
+    pub meta: Option<Meta>,
 }
 
 /// Hints about a tool's behaviour; `None` is not said, and clients then assume the worst.

@@ -1,5 +1,7 @@
 //! What a tool answers (Server Features, "Tools", "Tool Result"). Written by `encode`.
 
+use super::Meta;
+use super::content::Content;
 use serde_json::value::RawValue;
 
 /// The answer of one call.
@@ -11,13 +13,8 @@ pub struct ToolResult {
     pub structured: Option<Box<RawValue>>,
     /// The tool could not do it; the content says why, for the model to act on.
     pub is_error: bool,
-}
-
-/// One piece of an answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
-    /// Plain text.
-    Text(String),
+    /// `_meta`, without the keys that MCP defines.
+    pub meta: Option<Meta>,
 }
 
 impl ToolResult {

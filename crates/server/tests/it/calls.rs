@@ -167,13 +167,13 @@ async fn progress_is_told_to_who_asked_and_to_nobody_else() {
     let wire = TestWire::default();
     let latest = Revision::LATEST;
     ask_on(&wire, &server, latest, "tools/call", token(json!(7))).await;
-    let told = std::mem::take(&mut *wire.0.lock().expect("free"));
+    let told = std::mem::take(&mut *wire.told.lock().expect("free"));
     let params = json!({"progressToken": 7, "progress": 0.5, "message": "half"});
     assert_eq!(told[0]["params"], params);
     assert_eq!(told[1]["params"], json!({"progressToken": 7, "progress": 1.0, "total": 1.0}));
     ask_on(&wire, &server, latest, "tools/call", json!({"name": "steps"})).await;
     ask_on(&wire, &server, latest, "tools/call", token(json!({"no": "token"}))).await;
-    assert!(wire.0.lock().expect("free").is_empty());
+    assert!(wire.told.lock().expect("free").is_empty());
 }
 
 #[tokio::test]

@@ -82,8 +82,8 @@ fn a_schema_has_what_a_model_needs_and_nothing_else() {
 #[expect(dead_code, reason = "only its schema is looked at")]
 struct Tree {
     name: String,
-    children: Vec<Tree>,
-    parent: Option<Box<Tree>>,
+    children: Vec<Self>,
+    parent: Option<Box<Self>>,
 }
 
 #[test]

@@ -3,6 +3,8 @@
 mod calls;
 mod derived;
 mod lists;
+mod reads;
 mod registration;
+mod rounds;
 mod schemas;
 mod wire;

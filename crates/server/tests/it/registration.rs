@@ -20,7 +20,7 @@ fn names_are_valid_and_unique() {
         assert!(error_of(tool(name)).contains("is no name for a tool"), "{name}");
     }
     let built = Server::builder("s", "1").tool(tool("a")).tool(tool("a")).build();
-    assert_eq!(built.err(), Some(BuildError::DuplicateTool { name: "a".to_owned() }));
+    assert_eq!(built.err(), Some(BuildError::Duplicate { kind: "tools", name: "a".to_owned() }));
 }
 
 #[test]

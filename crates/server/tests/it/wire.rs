@@ -2,15 +2,45 @@
 
 use haft_proto::admit;
 use haft_proto::envelope::{self, Incoming};
-use haft_proto::service::{Ask, Outlet, Service, Turn, Wire};
+use haft_proto::method::Method;
+use haft_proto::service::{Ask, Asked, Outlet, Principal, Service, Turn, Unanswered, Wire};
+use haft_proto::session::Session;
+use haft_proto::spec::client::ClientCapabilities;
 use haft_proto::version::{Era, Revision};
 use haft_server::Server;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
-/// A wire that keeps the notifications of its calls.
-#[derive(Clone, Default)]
-pub(crate) struct TestWire(pub(crate) Arc<Mutex<Vec<Value>>>);
+/// A wire that keeps the notifications of its calls, to a client that answers questions.
+#[derive(Clone)]
+pub(crate) struct TestWire {
+    pub(crate) told: Arc<Mutex<Vec<Value>>>,
+    /// Methods and parameters of the questions.
+    pub(crate) asked: Arc<Mutex<Vec<(Method, Value)>>>,
+    /// What legacy questions are answered with, in their order; then nobody answers any more.
+    pub(crate) answers: Arc<Mutex<Vec<Value>>>,
+    pub(crate) capabilities: Value,
+    pub(crate) principal: Principal,
+}
+
+impl Default for TestWire {
+    fn default() -> Self {
+        Self {
+            told: Arc::default(),
+            asked: Arc::default(),
+            answers: Arc::default(),
+            capabilities: json!({}),
+            principal: Principal::Local,
+        }
+    }
+}
+
+impl TestWire {
+    /// To a client that can do these things.
+    pub(crate) fn to_client(capabilities: Value) -> Self {
+        Self { capabilities, ..Self::default() }
+    }
+}
 
 impl Wire for TestWire {
     fn outlet(&self) -> Arc<dyn Outlet> {
@@ -21,8 +51,19 @@ impl Wire for TestWire {
 impl Outlet for TestWire {
     fn send(&self, message: Vec<u8>) -> bool {
         let message = serde_json::from_slice(&message).expect("a notification is JSON");
-        self.0.lock().expect("no test panics while it holds this").push(message);
+        self.told.lock().expect("no test panics while it holds this").push(message);
         true
+    }
+
+    fn ask(&self, method: Method, params: String) -> Asked {
+        let params = serde_json::from_str(&params).expect("parameters are JSON");
+        self.asked.lock().expect("as above").push((method, params));
+        let mut answers = self.answers.lock().expect("as above");
+        if answers.is_empty() {
+            return Box::pin(std::future::ready(Err(Unanswered::Gone)));
+        }
+        let answer = answers.remove(0).to_string().into();
+        Box::pin(std::future::ready(Ok(answer)))
     }
 }
 
@@ -41,7 +82,7 @@ pub(crate) async fn ask_on(
 ) -> Value {
     if revision.era() == Era::Modern {
         params["_meta"]["io.modelcontextprotocol/protocolVersion"] = revision.as_str().into();
-        params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
+        params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = wire.capabilities.clone();
     }
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
     let request = request.to_string();
@@ -56,7 +97,12 @@ pub(crate) async fn ask_on(
     let (method, revision) = (admitted.method, admitted.revision);
     let id = message.id.expect("a request has an id");
     let mut out = Vec::new();
-    let ask = Ask { message: &message, id, method, revision, headers: None, wire };
+    let capabilities = ClientCapabilities::read(&wire.capabilities.to_string());
+    let session = Arc::new(Session::new(revision, capabilities));
+    let session = Some(&session).filter(|_| revision.era() == Era::Legacy);
+    let principal = &wire.principal;
+    let ask =
+        Ask { message: &message, id, method, revision, session, principal, headers: None, wire };
     if let Turn::Later(later) = server.ask(ask, &mut out) {
         assert!(out.is_empty(), "nothing is written before the answer");
         out = later.await.message;

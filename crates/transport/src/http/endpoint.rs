@@ -194,6 +194,7 @@ impl Endpoint {
         };
         match turn {
             Turn::Done(outcome) => answer::now(out, outcome, Era::Modern, asking.accepts),
+            Turn::Stream(_) => answer::empty(StatusCode::NOT_IMPLEMENTED),
             Turn::Later(later) => {
                 let work = Work::Here(later, place);
                 answer::later(work, notifications, Era::Modern, asking.accepts, &self.limits).await
@@ -250,7 +251,7 @@ impl Endpoint {
         };
         let accepts = Accepts { json: true, events: false };
         let mut response = answer::now(out, outcome, Era::Legacy, accepts);
-        if let (Outcome::Result, Some(agreed)) = (outcome, fresh.borrow().agreed) {
+        if let (Outcome::Result, Some(agreed)) = (outcome, fresh.into_inner().agreed) {
             match self.sessions.begin(agreed) {
                 Ok(id) => {
                     if let Ok(id) = HeaderValue::from_str(&id) {

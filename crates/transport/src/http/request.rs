@@ -26,6 +26,10 @@ impl Headers for HttpHeaders<'_> {
             (Some(_), Some(_)) => Field::Repeated,
         }
     }
+
+    fn each(&self, act: &mut dyn FnMut(&str, &[u8])) {
+        self.0.iter().for_each(|(name, value)| act(name.as_str(), value.as_bytes()));
+    }
 }
 
 /// Which kinds of answer a client takes.

@@ -4,7 +4,6 @@
 use crate::asking::{Conversation, Kept};
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
-use haft_proto::version::Revision;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,7 +30,10 @@ impl Sessions {
     }
 
     /// Begins a session and returns its id.
-    pub(super) fn begin(&self, agreed: Revision) -> Result<Box<str>, Refusal> {
+    pub(super) fn begin(
+        &self,
+        agreed: Arc<haft_proto::session::Session>,
+    ) -> Result<Box<str>, Refusal> {
         let mut random = [0; 16];
         getrandom::fill(&mut random).map_err(|error| {
             Refusal::new(Mistake::Internal, format!("Internal error: no random numbers: {error}"))

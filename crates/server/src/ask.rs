@@ -1,0 +1,344 @@
+//! Asking the client, from inside a handler: one call for both eras. In the legacy era the question
+//! goes out and the handler waits. In the modern one the call ends with the question, and the
+//! handler runs again from its start once the answer is there: whatever it does before it asks is
+//! done again, unless [`Context::once`] remembers it.
+
+use crate::context::{Context, Place};
+use crate::schema::Schema;
+use haft_proto::encode;
+use haft_proto::json::member;
+use haft_proto::service::Unanswered;
+use haft_proto::spec::question::{Form, Question, Sample, SampleContent, Url};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::fmt;
+use std::future::Future;
+
+/// What a person did with a form or an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Elicited<T> {
+    /// Filled it in, or went there.
+    Accepted(T),
+    /// Said no.
+    Declined,
+    /// Said nothing: closed it.
+    Cancelled,
+}
+
+impl<T> Elicited<T> {
+    /// What was filled in, if anything.
+    pub fn accepted(self) -> Option<T> {
+        match self {
+            Self::Accepted(content) => Some(content),
+            Self::Declined | Self::Cancelled => None,
+        }
+    }
+
+    /// The word on the wire: "accept", "decline" or "cancel".
+    pub const fn action(&self) -> &'static str {
+        match self {
+            Self::Accepted(_) => "accept",
+            Self::Declined => "decline",
+            Self::Cancelled => "cancel",
+        }
+    }
+}
+
+/// What a model said (Client Features, "Sampling").
+#[derive(Clone, Debug)]
+pub struct Sampled {
+    /// Its pieces: text, picture or sound, or the use of a tool.
+    pub content: Vec<SampleContent>,
+    /// Which model it was.
+    pub model: String,
+    /// Why it stopped, if it says so.
+    pub stop_reason: Option<String>,
+}
+
+impl Sampled {
+    /// All its text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let text_of = |piece: &SampleContent| match piece {
+            SampleContent::Raw(raw) => {
+                member(raw.get(), "text").and_then(|text| serde_json::from_str::<String>(text).ok())
+            }
+            SampleContent::Content(_) => None,
+        };
+        self.content.iter().filter_map(text_of).collect()
+    }
+}
+
+/// A directory or file that the server may work in (Client Features, "Roots").
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+pub struct Root {
+    /// Where it is; a `file:` URI so far.
+    pub uri: String,
+    /// The name that people read.
+    pub name: Option<String>,
+}
+
+/// Why a client did not answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AskError {
+    /// It has gone, or cannot be reached while the call runs.
+    Gone,
+    /// Its answer is none.
+    Malformed {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// It refused.
+    Refused {
+        /// What it said.
+        message: String,
+    },
+    /// It did not answer in time.
+    TimedOut,
+    /// Too many questions wait already.
+    TooMany,
+    /// It cannot do this, by its own word.
+    Unsupported {
+        /// What it would have to declare: JSON text of a capability object.
+        capability: &'static str,
+    },
+}
+
+impl fmt::Display for AskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gone => f.write_str("the client cannot be asked: it has gone"),
+            Self::Malformed { reason } => write!(f, "the client's answer is none: {reason}"),
+            Self::Refused { message } => write!(f, "the client refused: {message}"),
+            Self::TimedOut => f.write_str("the client did not answer in time"),
+            Self::TooMany => f.write_str("the client has too many questions to answer already"),
+            Self::Unsupported { capability } => {
+                write!(f, "the client cannot do this; it would have to declare {capability}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for AskError {}
+
+impl Context {
+    /// Asks a person to fill in a form. `schema` is JSON Schema of a flat object of strings,
+    /// numbers, booleans and choices (Elicitation, "Requested Schema"); what comes back fits it.
+    /// `key` names the question among those of this call. Never ask for secrets like this.
+    ///
+    /// # Errors
+    /// An [`AskError`].
+    pub async fn elicit<T: DeserializeOwned>(
+        &self,
+        key: &str,
+        message: &str,
+        schema: &str,
+    ) -> Result<Elicited<T>, AskError> {
+        let schema = RawValue::from_string(schema.to_owned())
+            .map_err(|error| AskError::Malformed { reason: format!("bad schema: {error}") })?;
+        let can = self.client().form && self.revision().has_elicitation();
+        self.needs(can, r#"{"elicitation":{}}"#)?;
+        let asked = schema.clone();
+        let question = || Question::Form(Form { message: message.to_owned(), schema: asked });
+        self.put(key, question, |raw| read_elicited(raw, Some(&schema))).await
+    }
+
+    /// Asks a person to visit an address; what is done there is not seen by the client. Accepted
+    /// means that the person agreed to go, not that anything is done there yet. The address must
+    /// not hold secrets, and whoever opens it must be checked to be the one who is asked
+    /// (Elicitation, "Safe URL Handling").
+    ///
+    /// # Errors
+    /// An [`AskError`].
+    pub async fn elicit_url(
+        &self,
+        key: &str,
+        message: &str,
+        url: &str,
+    ) -> Result<Elicited<()>, AskError> {
+        let can = self.client().url && self.revision().has_elicitation_modes();
+        self.needs(can, r#"{"elicitation":{"url":{}}}"#)?;
+        let question = || {
+            let (message, url, id) = (message.to_owned(), url.to_owned(), key.to_owned());
+            Question::Url(Url { message, url, id })
+        };
+        self.put(key, question, |raw| match read_elicited::<serde_json::Value>(raw, None)? {
+            Elicited::Accepted(_) => Ok(Elicited::Accepted(())),
+            Elicited::Declined => Ok(Elicited::Declined),
+            Elicited::Cancelled => Ok(Elicited::Cancelled),
+        })
+        .await
+    }
+
+    /// Asks the client's model.
+    ///
+    /// # Errors
+    /// An [`AskError`].
+    pub async fn sample(&self, key: &str, request: Sample) -> Result<Sampled, AskError> {
+        self.needs(self.client().sampling, r#"{"sampling":{}}"#)?;
+        if !request.tools.is_empty() {
+            let can = self.client().sampling_tools && self.revision().has_sampling_tools();
+            self.needs(can, r#"{"sampling":{"tools":{}}}"#)?;
+        }
+        self.put(key, || Question::Sample(Box::new(request)), read_sampled).await
+    }
+
+    /// Asks where the server may work.
+    ///
+    /// # Errors
+    /// An [`AskError`].
+    pub async fn roots(&self, key: &str) -> Result<Vec<Root>, AskError> {
+        #[derive(Deserialize)]
+        struct Written {
+            roots: Vec<Root>,
+        }
+        self.needs(self.client().roots, r#"{"roots":{}}"#)?;
+        let read = |raw: &str| {
+            let written: Written = serde_json::from_str(raw).map_err(|e| e.to_string())?;
+            Ok(written.roots)
+        };
+        self.put(key, || Question::Roots, read).await
+    }
+
+    /// Does something once in a call, however often its handler runs: the result travels with the
+    /// questions that come after it. For what must not be done twice before something is asked.
+    pub async fn once<T: Serialize + DeserializeOwned>(
+        &self,
+        key: &str,
+        work: impl Future<Output = T>,
+    ) -> T {
+        if let Place::Rounds(rounds) = &self.desk().place
+            && let Some(done) =
+                rounds.step(key).and_then(|raw| serde_json::from_str(raw.get()).ok())
+        {
+            return done;
+        }
+        let done = work.await;
+        if let Place::Rounds(rounds) = &mut self.desk().place
+            && let Ok(raw) = serde_json::value::to_raw_value(&done)
+        {
+            rounds.remember_step(key, raw);
+        }
+        done
+    }
+
+    /// A client that lacks what is needed is told so, should the call fail.
+    fn needs(&self, can: bool, capability: &'static str) -> Result<(), AskError> {
+        if can {
+            return Ok(());
+        }
+        self.desk().missing = Some(capability);
+        Err(AskError::Unsupported { capability })
+    }
+
+    async fn put<T>(
+        &self,
+        key: &str,
+        question: impl FnOnce() -> Question,
+        read: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<T, AskError> {
+        let sent = {
+            let mut desk = self.desk();
+            match &mut desk.place {
+                Place::Rounds(rounds) => {
+                    let limit = self.inner.questions;
+                    let answer = rounds.answer(key, question, limit);
+                    match answer.map(|raw| read(raw.get())) {
+                        Some(Ok(answer)) => return Ok(answer),
+                        Some(Err(reason)) => rounds.refuse(key, &reason),
+                        None => {}
+                    }
+                    None
+                }
+                Place::Wire => {
+                    desk.begin_waiting();
+                    Some(question())
+                }
+            }
+        };
+        match sent {
+            Some(question) => self.send(&question, read).await,
+            // The call ends here; what has been asked is its answer.
+            None => std::future::pending().await,
+        }
+    }
+
+    async fn send<T>(
+        &self,
+        question: &Question,
+        read: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<T, AskError> {
+        let _waiting = Waiting(self);
+        let mut params = Vec::new();
+        encode::question::question(&mut params, self.revision(), question);
+        let params = String::from_utf8(params).expect("encoders write UTF-8");
+        let asked = self.inner.outlet.ask(question.method(), params);
+        match tokio::time::timeout(self.inner.question_timeout, asked).await {
+            Err(_) => Err(AskError::TimedOut),
+            Ok(Ok(raw)) => read(&raw).map_err(|reason| AskError::Malformed { reason }),
+            Ok(Err(Unanswered::Gone)) => Err(AskError::Gone),
+            Ok(Err(Unanswered::TooMany)) => Err(AskError::TooMany),
+            Ok(Err(Unanswered::Refused(error))) => {
+                let said = member(&error, "message").and_then(|raw| serde_json::from_str(raw).ok());
+                Err(AskError::Refused { message: said.unwrap_or_default() })
+            }
+        }
+    }
+}
+
+/// The time limit of a call rests while this lives.
+struct Waiting<'a>(&'a Context);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.desk().end_waiting();
+    }
+}
+
+fn read_elicited<T: DeserializeOwned>(
+    raw: &str,
+    schema: Option<&RawValue>,
+) -> Result<Elicited<T>, String> {
+    #[derive(Deserialize)]
+    struct Written {
+        action: String,
+        content: Option<Box<RawValue>>,
+    }
+    let written: Written = serde_json::from_str(raw).map_err(|error| error.to_string())?;
+    match &*written.action {
+        "decline" => return Ok(Elicited::Declined),
+        "cancel" => return Ok(Elicited::Cancelled),
+        "accept" => {}
+        _ => return Err("`action` must be \"accept\", \"decline\" or \"cancel\"".to_owned()),
+    }
+    let content = written.content.as_ref().map_or("{}", |content| content.get());
+    if let Some(schema) = schema {
+        let schema = Schema::compile(schema.get()).map_err(|bad| bad.reason)?;
+        schema.check(content).map_err(|violations| violations[0].to_string())?;
+    }
+    serde_json::from_str(content).map(Elicited::Accepted).map_err(|error| error.to_string())
+}
+
+fn read_sampled(raw: &str) -> Result<Sampled, String> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Written {
+        content: Box<RawValue>,
+        #[serde(default)]
+        model: String,
+        stop_reason: Option<String>,
+    }
+    let written: Written = serde_json::from_str(raw).map_err(|error| error.to_string())?;
+    let pieces: Vec<Box<RawValue>> = match written.content.get().trim_start().starts_with('[') {
+        true => serde_json::from_str(written.content.get()).map_err(|error| error.to_string())?,
+        false => vec![written.content],
+    };
+    if let Some(bad) = pieces.iter().find(|piece| member(piece.get(), "type").is_none()) {
+        let shown: String = bad.get().chars().take(40).collect();
+        return Err(format!("`content` has a piece without a `type`: {shown}"));
+    }
+    let content = pieces.into_iter().map(SampleContent::Raw).collect();
+    Ok(Sampled { content, model: written.model, stop_reason: written.stop_reason })
+}

@@ -1,0 +1,194 @@
+//! The path of `tools/call`: look up → check the arguments → run → write the answer, at once or
+//! later by `driver`. Called by `dispatch`; knows no wire.
+
+use crate::context::Context;
+use crate::core::Core;
+use crate::driver::{Ending, Job, panicked};
+use crate::handler::{Answer, Call, Made, Written};
+use crate::headers::Headers;
+use crate::nearest::nearest;
+use crate::registry::Snapshot;
+use crate::rounds::Rounds;
+use crate::schema::Violation;
+use crate::tool::Registered;
+use haft_proto::encode;
+use haft_proto::envelope::Id;
+use haft_proto::error::{Mistake, Refusal};
+use haft_proto::json::JsonStr;
+use haft_proto::service::{Ask, Outcome, Turn};
+use haft_proto::spec::tool_result::ToolResult;
+use haft_proto::version::Revision;
+use std::cell::{Cell, OnceCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Answers a call.
+pub(crate) fn call(
+    core: &Arc<Core>,
+    snapshot: &Snapshot,
+    ask: &Ask<'_>,
+    out: &mut Vec<u8>,
+) -> Turn {
+    let admitted = admit(snapshot, ask).and_then(|(tool, arguments)| {
+        let rounds = core.rounds(ask)?;
+        Ok((tool, arguments, rounds))
+    });
+    let (tool, arguments, rounds) = match admitted {
+        Ok(admitted) => admitted,
+        Err(refusal) => return refuse(out, ask.id, &refusal),
+    };
+    if let Err(violations) = tool.input.check(arguments) {
+        let result = ToolResult::error(explain(&tool.tool.name, &violations));
+        write(core, ask, &result, out);
+        return Turn::Done(Outcome::Result);
+    }
+    run(core, tool, arguments, (ask, rounds), out)
+}
+
+/// Everything that is wrong with a call apart from its arguments' values is told as an error of the
+/// protocol; the model cannot mend it.
+fn admit<'a>(
+    snapshot: &'a Snapshot,
+    ask: &Ask<'a>,
+) -> Result<(&'a Arc<Registered>, &'a str), Refusal> {
+    let invalid = |message: String| Refusal::new(Mistake::InvalidParams, message);
+    let params = &ask.message.params;
+    let name = params
+        .name
+        .and_then(JsonStr::from_raw)
+        .ok_or_else(|| invalid("Invalid params: `params.name` must be a string".to_owned()))?
+        .decode();
+    let tool = snapshot.tools.find(&name).ok_or_else(|| {
+        let shown: String = name.chars().take(128).collect();
+        let names = snapshot.tools.iter().map(|tool| tool.tool.name.as_str());
+        invalid(match nearest(&name, names) {
+            Some(meant) => format!("Unknown tool: {shown:?}; did you mean {meant:?}?"),
+            None => format!("Unknown tool: {shown:?}; `tools/list` has the names"),
+        })
+    })?;
+    let arguments = params.arguments.unwrap_or("{}");
+    if let Some(headers) = ask.headers.filter(|_| ask.revision.has_mirrored_headers()) {
+        tool.param_headers.check(headers, arguments)?;
+    }
+    Ok((tool, arguments))
+}
+
+fn run(
+    core: &Arc<Core>,
+    tool: &Arc<Registered>,
+    arguments: &str,
+    (ask, rounds): (&Ask<'_>, Option<Rounds>),
+    out: &mut Vec<u8>,
+) -> Turn {
+    let start = out.len();
+    let mut written = Written::default();
+    let (context, rounds) = (OnceCell::new(), Cell::new(rounds));
+    let make_context = || {
+        let make = || {
+            let headers = ask.headers.filter(|_| tool.wants_headers);
+            let headers = headers.map(Headers::copy).unwrap_or_default();
+            Context::new(ask, rounds.take(), headers, &core.limits)
+        };
+        Context::clone(context.get_or_init(make))
+    };
+    let mut made = None;
+    encode::result(out, ask.id, |out| {
+        let answer = Answer::new(out, ask.revision, core.fields(ask.revision), &mut written);
+        let call = Call { arguments, context: &make_context };
+        made = Some(catch_unwind(AssertUnwindSafe(|| tool.handler.call(call, answer))));
+    });
+    match made {
+        Some(Ok(Made::Now)) => {
+            let problem = match (&tool.output, &written) {
+                (None, Written::Nothing) => Some(ToolResult::default()),
+                (Some(_), Written::Nothing) => misfit(tool, None),
+                (Some(_), Written::Result(json)) => misfit(tool, json.as_deref()),
+                _ => None,
+            };
+            if let Some(instead) = problem {
+                out.truncate(start);
+                write(core, ask, &instead, out);
+            }
+            Turn::Done(Outcome::Result)
+        }
+        Some(Ok(Made::Later(work))) => {
+            out.truncate(start);
+            let fields = Arc::clone(core.fields(ask.revision));
+            let ending = ToolEnding { tool: Arc::clone(tool), fields, revision: ask.revision };
+            Job::new(core, ask, ending, work, context.into_inner(), tool.timeout).start(out)
+        }
+        Some(Err(_)) | None => {
+            out.truncate(start);
+            refuse(out, ask.id, &panicked(ToolEnding::KIND))
+        }
+    }
+}
+
+/// How calls end.
+struct ToolEnding {
+    tool: Arc<Registered>,
+    fields: Arc<[u8]>,
+    revision: Revision,
+}
+
+impl Ending for ToolEnding {
+    type Made = ToolResult;
+
+    fn write(&self, made: ToolResult, out: &mut Vec<u8>) -> Result<(), Refusal> {
+        // What a tool says when it failed need not fit.
+        let result = if made.is_error {
+            made
+        } else {
+            let structured = made.structured.as_ref().map(|json| json.get());
+            misfit(&self.tool, structured).unwrap_or(made)
+        };
+        encode::tools::result(out, self.revision, &self.fields, &result);
+        Ok(())
+    }
+
+    fn has_failed(made: &ToolResult) -> bool {
+        made.is_error
+    }
+
+    fn too_long(&self, limit: Duration, out: &mut Vec<u8>) -> Result<(), Refusal> {
+        let name = &self.tool.tool.name;
+        let text = format!("The tool `{name}` was stopped: it took longer than {limit:?}.");
+        encode::tools::result(out, self.revision, &self.fields, &ToolResult::error(text));
+        Ok(())
+    }
+
+    const KIND: &'static str = "tool";
+}
+
+fn write(core: &Core, ask: &Ask<'_>, result: &ToolResult, out: &mut Vec<u8>) {
+    let fields = core.fields(ask.revision);
+    encode::result(out, ask.id, |out| encode::tools::result(out, ask.revision, fields, result));
+}
+
+/// Appends an error.
+pub(crate) fn refuse(out: &mut Vec<u8>, id: Id<'_>, refusal: &Refusal) -> Turn {
+    encode::error(out, Some(id), refusal);
+    Turn::Done(Outcome::Refused(refusal.mistake))
+}
+
+/// A tool that breaks its own promise is told so; nobody gets a structure that does not fit.
+fn misfit(tool: &Registered, structured: Option<&str>) -> Option<ToolResult> {
+    let schema = tool.output.as_ref()?;
+    let list = match structured {
+        Some(json) => join(&schema.check(json).err()?),
+        None => "it has no structured content".to_owned(),
+    };
+    Some(ToolResult::error(format!("The tool's answer does not fit its own output schema: {list}")))
+}
+
+/// What a model needs to send the call again, right this time.
+fn explain(tool: &str, violations: &[Violation]) -> String {
+    let list = join(violations);
+    let end = if list.ends_with('?') { "" } else { "." };
+    format!("Invalid arguments for `{tool}`: {list}{end}")
+}
+
+fn join(violations: &[Violation]) -> String {
+    violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

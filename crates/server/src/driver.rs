@@ -1,0 +1,240 @@
+//! The rest of a request whose handler waits: its time limit, its panics, its questions, and the
+//! answer in the end. The same for tools, resources and prompts; what they answer with is written
+//! by their [`Ending`].
+
+use crate::context::{Context, Place};
+use crate::core::Core;
+use crate::rounds::{Pause, binding};
+use haft_proto::encode;
+use haft_proto::envelope::Id;
+use haft_proto::error::{Mistake, Refusal};
+use haft_proto::service::{Ask, Outcome, Reply, Turn};
+use haft_proto::version::Revision;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{self, Poll, Waker};
+use std::time::Duration;
+use tokio::time::{Instant, sleep_until};
+
+/// How requests of one kind end.
+pub(crate) trait Ending: Send + 'static {
+    /// What the handler makes.
+    type Made: Send + 'static;
+
+    /// Appends the result that it is.
+    ///
+    /// # Errors
+    /// What to answer instead.
+    fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Result<(), Refusal>;
+
+    /// Whether the handler says that it failed.
+    fn has_failed(made: &Self::Made) -> bool;
+
+    /// Appends the result of a handler that took too long.
+    ///
+    /// # Errors
+    /// What to answer instead.
+    fn too_long(&self, limit: Duration, out: &mut Vec<u8>) -> Result<(), Refusal>;
+
+    /// What broke, if it panics: "tool", say.
+    const KIND: &'static str;
+}
+
+/// A request whose handler has begun.
+pub(crate) struct Job<E: Ending> {
+    pub(crate) core: Arc<Core>,
+    pub(crate) ending: E,
+    pub(crate) work: Careful<E::Made>,
+    /// What the handler got, if it wanted it.
+    pub(crate) context: Option<Context>,
+    pub(crate) timeout: Duration,
+    /// Raw JSON.
+    id: Box<str>,
+    revision: Revision,
+    binding: Option<Vec<u8>>,
+}
+
+/// Why a handler does not go on.
+enum Ended<T> {
+    Made(T),
+    Panicked,
+    Paused(Pause),
+    TookTooLong,
+}
+
+impl<E: Ending> Job<E> {
+    pub(crate) fn new(
+        core: &Arc<Core>,
+        ask: &Ask<'_>,
+        ending: E,
+        work: Pin<Box<dyn Future<Output = E::Made> + Send>>,
+        context: Option<Context>,
+        timeout: Duration,
+    ) -> Self {
+        // Only a context can ask.
+        let has_rounds = context
+            .as_ref()
+            .is_some_and(|context| matches!(context.desk().place, Place::Rounds(_)));
+        Self {
+            core: Arc::clone(core),
+            ending,
+            work: Careful(Some(work)),
+            context,
+            timeout,
+            id: ask.id.raw().into(),
+            revision: ask.revision,
+            binding: has_rounds.then(|| binding(ask)),
+        }
+    }
+
+    /// Answers at once if the handler does not wait for anything, else later.
+    pub(crate) fn start(mut self, out: &mut Vec<u8>) -> Turn {
+        // Whoever awaits the rest polls again, with a waker that wakes.
+        match self.poll(&mut task::Context::from_waker(Waker::noop())) {
+            Poll::Ready(ended) => Turn::Done(self.settle(ended, out)),
+            Poll::Pending => Turn::Later(Box::pin(self.finish())),
+        }
+    }
+
+    async fn finish(mut self) -> Reply {
+        let begun = Instant::now();
+        let ended = {
+            let mut alarm = pin!(sleep_until(begun + self.timeout));
+            poll_fn(|cx| {
+                if let Poll::Ready(ended) = self.poll(cx) {
+                    return Poll::Ready(ended);
+                }
+                while alarm.as_mut().poll(cx).is_ready() {
+                    let allowed = self.timeout + self.waited();
+                    if begun.elapsed() >= allowed {
+                        return Poll::Ready(Ended::TookTooLong);
+                    }
+                    alarm.as_mut().reset(begun + allowed);
+                }
+                Poll::Pending
+            })
+            .await
+        };
+        let mut message = Vec::new();
+        let outcome = self.settle(ended, &mut message);
+        Reply { message, outcome }
+    }
+
+    fn waited(&self) -> Duration {
+        self.context.as_ref().map_or(Duration::ZERO, |context| context.desk().waited())
+    }
+
+    fn poll(&mut self, cx: &mut task::Context<'_>) -> Poll<Ended<E::Made>> {
+        match catch_unwind(AssertUnwindSafe(|| Pin::new(&mut self.work).poll(cx))) {
+            Ok(Poll::Ready(made)) => Poll::Ready(Ended::Made(made)),
+            Ok(Poll::Pending) => match self.pause() {
+                Some(pause) => Poll::Ready(Ended::Paused(pause)),
+                None => Poll::Pending,
+            },
+            Err(_) => Poll::Ready(Ended::Panicked),
+        }
+    }
+
+    fn pause(&self) -> Option<Pause> {
+        match &mut self.context.as_ref()?.desk().place {
+            Place::Rounds(rounds) => rounds.pause(),
+            Place::Wire => None,
+        }
+    }
+
+    /// Appends the whole answer.
+    fn settle(&self, ended: Ended<E::Made>, out: &mut Vec<u8>) -> Outcome {
+        let start = out.len();
+        let id = Id::from_raw(&self.id, usize::MAX).expect("it was an id when the request came");
+        let mut written = Ok(());
+        encode::result(out, id, |out| written = self.write(ended, out));
+        match written {
+            Ok(()) => {
+                self.burn();
+                Outcome::Result
+            }
+            Err(refusal) => {
+                out.truncate(start);
+                encode::error(out, Some(id), &refusal);
+                Outcome::Refused(refusal.mistake)
+            }
+        }
+    }
+
+    fn write(&self, ended: Ended<E::Made>, out: &mut Vec<u8>) -> Result<(), Refusal> {
+        match ended {
+            Ended::Made(made) => match self.missing_capability().filter(|_| E::has_failed(&made)) {
+                Some(refusal) => Err(refusal),
+                None => self.ending.write(made, out),
+            },
+            Ended::Paused(Pause::Input) => self.ask_for_input(out),
+            Ended::Paused(Pause::Refused(refusal)) => Err(refusal),
+            Ended::TookTooLong => self.ending.too_long(self.timeout, out),
+            Ended::Panicked => Err(panicked(E::KIND)),
+        }
+    }
+
+    /// A handler that failed after it was refused something failed for want of it, and a modern
+    /// client can mend that.
+    fn missing_capability(&self) -> Option<Refusal> {
+        let missing = self.context.as_ref()?.desk().missing?;
+        if !self.revision.has_capabilities_in_requests() {
+            return None;
+        }
+        let message = "Missing capability: this needs what `data.requiredCapabilities` has";
+        let data = format!(r#"{{"requiredCapabilities":{missing}}}"#);
+        Some(Refusal::new(Mistake::MissingCapability, message).with_data(data))
+    }
+
+    fn ask_for_input(&self, out: &mut Vec<u8>) -> Result<(), Refusal> {
+        let context = self.context.as_ref().expect("only a context can ask");
+        let desk = context.desk();
+        let Place::Rounds(rounds) = &desk.place else {
+            return Err(panicked(E::KIND));
+        };
+        let binding = self.binding.as_deref().unwrap_or_default();
+        let (asked, state) = rounds.next(binding, &self.core.sealer, &self.core.limits)?;
+        let asked = asked.iter().map(|(key, question)| (&**key, question));
+        let (revision, info) = (self.revision, &self.core.info);
+        encode::question::input_required(out, revision, info, asked, &state);
+        Ok(())
+    }
+
+    fn burn(&self) {
+        if let Some(context) = &self.context
+            && let Place::Rounds(rounds) = &mut context.desk().place
+        {
+            rounds.burn();
+        }
+    }
+}
+
+/// Work whose end, by cancellation too, cannot panic into the wire.
+pub(crate) struct Careful<T>(Option<Pin<Box<dyn Future<Output = T> + Send>>>);
+
+impl<T> Future for Careful<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<T> {
+        match &mut self.0 {
+            Some(work) => work.as_mut().poll(cx),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl<T> Drop for Careful<T> {
+    fn drop(&mut self) {
+        let work = self.0.take();
+        // The panic hook has told of it; there is nobody else to tell.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(work)));
+    }
+}
+
+/// What is told of a handler that panicked.
+pub(crate) fn panicked(kind: &str) -> Refusal {
+    let message = format!("Internal error: the {kind} panicked; see the server's log");
+    Refusal::new(Mistake::Internal, message)
+}

@@ -1,0 +1,138 @@
+//! A prompt that is put together: what clients are told of it, and what writes its messages.
+
+use crate::completion::{Completer, Completers, Completing};
+use crate::context::Context;
+use crate::reading::{Answering, Output, Writer};
+use haft_proto::spec;
+use haft_proto::spec::Meta;
+use haft_proto::spec::completion::Completion;
+use haft_proto::spec::icon::Icon;
+use haft_proto::spec::prompt::{Argument, PromptResult};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::Arc;
+
+/// One use of a prompt.
+#[derive(Clone)]
+pub struct Get {
+    /// The arguments; those that are required are there.
+    pub arguments: BTreeMap<String, String>,
+    /// The way back to the client.
+    pub context: Context,
+}
+
+impl Get {
+    /// An argument, or nothing.
+    #[must_use]
+    pub fn argument(&self, name: &str) -> &str {
+        self.arguments.get(name).map_or("", String::as_str)
+    }
+}
+
+/// A prompt that is not registered yet.
+#[derive(Clone)]
+pub struct Prompt {
+    pub(crate) spec: spec::prompt::Prompt,
+    pub(crate) writer: Arc<dyn Writer>,
+    pub(crate) completers: Completers,
+}
+
+impl Prompt {
+    /// A prompt without arguments, written by an async function. It may return text, a list of
+    /// [`Message`](spec::prompt::Message), a [`PromptResult`], or a `Result` of these.
+    pub fn new<F, R>(
+        name: impl Into<String>,
+        get: impl Fn(Get) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = R> + Send + 'static,
+        R: Output<PromptResult> + 'static,
+    {
+        let spec = spec::prompt::Prompt { name: name.into(), ..spec::prompt::Prompt::default() };
+        let writer = GetFunction(move |request: Get| -> Answering<PromptResult> {
+            let work = get(request);
+            Box::pin(async move { work.await.into_answer() })
+        });
+        Self { spec, writer: Arc::new(writer), completers: Completers::default() }
+    }
+
+    /// The name that programs use.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    /// The name that people read.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.spec.title = Some(title.into());
+        self
+    }
+
+    /// What it does.
+    #[must_use]
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.spec.description = Some(description.into());
+        self
+    }
+
+    /// One more argument, which must be given.
+    #[must_use]
+    pub fn required(self, name: impl Into<String>, description: impl Into<String>) -> Self {
+        let argument = Argument { name: name.into(), required: true, ..Argument::default() };
+        self.argument(Argument { description: Some(description.into()), ..argument })
+    }
+
+    /// One more argument, which may be given.
+    #[must_use]
+    pub fn optional(self, name: impl Into<String>, description: impl Into<String>) -> Self {
+        let argument = Argument { name: name.into(), ..Argument::default() };
+        self.argument(Argument { description: Some(description.into()), ..argument })
+    }
+
+    /// One more argument.
+    #[must_use]
+    pub fn argument(mut self, argument: Argument) -> Self {
+        self.spec.arguments.push(argument);
+        self
+    }
+
+    /// Suggests values for an argument.
+    #[must_use]
+    pub fn complete<F>(
+        mut self,
+        argument: impl Into<String>,
+        complete: impl Fn(Completing) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Completion> + Send + 'static,
+    {
+        self.completers.add(argument.into(), Completer::new(complete));
+        self
+    }
+
+    /// One more picture.
+    #[must_use]
+    pub fn icon(mut self, icon: Icon) -> Self {
+        self.spec.icons.push(icon);
+        self
+    }
+
+    /// `_meta` of its definition.
+    #[must_use]
+    pub fn meta(mut self, meta: Meta) -> Self {
+        self.spec.meta = Some(meta);
+        self
+    }
+}
+
+struct GetFunction<F>(F);
+
+impl<F> Writer for GetFunction<F>
+where
+    F: Fn(Get) -> Answering<PromptResult> + Send + Sync + 'static,
+{
+    fn get(&self, request: Get) -> Answering<PromptResult> {
+        (self.0)(request)
+    }
+}

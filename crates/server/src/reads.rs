@@ -1,0 +1,346 @@
+//! The paths of `resources/read`, `prompts/get` and `completion/complete`: look up → check → run →
+//! write. Called by `dispatch`; knows no wire.
+
+use crate::calls::refuse;
+use crate::completion::{Completer, Completing};
+use crate::context::Context;
+use crate::core::Core;
+use crate::driver::{Ending, Job};
+use crate::headers::Headers;
+use crate::nearest::nearest;
+use crate::prompt::{Get, Prompt};
+use crate::registry::Snapshot;
+use crate::resource::Read;
+use crate::uri_template::Variables;
+use haft_proto::encode;
+use haft_proto::encode::fields::Caching;
+use haft_proto::error::{Mistake, Refusal};
+use haft_proto::json::JsonStr;
+use haft_proto::service::{Ask, Turn};
+use haft_proto::spec::completion::Completion;
+use haft_proto::spec::prompt::PromptResult;
+use haft_proto::spec::resource::ReadResult;
+use haft_proto::version::Revision;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Answers `resources/read`.
+pub(crate) fn read(
+    core: &Arc<Core>,
+    snapshot: &Snapshot,
+    ask: &Ask<'_>,
+    out: &mut Vec<u8>,
+) -> Turn {
+    let uri = ask.message.params.uri.and_then(JsonStr::from_raw).map(JsonStr::decode);
+    let Some(uri) = uri.filter(|uri| uri.len() <= core.limits.uri_bytes) else {
+        let limit = core.limits.uri_bytes;
+        let message =
+            format!("Invalid params: `params.uri` must be a string of at most {limit} bytes");
+        return refuse(out, ask.id, &Refusal::new(Mistake::InvalidParams, message));
+    };
+    let found = match snapshot.resources.find(&uri) {
+        Some(resource) => Some((
+            &resource.reader,
+            Variables::new(),
+            resource.caching,
+            resource.spec.mime_type.as_ref(),
+        )),
+        None => snapshot.find_template(&uri).map(|(family, variables)| {
+            let built = &family.built;
+            (&built.reader, variables, built.caching, built.spec.mime_type.as_ref())
+        }),
+    };
+    let ending = |caching: Option<Caching>, mime_type: Option<&String>| ReadEnding {
+        uri: uri.clone().into_owned(),
+        mime_type: mime_type.cloned(),
+        caching: caching.unwrap_or(core.caching),
+        fields: Arc::clone(core.fields(ask.revision)),
+        revision: ask.revision,
+    };
+    let Some((reader, variables, caching, mime_type)) = found else {
+        return refuse(out, ask.id, &ending(None, None).not_found());
+    };
+    let context = match context(core, ask) {
+        Ok(context) => context,
+        Err(refusal) => return refuse(out, ask.id, &refusal),
+    };
+    let request = Read { uri: uri.clone().into_owned(), variables, context: context.clone() };
+    let begun = catch_unwind(AssertUnwindSafe(|| reader.read(request)));
+    begin(core, ask, (ending(caching, mime_type), context), begun, out)
+}
+
+/// Answers `prompts/get`.
+pub(crate) fn get(core: &Arc<Core>, snapshot: &Snapshot, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
+    let admitted = admit_get(snapshot, ask).and_then(|(prompt, arguments)| {
+        let context = context(core, ask)?;
+        Ok((prompt, Get { arguments, context }))
+    });
+    let (prompt, request) = match admitted {
+        Ok(admitted) => admitted,
+        Err(refusal) => return refuse(out, ask.id, &refusal),
+    };
+    let fields = Arc::clone(core.fields(ask.revision));
+    let ending = PromptEnding {
+        description: prompt.spec.description.clone(),
+        fields,
+        revision: ask.revision,
+    };
+    let context = request.context.clone();
+    let begun = catch_unwind(AssertUnwindSafe(|| prompt.writer.get(request)));
+    begin(core, ask, (ending, context), begun, out)
+}
+
+fn admit_get<'a>(
+    snapshot: &'a Snapshot,
+    ask: &Ask<'_>,
+) -> Result<(&'a Prompt, BTreeMap<String, String>), Refusal> {
+    let invalid = |message: String| Refusal::new(Mistake::InvalidParams, message);
+    let params = &ask.message.params;
+    let name = params
+        .name
+        .and_then(JsonStr::from_raw)
+        .ok_or_else(|| invalid("Invalid params: `params.name` must be a string".to_owned()))?
+        .decode();
+    let prompt = snapshot.prompts.find(&name).ok_or_else(|| {
+        let shown: String = name.chars().take(128).collect();
+        let names = snapshot.prompts.iter().map(|prompt| prompt.name());
+        invalid(match nearest(&name, names) {
+            Some(meant) => format!("Unknown prompt: {shown:?}; did you mean {meant:?}?"),
+            None => format!("Unknown prompt: {shown:?}; `prompts/list` has the names"),
+        })
+    })?;
+    let arguments: BTreeMap<String, String> = match params.arguments {
+        None | Some("null") => BTreeMap::new(),
+        Some(raw) => serde_json::from_str(raw).map_err(|_| {
+            invalid("Invalid params: `params.arguments` must be an object of strings".to_owned())
+        })?,
+    };
+    let missing = prompt.spec.arguments.iter().filter(|known| known.required);
+    let missing: Vec<_> = missing
+        .filter(|known| !arguments.contains_key(&known.name))
+        .map(|known| format!("`{}`", known.name))
+        .collect();
+    if !missing.is_empty() {
+        return Err(invalid(format!(
+            "Invalid params: the prompt `{name}` needs the argument {}",
+            missing.join(", ")
+        )));
+    }
+    Ok((prompt, arguments))
+}
+
+/// Answers `completion/complete`.
+pub(crate) fn complete(
+    core: &Arc<Core>,
+    snapshot: &Snapshot,
+    ask: &Ask<'_>,
+    out: &mut Vec<u8>,
+) -> Turn {
+    let (completer, typing) = match admit_completion(snapshot, ask) {
+        Ok(admitted) => admitted,
+        Err(refusal) => return refuse(out, ask.id, &refusal),
+    };
+    let ending = CompletionEnding { fields: Arc::clone(core.fields(ask.revision)) };
+    let work = Box::pin(async move {
+        match completer {
+            Some(completer) => Ok(completer.complete(typing).await),
+            None => Ok(Completion::default()),
+        }
+    });
+    Job::new(core, ask, ending, work, None, core.limits.request_timeout).start(out)
+}
+
+/// What suggests values for the argument that is being typed. An argument without suggestions has
+/// none; one that is not there is a mistake.
+fn admit_completion(
+    snapshot: &Snapshot,
+    ask: &Ask<'_>,
+) -> Result<(Option<Completer>, Completing), Refusal> {
+    #[derive(Deserialize)]
+    struct Written {
+        r#ref: Reference,
+        argument: Argument,
+        #[serde(default)]
+        context: Known,
+    }
+    #[derive(Deserialize)]
+    #[serde(tag = "type")]
+    enum Reference {
+        #[serde(rename = "ref/prompt")]
+        Prompt { name: String },
+        #[serde(rename = "ref/resource")]
+        Resource { uri: String },
+    }
+    #[derive(Deserialize)]
+    struct Argument {
+        name: String,
+        value: String,
+    }
+    #[derive(Default, Deserialize)]
+    struct Known {
+        #[serde(default)]
+        arguments: BTreeMap<String, String>,
+    }
+    let invalid = |message: String| Refusal::new(Mistake::InvalidParams, message);
+    let written: Written = serde_json::from_str(ask.message.params.raw.unwrap_or("{}"))
+        .map_err(|error| invalid(format!("Invalid params: {error}")))?;
+    let argument = &written.argument.name;
+    let (completers, is_known, of) = match &written.r#ref {
+        Reference::Prompt { name } => {
+            let prompt = snapshot.prompts.find(name);
+            let prompt = prompt.ok_or_else(|| invalid(format!("Unknown prompt: {name:?}")))?;
+            let mut arguments = prompt.spec.arguments.iter();
+            (&prompt.completers, arguments.any(|known| known.name == *argument), name)
+        }
+        Reference::Resource { uri } => {
+            let family = snapshot.templates.find(uri);
+            let family =
+                family.ok_or_else(|| invalid(format!("Unknown resource template: {uri:?}")))?;
+            let mut variables = family.template.variables();
+            (&family.built.completers, variables.any(|known| known == argument), uri)
+        }
+    };
+    if !is_known {
+        return Err(invalid(format!("Invalid params: {of:?} has no argument {argument:?}")));
+    }
+    let completer = completers.find(argument).cloned();
+    let Argument { value, .. } = written.argument;
+    Ok((completer, Completing { value, arguments: written.context.arguments }))
+}
+
+fn context(core: &Core, ask: &Ask<'_>) -> Result<Context, Refusal> {
+    Ok(Context::new(ask, core.rounds(ask)?, Headers::default(), &core.limits))
+}
+
+/// Goes on with what a handler has begun, if it did not panic.
+fn begin<E: Ending>(
+    core: &Arc<Core>,
+    ask: &Ask<'_>,
+    (ending, context): (E, Context),
+    begun: std::thread::Result<std::pin::Pin<Box<dyn Future<Output = E::Made> + Send>>>,
+    out: &mut Vec<u8>,
+) -> Turn {
+    match begun {
+        Ok(work) => {
+            let timeout = core.limits.request_timeout;
+            Job::new(core, ask, ending, work, Some(context), timeout).start(out)
+        }
+        Err(_) => refuse(out, ask.id, &crate::driver::panicked(E::KIND)),
+    }
+}
+
+fn timed_out(what: &str, limit: Duration) -> Refusal {
+    Refusal::new(Mistake::TimedOut, format!("Timed out: the {what} took longer than {limit:?}"))
+}
+
+/// How readings end.
+struct ReadEnding {
+    uri: String,
+    mime_type: Option<String>,
+    caching: Caching,
+    fields: Arc<[u8]>,
+    revision: Revision,
+}
+
+impl ReadEnding {
+    fn not_found(&self) -> Refusal {
+        let mut data = b"{\"uri\":".to_vec();
+        encode::string(&mut data, &self.uri);
+        data.push(b'}');
+        let mistake = match self.revision.has_resource_not_found() {
+            true => Mistake::ResourceNotFound,
+            false => Mistake::InvalidParams,
+        };
+        let message = "Resource not found; `resources/list` has the addresses";
+        Refusal::new(mistake, message).with_data(String::from_utf8_lossy(&data).into_owned())
+    }
+}
+
+impl Ending for ReadEnding {
+    type Made = Result<ReadResult, Refusal>;
+
+    fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Result<(), Refusal> {
+        let mut result = made.map_err(|refusal| match refusal.mistake {
+            Mistake::ResourceNotFound => self.not_found(),
+            _ => refusal,
+        })?;
+        for contents in &mut result.contents {
+            if contents.uri.is_empty() {
+                contents.uri.clone_from(&self.uri);
+            }
+            if contents.mime_type.is_none() {
+                contents.mime_type.clone_from(&self.mime_type);
+            }
+        }
+        let (revision, fields) = (self.revision, &self.fields);
+        encode::resource::read_result(out, revision, fields, self.caching, &result);
+        Ok(())
+    }
+
+    fn has_failed(made: &Self::Made) -> bool {
+        made.is_err()
+    }
+
+    fn too_long(&self, limit: Duration, _: &mut Vec<u8>) -> Result<(), Refusal> {
+        Err(timed_out("resource", limit))
+    }
+
+    const KIND: &'static str = "resource";
+}
+
+/// How prompts end.
+struct PromptEnding {
+    description: Option<String>,
+    fields: Arc<[u8]>,
+    revision: Revision,
+}
+
+impl Ending for PromptEnding {
+    type Made = Result<PromptResult, Refusal>;
+
+    fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Result<(), Refusal> {
+        let mut result = made?;
+        if result.description.is_none() {
+            result.description.clone_from(&self.description);
+        }
+        encode::prompt::prompt_result(out, self.revision, &self.fields, &result);
+        Ok(())
+    }
+
+    fn has_failed(made: &Self::Made) -> bool {
+        made.is_err()
+    }
+
+    fn too_long(&self, limit: Duration, _: &mut Vec<u8>) -> Result<(), Refusal> {
+        Err(timed_out("prompt", limit))
+    }
+
+    const KIND: &'static str = "prompt";
+}
+
+/// How suggestions end.
+struct CompletionEnding {
+    fields: Arc<[u8]>,
+}
+
+impl Ending for CompletionEnding {
+    type Made = Result<Completion, Refusal>;
+
+    fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Result<(), Refusal> {
+        encode::prompt::completion(out, &self.fields, &made?);
+        Ok(())
+    }
+
+    fn has_failed(made: &Self::Made) -> bool {
+        made.is_err()
+    }
+
+    fn too_long(&self, limit: Duration, _: &mut Vec<u8>) -> Result<(), Refusal> {
+        Err(timed_out("completion", limit))
+    }
+
+    const KIND: &'static str = "completion";
+}

@@ -1,0 +1,180 @@
+//! A modern call that needs its client's input ends, and is made again with the answers
+//! (2026-07-28, "Multi Round-Trip Requests"). Its handler runs again from the start; what it has been told
+//! before travels sealed in `requestState`. This is that memory; `sealed` protects it.
+
+use crate::sealed::{Claim, Sealer};
+use haft_proto::encode;
+use haft_proto::error::{Mistake, Refusal};
+use haft_proto::json::JsonStr;
+use haft_proto::limits::Limits;
+use haft_proto::service::Ask;
+use haft_proto::spec::question::Question;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What one call has been told so far, and what it asks now.
+pub(crate) struct Rounds {
+    memory: Memory,
+    /// This round's answers that nobody has asked for yet.
+    fresh: BTreeMap<String, Box<RawValue>>,
+    asked: Vec<(Box<str>, Question)>,
+    /// Why the call cannot go on.
+    refusal: Option<Refusal>,
+    /// That the state of the round before is used once.
+    claim: Option<Claim>,
+}
+
+/// What travels in `requestState`.
+#[derive(Default, Deserialize, Serialize)]
+struct Memory {
+    /// Answers by the keys of their questions.
+    #[serde(rename = "a", default)]
+    answers: BTreeMap<String, Box<RawValue>>,
+    /// Results of steps that are done once.
+    #[serde(rename = "s", default)]
+    steps: BTreeMap<String, Box<RawValue>>,
+}
+
+/// The questions by their keys, and the state for the next round.
+pub(crate) type Next<'a> = (&'a [(Box<str>, Question)], String);
+
+/// Why a call stops here.
+pub(crate) enum Pause {
+    /// It needs answers.
+    Input,
+    /// It was answered with something that is no answer.
+    Refused(Refusal),
+}
+
+impl Rounds {
+    /// Reads what a request brings of earlier rounds, if it brings something.
+    pub(crate) fn open(
+        ask: &Ask<'_>,
+        sealer: &Arc<Sealer>,
+        limits: &Limits,
+    ) -> Result<Self, Refusal> {
+        let params = &ask.message.params;
+        let (mut memory, mut claim) = (Memory::default(), None);
+        if let Some(raw) = params.request_state {
+            let state = JsonStr::from_raw(raw).filter(|_| raw.len() <= limits.state_bytes);
+            let state = state.ok_or_else(not_ours)?.decode();
+            let (opened, claimed) = sealer.open(&binding(ask), &state)?;
+            memory = serde_json::from_slice(&opened).map_err(|_| not_ours())?;
+            claim = Some(claimed);
+        }
+        let fresh = match params.input_responses {
+            None | Some("null") => BTreeMap::new(),
+            Some(raw) => serde_json::from_str(raw).map_err(|_| {
+                let message = "Invalid params: `inputResponses` must be an object with an answer \
+                               for each key that was asked";
+                Refusal::new(Mistake::InvalidParams, message)
+            })?,
+        };
+        Ok(Self { memory, fresh, asked: Vec::new(), refusal: None, claim })
+    }
+
+    /// The answer to a question, if it has come; else the question is noted.
+    pub(crate) fn answer(
+        &mut self,
+        key: &str,
+        question: impl FnOnce() -> Question,
+        limit: usize,
+    ) -> Option<Box<RawValue>> {
+        if let Some(answer) = self.fresh.remove(key) {
+            self.memory.answers.insert(key.to_owned(), answer);
+        }
+        if let Some(answer) = self.memory.answers.get(key) {
+            return Some(answer.clone());
+        }
+        let is_asked = self.asked.iter().any(|(asked, _)| **asked == *key);
+        if self.asked.len() >= limit {
+            let message = format!("Internal error: the call asks more than {limit} questions");
+            self.refusal = Some(Refusal::new(Mistake::Internal, message));
+        } else if !is_asked {
+            self.asked.push((key.into(), question()));
+        }
+        None
+    }
+
+    /// An answer turned out to be none.
+    pub(crate) fn refuse(&mut self, key: &str, reason: &str) {
+        let shown: String = key.chars().take(80).collect();
+        let message =
+            format!("Invalid params: `inputResponses` has no answer at {shown:?}: {reason}");
+        self.refusal = Some(Refusal::new(Mistake::InvalidParams, message));
+    }
+
+    pub(crate) fn step(&self, key: &str) -> Option<&RawValue> {
+        self.memory.steps.get(key).map(|result| &**result)
+    }
+
+    pub(crate) fn remember_step(&mut self, key: &str, result: Box<RawValue>) {
+        self.memory.steps.insert(key.to_owned(), result);
+    }
+
+    /// Whether the call can go on, now that its handler waits.
+    pub(crate) fn pause(&mut self) -> Option<Pause> {
+        match self.refusal.take() {
+            Some(refusal) => Some(Pause::Refused(refusal)),
+            None => (!self.asked.is_empty()).then_some(Pause::Input),
+        }
+    }
+
+    /// The call has been answered: its state cannot be brought again.
+    pub(crate) fn burn(&mut self) {
+        if let Some(claim) = self.claim.take() {
+            claim.burn();
+        }
+    }
+
+    /// The questions, and the state for the next round.
+    pub(crate) fn next(
+        &self,
+        binding: &[u8],
+        sealer: &Sealer,
+        limits: &Limits,
+    ) -> Result<Next<'_>, Refusal> {
+        let memory = serde_json::to_vec(&self.memory).expect("texts become JSON");
+        let state = sealer.seal(binding, &memory)?;
+        if state.len() + 2 > limits.state_bytes {
+            let message = "Internal error: the call has been told more than its state can carry";
+            return Err(Refusal::new(Mistake::Internal, message));
+        }
+        Ok((&self.asked, state))
+    }
+}
+
+/// What a state is good for: this method with these parameters, asked by this principal.
+pub(crate) fn binding(ask: &Ask<'_>) -> Vec<u8> {
+    let params = &ask.message.params;
+    let (kind, name) = ask.principal.key();
+    let mut binding = Vec::with_capacity(128);
+    for part in [kind, name, ask.method.name()] {
+        encode::string(&mut binding, part);
+    }
+    for part in [params.name, params.uri] {
+        let text = part.and_then(JsonStr::from_raw).map(JsonStr::decode);
+        encode::string(&mut binding, &text.unwrap_or_default());
+    }
+    let arguments = params.arguments.unwrap_or("{}");
+    match serde_json::from_str::<serde_json::Value>(arguments) {
+        Ok(mut arguments) => {
+            // The same arguments, however a client orders or spaces them.
+            arguments.sort_all_objects();
+            binding.extend_from_slice(arguments.to_string().as_bytes());
+        }
+        Err(_) => binding.extend_from_slice(arguments.as_bytes()),
+    }
+    binding
+}
+
+/// What is told of a state that is broken in any way: the same, so that nothing can be learned.
+pub(crate) fn not_ours() -> Refusal {
+    Refusal::new(
+        Mistake::InvalidParams,
+        "Invalid params: `requestState` does not belong to this request or was changed; make the \
+         request again without it",
+    )
+}

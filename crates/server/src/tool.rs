@@ -1,0 +1,181 @@
+//! A tool that is put together: what clients are told of it, and what runs. Compiled when it is
+//! registered; nothing here runs it.
+
+use crate::builder::BuildError;
+use crate::handler::Handler;
+use crate::param_headers::ParamHeaders;
+use crate::schema::Schema;
+use haft_proto::spec;
+use haft_proto::spec::Meta;
+use haft_proto::spec::icon::Icon;
+use haft_proto::spec::tool::Annotations;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A tool that is not registered yet.
+#[derive(Clone)]
+pub struct Tool {
+    name: String,
+    title: Option<String>,
+    description: Option<String>,
+    input_schema: String,
+    output_schema: Option<String>,
+    annotations: Annotations,
+    icons: Vec<Icon>,
+    meta: Option<Meta>,
+    timeout: Option<Duration>,
+    wants_headers: bool,
+    pub(crate) handler: Arc<dyn Handler>,
+}
+
+/// The schema of a tool that takes nothing.
+const NO_ARGUMENTS: &str = r#"{"type":"object","additionalProperties":false}"#;
+
+impl Tool {
+    /// A tool without arguments, until [`Tool::input_schema`] says otherwise.
+    pub fn new(name: impl Into<String>, handler: impl Handler) -> Self {
+        Self {
+            name: name.into(),
+            title: None,
+            description: None,
+            input_schema: NO_ARGUMENTS.to_owned(),
+            output_schema: None,
+            annotations: Annotations::default(),
+            icons: Vec::new(),
+            meta: None,
+            timeout: None,
+            wants_headers: false,
+            handler: Arc::new(handler),
+        }
+    }
+
+    /// The name that programs use.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The name that people read.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// What the tool does, for the model.
+    #[must_use]
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.description = Some(description.into());
+        self
+    }
+
+    /// The JSON Schema of the arguments, as JSON text. Clients get it as it is, on one line.
+    #[must_use]
+    pub fn input_schema(mut self, schema: impl Into<String>) -> Self {
+        self.input_schema = schema.into();
+        self
+    }
+
+    /// The JSON Schema of the structured result, as JSON text.
+    #[must_use]
+    pub fn output_schema(mut self, schema: impl Into<String>) -> Self {
+        self.output_schema = Some(schema.into());
+        self
+    }
+
+    /// How the tool behaves.
+    #[must_use]
+    pub fn annotations(mut self, annotations: Annotations) -> Self {
+        self.annotations = annotations;
+        self
+    }
+
+    /// One more picture.
+    #[must_use]
+    pub fn icon(mut self, icon: Icon) -> Self {
+        self.icons.push(icon);
+        self
+    }
+
+    /// `_meta` of its definition.
+    #[must_use]
+    pub fn meta(mut self, meta: Meta) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+
+    /// How long a call may take; without it,
+    /// [`Limits::request_timeout`](haft_proto::limits::Limits::request_timeout).
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// The handler wants the HTTP headers of its requests; see
+    /// [`Context::headers`](crate::Context::headers).
+    #[must_use]
+    pub fn with_headers(mut self) -> Self {
+        self.wants_headers = true;
+        self
+    }
+
+    pub(crate) fn compile(self, default_timeout: Duration) -> Result<Registered, BuildError> {
+        let name = self.name;
+        if !spec::tool::is_valid_name(&name) {
+            return Err(BuildError::BadToolName { name });
+        }
+        let bad = |part: &'static str, reason: String| BuildError::BadSchema {
+            tool: name.clone(),
+            part,
+            reason,
+        };
+        let input = Schema::compile(&self.input_schema).map_err(|e| bad("input", e.reason))?;
+        let parsed: Value =
+            serde_json::from_str(&self.input_schema).map_err(|e| bad("input", e.to_string()))?;
+        if parsed.get("type").and_then(Value::as_str) != Some("object") {
+            return Err(bad("input", "its `type` must be \"object\"".to_owned()));
+        }
+        let param_headers = ParamHeaders::find(&parsed).map_err(|reason| bad("input", reason))?;
+        let output = match &self.output_schema {
+            Some(schema) => Some(Schema::compile(schema).map_err(|e| bad("output", e.reason))?),
+            None => None,
+        };
+        let raw = |text: String, part| {
+            RawValue::from_string(text).map_err(|error| bad(part, error.to_string()))
+        };
+        let tool = spec::tool::Tool {
+            title: self.title,
+            description: self.description,
+            input_schema: raw(self.input_schema, "input")?,
+            output_schema: self.output_schema.map(|text| raw(text, "output")).transpose()?,
+            annotations: self.annotations,
+            icons: self.icons,
+            meta: self.meta,
+            name: name.clone(),
+        };
+        let timeout = self.timeout.unwrap_or(default_timeout);
+        Ok(Registered {
+            tool,
+            input,
+            output,
+            param_headers,
+            handler: self.handler,
+            timeout,
+            wants_headers: self.wants_headers,
+        })
+    }
+}
+
+/// A tool, compiled.
+pub(crate) struct Registered {
+    pub(crate) tool: spec::tool::Tool,
+    pub(crate) input: Schema,
+    pub(crate) output: Option<Schema>,
+    pub(crate) param_headers: ParamHeaders,
+    pub(crate) handler: Arc<dyn Handler>,
+    pub(crate) timeout: Duration,
+    pub(crate) wants_headers: bool,
+}

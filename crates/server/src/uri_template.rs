@@ -1,0 +1,186 @@
+//! URI templates (RFC 6570), read backwards: which variables an address stands for. `{name}`
+//! matches up to the next slash and is percent-decoded; `{+name}` matches the rest, slashes
+//! included. Matching takes one pass and no regular expression.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The variables of an address, by name and decoded.
+pub type Variables = BTreeMap<String, String>;
+
+/// A template that addresses can be matched with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UriTemplate {
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Literal(String),
+    Variable {
+        name: String,
+        /// Whether it may contain slashes.
+        is_rest: bool,
+    },
+}
+
+/// Why a text is no template that can be matched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum BadTemplate {
+    Adjacent,
+    EmptyName,
+    NotClosed,
+    Repeated { name: String },
+    Unknown { expression: String },
+}
+
+impl fmt::Display for BadTemplate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Adjacent => {
+                f.write_str("two variables stand side by side; put a character between them")
+            }
+            Self::EmptyName => f.write_str("a variable has no name"),
+            Self::NotClosed => f.write_str("a `{` has no `}`"),
+            Self::Repeated { name } => write!(f, "the variable `{name}` is there twice"),
+            Self::Unknown { expression } => {
+                write!(f, "`{{{expression}}}` is not `{{name}}` or `{{+name}}`, which are known")
+            }
+        }
+    }
+}
+
+impl UriTemplate {
+    pub(crate) fn parse(text: &str) -> Result<Self, BadTemplate> {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some((literal, after)) = rest.split_once('{') {
+            let (expression, after) = after.split_once('}').ok_or(BadTemplate::NotClosed)?;
+            if !literal.is_empty() {
+                parts.push(Part::Literal(literal.to_owned()));
+            } else if matches!(parts.last(), Some(Part::Variable { .. })) {
+                return Err(BadTemplate::Adjacent);
+            }
+            let variable = variable(expression)?;
+            if parts.contains(&variable) {
+                let Part::Variable { name, .. } = variable else { continue };
+                return Err(BadTemplate::Repeated { name });
+            }
+            parts.push(variable);
+            rest = after;
+        }
+        if !rest.is_empty() {
+            parts.push(Part::Literal(rest.to_owned()));
+        }
+        Ok(Self { parts })
+    }
+
+    pub(crate) fn variables(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Variable { name, .. } => Some(name.as_str()),
+            Part::Literal(_) => None,
+        })
+    }
+
+    /// The variables of an address, or `None` if it does not fit. A variable is never empty, and
+    /// what is not UTF-8 once decoded does not fit.
+    pub(crate) fn matches(&self, uri: &str) -> Option<Variables> {
+        let mut found = Variables::new();
+        let mut rest = uri;
+        for (index, part) in self.parts.iter().enumerate() {
+            match part {
+                Part::Literal(literal) => rest = rest.strip_prefix(literal.as_str())?,
+                Part::Variable { name, is_rest } => {
+                    let raw = match self.parts.get(index + 1) {
+                        None => rest,
+                        // A variable that may have slashes ends where its end stands last.
+                        Some(Part::Literal(end)) if *is_rest => {
+                            &rest[..rest.rfind(end.as_str())?]
+                        }
+                        Some(Part::Literal(end)) => &rest[..rest.find(end.as_str())?],
+                        Some(Part::Variable { .. }) => return None,
+                    };
+                    if raw.is_empty() || (!is_rest && raw.contains('/')) {
+                        return None;
+                    }
+                    found.insert(name.clone(), decode(raw)?);
+                    rest = &rest[raw.len()..];
+                }
+            }
+        }
+        rest.is_empty().then_some(found)
+    }
+}
+
+fn variable(expression: &str) -> Result<Part, BadTemplate> {
+    let (name, is_rest) = match expression.strip_prefix('+') {
+        Some(name) => (name, true),
+        None => (expression, false),
+    };
+    if name.is_empty() {
+        return Err(BadTemplate::EmptyName);
+    }
+    if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'))
+    {
+        return Err(BadTemplate::Unknown { expression: expression.to_owned() });
+    }
+    Ok(Part::Variable { name: name.to_owned(), is_rest })
+}
+
+/// Percent-decodes; `None` for a broken escape or what is not UTF-8.
+fn decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let digit = |byte: u8| char::from(byte).to_digit(16);
+        let (high, low) = (digit(rest.next()?)?, digit(rest.next()?)?);
+        bytes.push(u8::try_from(high * 16 + low).ok()?);
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(template: &str, uri: &str, expected: Option<&[(&str, &str)]>) {
+        let parsed = UriTemplate::parse(template).expect("a template");
+        let expected = expected.map(|pairs| {
+            pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+        });
+        assert_eq!(parsed.matches(uri), expected, "{template} {uri}");
+    }
+
+    #[test]
+    fn a_variable_ends_at_the_next_slash_and_is_decoded() {
+        check("t://{id}/data", "t://123/data", Some(&[("id", "123")]));
+        check("t://{id}/data", "t://1%2F2/data", Some(&[("id", "1/2")]));
+        check("t://{id}/data", "t://1/2/data", None);
+        check("t://{id}/data", "t:///data", None);
+        check("t://{id}/data", "t://1/data/", None);
+        check("t://{a}-{b}", "t://x-y-z", Some(&[("a", "x"), ("b", "y-z")]));
+        check("t://{id}", "t://%ff", None);
+        check("t://{id}", "t://%4", None);
+    }
+
+    #[test]
+    fn a_rest_has_its_slashes() {
+        check("docs://{+path}", "docs://a/b.md", Some(&[("path", "a/b.md")]));
+        check("docs://{+path}/raw", "docs://a/raw/raw", Some(&[("path", "a/raw")]));
+        check("docs://{+path}", "docs://", None);
+    }
+
+    #[test]
+    fn what_cannot_be_matched_is_refused() {
+        let refused = |text| UriTemplate::parse(text).expect_err("not a template").to_string();
+        assert_eq!(refused("t://{id"), "a `{` has no `}`");
+        assert_eq!(refused("t://{}"), "a variable has no name");
+        assert!(refused("t://{a}{b}").contains("side by side"));
+        assert!(refused("t://{a}/{a}").contains("`a` is there twice"));
+        assert!(refused("t://{?q}").contains("`{?q}`"));
+    }
+}

@@ -1,0 +1,203 @@
+//! Resources, prompts and completions: what they answer, and what is told of those that are not
+//! there.
+
+use crate::wire::{TestWire, ask, ask_on};
+use haft_proto::spec::content::{Content, ResourceContents};
+use haft_proto::spec::prompt::Message;
+use haft_proto::version::Revision;
+use haft_server::{BuildError, Completing, Prompt, Read, Resource, ResourceTemplate, Server};
+use serde_json::{Value, json};
+
+fn server() -> Server {
+    let page = |read: Read| async move {
+        let id = read.variables["id"].clone();
+        (id != "none").then(|| format!("page {id}"))
+    };
+    let broken = |_: Read| async { Err::<String, _>("the disk is on fire") };
+    let panics = |_: Read| async { panic!("a reader may panic") as String };
+    let greet = |get: haft_server::Get| async move {
+        let link = ResourceContents::text("app://motto", "Be kind.");
+        vec![
+            Message::user(Content::text(format!("Greet {}.", get.argument("name")))),
+            Message::assistant(Content::Embedded(link)),
+        ]
+    };
+    let names = |typing: Completing| async move { typing.among(["Ada", "Alan", "Bob"]) };
+    Server::builder("s", "1")
+        .resource(Resource::text("app://motto", "motto", "Be kind.").mime_type("text/plain"))
+        .resource(Resource::bytes("app://dot", "dot", [0xff, 0]))
+        .resource(Resource::new("app://broken", "broken", broken))
+        .resource(Resource::new("app://panics", "panics", panics))
+        .resource_template(ResourceTemplate::new("app://pages/{id}", "pages", page))
+        .prompt(
+            Prompt::new("greet", greet)
+                .description("Greets.")
+                .required("name", "Whom.")
+                .optional("tone", "How.")
+                .complete("name", names),
+        )
+        .build()
+        .expect("right")
+}
+
+async fn result(method: &str, params: Value) -> Value {
+    ask(&server(), Revision::LATEST, method, params).await["result"].clone()
+}
+
+async fn error(method: &str, params: Value) -> (i64, String) {
+    let answer = ask(&server(), Revision::LATEST, method, params).await;
+    let error = &answer["error"];
+    let message = error["message"].as_str().expect("an error").to_owned();
+    (error["code"].as_i64().expect("a code"), message)
+}
+
+#[tokio::test]
+async fn a_resource_is_read_by_its_address_or_by_its_template() {
+    let read = result("resources/read", json!({"uri": "app://motto"})).await;
+    let expected = json!([{"uri": "app://motto", "mimeType": "text/plain", "text": "Be kind."}]);
+    assert_eq!(read["contents"], expected);
+    assert_eq!((&read["ttlMs"], &read["cacheScope"]), (&json!(60_000), &json!("public")));
+    let read = result("resources/read", json!({"uri": "app://dot"})).await;
+    assert_eq!(read["contents"][0]["blob"], "/wA=");
+    let read = result("resources/read", json!({"uri": "app://pages/a%20b"})).await;
+    assert_eq!(read["contents"][0]["text"], "page a b");
+    assert_eq!(read["contents"][0]["uri"], "app://pages/a%20b");
+}
+
+#[tokio::test]
+async fn a_resource_that_is_not_there_is_told_as_its_era_tells_it() {
+    for uri in ["app://nothing", "app://pages/none", "app://pages/a/b", "", "\0"] {
+        for (revision, code) in [(Revision::V2025_06_18, -32002), (Revision::LATEST, -32602)] {
+            let answer = ask(&server(), revision, "resources/read", json!({"uri": uri})).await;
+            assert_eq!(answer["error"]["code"], code, "{uri:?} {answer}");
+            assert_eq!(answer["error"]["data"]["uri"], uri);
+        }
+    }
+    let (code, message) = error("resources/read", json!({"uri": "x".repeat(10_000)})).await;
+    assert_eq!((code, message.contains("at most 8192 bytes")), (-32602, true));
+}
+
+#[tokio::test]
+async fn a_reader_that_fails_or_panics_harms_nothing_else() {
+    let failed = error("resources/read", json!({"uri": "app://broken"})).await;
+    assert_eq!(failed, (-32603, "the disk is on fire".to_owned()));
+    let (code, message) = error("resources/read", json!({"uri": "app://panics"})).await;
+    assert_eq!((code, message.contains("the resource panicked")), (-32603, true));
+}
+
+#[tokio::test]
+async fn lists_have_what_the_revision_has() {
+    let server = server();
+    let listed = ask(&server, Revision::LATEST, "resources/list", json!({})).await;
+    assert_eq!(listed["result"]["resources"].as_array().map(Vec::len), Some(4));
+    assert_eq!(listed["result"]["resources"][1]["size"], 2);
+    let old = ask(&server, Revision::V2024_11_05, "resources/list", json!({})).await;
+    assert_eq!(old["result"]["resources"][1].get("size"), None);
+    let listed = ask(&server, Revision::LATEST, "resources/templates/list", json!({})).await;
+    let expected = json!([{"uriTemplate": "app://pages/{id}", "name": "pages"}]);
+    assert_eq!(listed["result"]["resourceTemplates"], expected);
+    let listed = ask(&server, Revision::LATEST, "prompts/list", json!({})).await;
+    let arguments = &listed["result"]["prompts"][0]["arguments"];
+    assert_eq!(arguments[0], json!({"name": "name", "description": "Whom.", "required": true}));
+}
+
+#[tokio::test]
+async fn a_prompt_becomes_messages_once_it_has_its_arguments() {
+    let params = json!({"name": "greet", "arguments": {"name": "Ada"}});
+    let prompt = result("prompts/get", params).await;
+    assert_eq!(prompt["description"], "Greets.");
+    assert_eq!(prompt["messages"][0]["content"]["text"], "Greet Ada.");
+    assert_eq!(prompt["messages"][1]["content"]["resource"]["text"], "Be kind.");
+    let (code, message) = error("prompts/get", json!({"name": "greet"})).await;
+    assert_eq!((code, message.contains("needs the argument `name`")), (-32602, true));
+    let (code, message) = error("prompts/get", json!({"name": "greed"})).await;
+    assert_eq!((code, message.contains("did you mean \"greet\"")), (-32602, true));
+    let params = json!({"name": "greet", "arguments": {"name": 1}});
+    assert_eq!(error("prompts/get", params).await.0, -32602);
+}
+
+#[tokio::test]
+async fn values_are_suggested_for_arguments_that_are_there() {
+    let complete = |argument: &str, value: &str| {
+        json!({"ref": {"type": "ref/prompt", "name": "greet"},
+               "argument": {"name": argument, "value": value}})
+    };
+    let suggested = result("completion/complete", complete("name", "a")).await;
+    assert_eq!(suggested["completion"]["values"], json!(["Ada", "Alan"]));
+    let suggested = result("completion/complete", complete("tone", "a")).await;
+    assert_eq!(suggested["completion"]["values"], json!([]));
+    assert_eq!(error("completion/complete", complete("age", "1")).await.0, -32602);
+    for broken in [json!({}), json!({"ref": {"type": "ref/other"}}), json!({"ref": 1})] {
+        assert_eq!(error("completion/complete", broken).await.0, -32602);
+    }
+}
+
+#[tokio::test]
+async fn a_hundred_values_are_sent_at_most() {
+    let many = |_: Completing| async { (0..250).map(|n| n.to_string()).collect() };
+    let prompt = Prompt::new("p", |_| async { "hi" }).required("n", "A number.");
+    let server = Server::builder("s", "1").prompt(prompt.complete("n", many)).build();
+    let params = json!({"ref": {"type": "ref/prompt", "name": "p"},
+                        "argument": {"name": "n", "value": ""}});
+    let server = server.expect("right");
+    let answer = ask(&server, Revision::LATEST, "completion/complete", params).await;
+    let completion = &answer["result"]["completion"];
+    assert_eq!(completion["values"].as_array().map(Vec::len), Some(100));
+    assert_eq!(completion["hasMore"], true);
+}
+
+#[tokio::test]
+async fn a_prompt_may_ask_its_client_too() {
+    let ask_tone = |get: haft_server::Get| async move {
+        let schema = r#"{"type":"object","properties":{"tone":{"type":"string"}}}"#;
+        let tone = get.context.elicit::<Value>("tone", "How?", schema).await?;
+        let tone = tone.accepted().unwrap_or_default();
+        Ok::<_, haft_server::AskError>(format!("Speak like {}", tone["tone"]))
+    };
+    let server = Server::builder("s", "1").prompt(Prompt::new("p", ask_tone)).build();
+    let server = server.expect("right");
+    let wire = TestWire::to_client(json!({"elicitation": {}}));
+    let mut params = json!({"name": "p"});
+    let first = ask_on(&wire, &server, Revision::LATEST, "prompts/get", params.clone()).await;
+    assert_eq!(first["result"]["resultType"], "input_required");
+    params["requestState"] = first["result"]["requestState"].clone();
+    params["inputResponses"] = json!({"tone": {"action": "accept", "content": {"tone": "a king"}}});
+    let second = ask_on(&wire, &server, Revision::LATEST, "prompts/get", params).await;
+    let text = &second["result"]["messages"][0]["content"]["text"];
+    assert_eq!(text, "Speak like \"a king\"");
+}
+
+#[tokio::test]
+async fn what_comes_and_goes_is_listed_and_answered_at_once() {
+    let server = server();
+    server.add_resource(Resource::text("app://new", "new", "fresh")).expect("right");
+    let params = json!({"uri": "app://new"});
+    let read = ask(&server, Revision::LATEST, "resources/read", params.clone()).await;
+    assert_eq!(read["result"]["contents"][0]["text"], "fresh");
+    server.add_resource(Resource::text("app://new", "new", "fresher")).expect("right");
+    let read = ask(&server, Revision::LATEST, "resources/read", params.clone()).await;
+    assert_eq!(read["result"]["contents"][0]["text"], "fresher");
+    assert!(server.remove_resource("app://new") && !server.remove_resource("app://new"));
+    let read = ask(&server, Revision::LATEST, "resources/read", params).await;
+    assert_eq!(read["error"]["code"], -32602);
+    let bare = Server::builder("s", "1").build().expect("right");
+    let added = bare.add_prompt(Prompt::new("p", |_| async { "hi" }));
+    assert_eq!(added, Err(BuildError::NotOffered { kind: "prompts" }));
+}
+
+#[test]
+fn what_cannot_be_registered_is_told_by_name() {
+    let template = |text: &str| ResourceTemplate::new(text, "t", |_| async { "hi" });
+    let fails = |builder: haft_server::ServerBuilder| {
+        builder.build().err().expect("wrong on purpose").to_string()
+    };
+    let builder = || Server::builder("s", "1");
+    assert!(fails(builder().resource(Resource::text("motto", "m", ""))).contains("scheme"));
+    assert!(fails(builder().resource_template(template("app://{a}{b}"))).contains("side by side"));
+    let twice = builder().resource(Resource::text("a:b", "m", ""));
+    let twice = twice.resource(Resource::text("a:b", "n", ""));
+    assert!(fails(twice).contains("two resources have the name `a:b`"));
+    let typo = Prompt::new("p", |_| async { "hi" });
+    let typo = typo.complete("lang", |typing| async move { typing.among(["de"]) });
+    assert!(fails(builder().prompt(typo)).contains("no argument `lang`"));
+}
