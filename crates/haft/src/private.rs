@@ -1,13 +1,22 @@
 //! What the macros call. Everything that they know of the server is here; programs never call it.
 
-use crate::{Context, Headers, Principal, Tool};
+use crate::{
+    Context, Get, Headers, Principal, Prompt, PromptResult, Read, ReadResult, Resource,
+    ResourceTemplate, Tool,
+};
+use haft_proto::error::Mistake;
+use haft_proto::spec::prompt::Argument;
 use haft_proto::spec::tool::Annotations;
 use haft_server::handler::{self, Output};
-use haft_server::prose;
+use haft_server::{Output as Answer, prose};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use std::fmt::Display;
 use std::future::Future;
+use std::str::FromStr;
+
+pub use haft_proto::error::Refusal;
 
 /// What a function takes that takes no arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -104,10 +113,104 @@ where
     Tool::of_types::<A, R>(name, handler::blocking_with(function))
 }
 
-/// The tool, described by a doc comment if there is one.
-pub fn described(tool: Tool, comment: &str) -> Tool {
+/// A resource of a function.
+pub fn resource<R, T>(
+    uri: &str,
+    name: &str,
+    read: impl Fn(Read) -> T + Send + Sync + 'static,
+) -> Resource
+where
+    R: Answer<ReadResult> + 'static,
+    T: Future<Output = Result<R, Refusal>> + Send + 'static,
+{
+    Resource::new(uri, name, read)
+}
+
+/// A family of resources of a function.
+pub fn family<R, T>(
+    uri: &str,
+    name: &str,
+    read: impl Fn(Read) -> T + Send + Sync + 'static,
+) -> ResourceTemplate
+where
+    R: Answer<ReadResult> + 'static,
+    T: Future<Output = Result<R, Refusal>> + Send + 'static,
+{
+    ResourceTemplate::new(uri, name, read)
+}
+
+/// A prompt of a function.
+pub fn prompt<R, T>(name: &str, get: impl Fn(Get) -> T + Send + Sync + 'static) -> Prompt
+where
+    R: Answer<PromptResult> + 'static,
+    T: Future<Output = Result<R, Refusal>> + Send + 'static,
+{
+    Prompt::new(name, get)
+}
+
+/// An argument of a prompt, described by a doc comment.
+pub fn told_argument(name: &str, comment: &str, required: bool) -> Argument {
+    let description = Some(prose::described(comment)).filter(|text| !text.is_empty());
+    Argument { name: name.to_owned(), description, required, ..Argument::default() }
+}
+
+/// A variable of a URI. What is none of its type is not found.
+pub fn variable<T: FromStr>(read: &Read, name: &str) -> Result<Option<T>, Refusal> {
+    // The server knows the address and writes the message.
+    let not_found = |_| Refusal::new(Mistake::ResourceNotFound, "");
+    read.variables.get(name).map(|text| text.parse().map_err(not_found)).transpose()
+}
+
+/// An argument of a prompt.
+pub fn argument<T: FromStr<Err: Display>>(get: &Get, name: &str) -> Result<Option<T>, Refusal> {
+    let unreadable = |error: T::Err| {
+        let message = format!("Invalid params: the argument `{name}` cannot be read: {error}");
+        Refusal::new(Mistake::InvalidParams, message)
+    };
+    get.arguments.get(name).map(|text| text.parse().map_err(unreadable)).transpose()
+}
+
+/// Something that must be there.
+pub fn there<T>(value: Option<T>, name: &str) -> Result<T, Refusal> {
+    let missing = || format!("Invalid params: the argument `{name}` is missing");
+    value.ok_or_else(|| Refusal::new(Mistake::InvalidParams, missing()))
+}
+
+/// Runs a function that computes or blocks for long.
+pub async fn on_thread<R: Send + 'static>(
+    function: impl FnOnce() -> R + Send + 'static,
+) -> Result<R, Refusal> {
+    match tokio::task::spawn_blocking(function).await {
+        Ok(answer) => Ok(answer),
+        Err(ended) => match ended.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(Refusal::new(Mistake::Internal, "the server is stopping")),
+        },
+    }
+}
+
+/// What a doc comment can describe.
+pub trait Described {
+    /// The same with that description.
+    fn with(self, description: String) -> Self;
+}
+
+macro_rules! described {
+    ($($kind:ty),*) => {$(
+        impl Described for $kind {
+            fn with(self, description: String) -> Self {
+                self.description(description)
+            }
+        }
+    )*};
+}
+
+described!(Prompt, Resource, ResourceTemplate, Tool);
+
+/// The same, described by a doc comment if there is one.
+pub fn described<T: Described>(made: T, comment: &str) -> T {
     let description = prose::described(comment);
-    if description.is_empty() { tool } else { tool.description(description) }
+    if description.is_empty() { made } else { made.with(description) }
 }
 
 /// What a tool does to the world.

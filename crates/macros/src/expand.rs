@@ -2,23 +2,25 @@
 //! struct that its arguments are decoded into. Which kind of thing is made, the caller knows.
 
 use crate::function::Function;
+use crate::kind::Kind;
 use crate::mistakes::Mistakes;
 use crate::parameter::{Argument, Default, Parameter, hidden};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
-use syn::LitStr;
 use syn::ext::IdentExt;
+use syn::{Expr, ExprLit, Lit, LitStr};
 
-/// The type that has the function's name, with one function of its own, `maker`, which returns a
-/// `made` by `body`.
+/// The type that has the function's name, with one function of its own, which is named like the
+/// kind and returns a `made` by `body`.
 pub(crate) fn companion(
     function: &Function,
-    maker: &str,
+    kind: Kind,
     made: &TokenStream,
     body: &TokenStream,
 ) -> TokenStream {
     let item = &function.item;
     let (name, visibility, conditions) = (&item.sig.ident, &item.vis, function.conditions());
+    let maker = kind.name();
     let maker_name = Ident::new(maker, Span::call_site());
     let about = format!("Beside the function: makes the {maker} of it, by [`{name}::{maker}`].");
     let makes = format!("The {maker} that calls the function, to be given to a server.");
@@ -32,6 +34,7 @@ pub(crate) fn companion(
 
         #(#conditions)*
         #[automatically_derived]
+        #[allow(clippy::all, clippy::pedantic, reason = "nobody wrote it")]
         impl #name {
             #[doc = #makes]
             #[must_use]
@@ -42,11 +45,22 @@ pub(crate) fn companion(
     }
 }
 
-/// The function without what is generated, so that a mistake is the only thing that is told.
-pub(crate) fn failed(function: Option<&Function>, error: &syn::Error) -> TokenStream {
-    let item = function.map(|function| &function.item);
-    let error = error.to_compile_error();
-    quote!(#item #error)
+/// What stands instead of the function: what is made of it, or the function and its mistakes, so
+/// that those are the only thing that is told.
+pub(crate) fn finished(
+    function: Option<&Function>,
+    mistakes: Mistakes,
+    made: impl FnOnce(&Function) -> TokenStream,
+) -> TokenStream {
+    match (function, mistakes.finish()) {
+        (Some(function), Ok(())) => made(function),
+        (function, Err(error)) => {
+            let item = function.map(|function| &function.item);
+            let error = error.to_compile_error();
+            quote!(#item #error)
+        }
+        (None, Ok(())) => TokenStream::new(),
+    }
 }
 
 /// How the arguments of a message become those of the function.
@@ -166,21 +180,45 @@ fn field(argument: &Argument, index: usize) -> TokenStream {
 fn default(argument: &Argument, index: usize) -> TokenStream {
     let Some(Default::Value(value)) = &argument.default else { return TokenStream::new() };
     let (function, kind) = (default_name(index), &argument.kind);
-    let is_text = matches!(&**value, syn::Expr::Lit(lit) if matches!(lit.lit, syn::Lit::Str(_)));
-    // A literal of text is a `&str` where the argument is a `String`.
-    let value = if is_text { quote!(::core::convert::Into::into(#value)) } else { quote!(#value) };
+    let value = owned(value);
     quote!(fn #function() -> #kind { #value })
+}
+
+/// A default as it is returned: a literal of text is a `&str` where the argument is a `String`.
+pub(crate) fn owned(value: &Expr) -> TokenStream {
+    match value {
+        Expr::Lit(ExprLit { lit: Lit::Str(_), .. }) => {
+            quote!(::core::convert::Into::into(#value))
+        }
+        value => quote!(#value),
+    }
 }
 
 fn default_name(index: usize) -> Ident {
     format_ident!("__haft_default_{index}")
 }
 
+/// The name that clients use.
+pub(crate) fn name(function: &Function, option: Option<&LitStr>) -> String {
+    option.map_or_else(|| function.item.sig.ident.unraw().to_string(), LitStr::value)
+}
+
+/// What waits does not block.
+pub(crate) fn check_blocking(
+    function: &Function,
+    blocking: Option<&Ident>,
+    mistakes: &mut Mistakes,
+) {
+    if let (Some(blocking), Some(_)) = (blocking, &function.item.sig.asyncness) {
+        let message = "an async function waits without blocking: leave out one of the two";
+        mistakes.say(blocking, message);
+    }
+}
+
 /// Clients could not tell two arguments of one name apart, nor two headers.
 pub(crate) fn check_names(function: &Function, mistakes: &mut Mistakes) {
     let (mut names, mut headers) = (Vec::new(), Vec::new());
-    for parameter in &function.parameters {
-        let Parameter::Argument(argument) = parameter else { continue };
+    for argument in function.arguments() {
         if names.contains(&&argument.name) {
             mistakes.say(&argument.ident, format!("two arguments are named `{}`", argument.name));
         }

@@ -1,8 +1,9 @@
 //! What every attribute here demands of its function, and the function apart from what the
 //! attributes of its parameters said.
 
+use crate::kind::Kind;
 use crate::mistakes::Mistakes;
-use crate::parameter::Parameter;
+use crate::parameter::{Argument, Parameter};
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Attribute, FnArg, Item, ItemFn, ReturnType, Safety, Type};
@@ -15,8 +16,9 @@ pub(crate) struct Function {
 }
 
 impl Function {
-    /// Reads an item. `kind` is what it becomes: `tool`, `resource` or `prompt`.
-    pub(crate) fn read(tokens: TokenStream, kind: &str, mistakes: &mut Mistakes) -> Option<Self> {
+    /// Reads an item.
+    pub(crate) fn read(tokens: TokenStream, of: Kind, mistakes: &mut Mistakes) -> Option<Self> {
+        let kind = of.name();
         let Ok(Item::Fn(mut item)) = syn::parse2(tokens.clone()) else {
             let first = tokens.into_iter().next();
             mistakes.say(first, format!("a {kind} is a function: `fn name(..) {{ .. }}`"));
@@ -32,7 +34,7 @@ impl Function {
                         "a {kind} is a function of its own: what `self` knows, pass in a `State<T>`"
                     ),
                 ),
-                FnArg::Typed(input) => parameters.extend(Parameter::read(input, kind, mistakes)),
+                FnArg::Typed(input) => parameters.extend(Parameter::read(input, of, mistakes)),
             }
         }
         Some(Self { item, parameters })
@@ -45,6 +47,14 @@ impl Function {
             ReturnType::Type(_, kind) if matches!(**kind, Type::ImplTrait(_)) => quote!(_),
             ReturnType::Type(_, kind) => quote!(#kind),
         }
+    }
+
+    /// What clients send, one by one.
+    pub(crate) fn arguments(&self) -> impl Iterator<Item = &Argument> {
+        self.parameters.iter().filter_map(|parameter| match parameter {
+            Parameter::Argument(argument) => Some(&**argument),
+            Parameter::Given(_) | Parameter::Whole(_) => None,
+        })
     }
 
     /// The types of what the server gives.

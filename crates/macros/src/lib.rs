@@ -5,10 +5,15 @@
 mod comment;
 mod expand;
 mod function;
+mod kind;
 mod mistakes;
 mod options;
 mod parameter;
+mod prompt;
+mod resource;
+mod texts;
 mod tool;
+mod uri;
 
 use proc_macro::TokenStream;
 
@@ -45,4 +50,55 @@ use proc_macro::TokenStream;
 #[proc_macro_attribute]
 pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
     tool::expand(options.into(), item.into()).into()
+}
+
+/// Makes a resource of a function, or a family of resources if its URI has variables.
+///
+/// Beside the function there is `NAME::resource()`, as for [`tool`](macro@tool). The doc comment is
+/// the description, the variables of a URI template (RFC 6570: `{id}`, or `{+path}` with slashes)
+/// are the parameters of the same names, of any type that implements `FromStr`, and a parameter of
+/// the type `Context` or `Principal` is given by the server. What is no such type is not found.
+///
+/// The function returns text, bytes, `Json<T>`, `ResourceContents` or `ReadResult`, an `Option`,
+/// where nothing means "not found", or a `Result`.
+///
+/// | option | means |
+/// | --- | --- |
+/// | `"notes://{id}"`, first | the URI, or the template |
+/// | `mime = "text/markdown"` | what kind of data |
+/// | `name = "notes"`, `title = "Notes"` | names for programs, and for people |
+/// | `blocking` | runs on a thread of its own |
+///
+/// | of a parameter | means |
+/// | --- | --- |
+/// | `#[haft(rename = "type")]` | the variable's name, if it is another |
+/// | `#[haft(complete = function)]` | an async function that takes a `Completing` suggests values |
+#[proc_macro_attribute]
+pub fn resource(options: TokenStream, item: TokenStream) -> TokenStream {
+    resource::expand(options.into(), item.into()).into()
+}
+
+/// Makes a prompt of a function.
+///
+/// Beside the function there is `NAME::prompt()`, as for [`tool`](macro@tool). The doc comment is
+/// the description, and the parameters are the arguments: texts, read into any type that implements
+/// `FromStr`. `Option` may be left out. A parameter of the type `Context` or `Principal` is given
+/// by the server.
+///
+/// The function returns text, which the person says, a `Vec<Message>`, a `PromptResult`, or a
+/// `Result` of those.
+///
+/// | option | means |
+/// | --- | --- |
+/// | `name = "review"`, `title = "Review"` | names for programs, and for people |
+/// | `blocking` | runs on a thread of its own |
+///
+/// | of an argument | means |
+/// | --- | --- |
+/// | `#[haft(rename = "type")]` | another name than the parameter's |
+/// | `#[haft(default = "en")]`, `#[haft(default)]` | what it is when it is left out |
+/// | `#[haft(complete = function)]` | an async function that takes a `Completing` suggests values |
+#[proc_macro_attribute]
+pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
+    prompt::expand(options.into(), item.into()).into()
 }

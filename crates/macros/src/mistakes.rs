@@ -41,8 +41,9 @@ pub(crate) fn suggestion(word: &str, known: &[&str]) -> String {
         .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
         .filter(|(likeness, _)| *likeness > 0.8)
         .max_by(|(a, _), (b, _)| a.total_cmp(b));
-    match nearest {
-        Some((_, meant)) => format!("did you mean `{meant}`?"),
-        None => format!("known are {}", known.join(", ")),
+    match (nearest, known) {
+        (Some((_, meant)), _) => format!("did you mean `{meant}`?"),
+        (None, [only]) => format!("known is {only}"),
+        (None, known) => format!("known are {}", known.join(", ")),
     }
 }

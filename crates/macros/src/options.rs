@@ -39,6 +39,25 @@ pub(crate) fn read(tokens: TokenStream, mistakes: &mut Mistakes) -> Vec<Entry> {
     unique(entries, mistakes)
 }
 
+/// The same after a text that stands first: `"config://app", mime = "…"`.
+pub(crate) fn read_after_text(
+    tokens: TokenStream,
+    mistakes: &mut Mistakes,
+    missing: &str,
+) -> (Option<LitStr>, Vec<Entry>) {
+    let list = |input: ParseStream<'_>| {
+        let text: LitStr = input.parse().map_err(|error| Error::new(error.span(), missing))?;
+        if !input.is_empty() {
+            input.parse::<Token![,]>()?;
+        }
+        Ok((text, Punctuated::<Entry, Token![,]>::parse_terminated(input)?))
+    };
+    match mistakes.take(list.parse2(tokens)) {
+        Some((text, entries)) => (Some(text), unique(entries, mistakes)),
+        None => (None, Vec::new()),
+    }
+}
+
 fn unique(entries: impl IntoIterator<Item = Entry>, mistakes: &mut Mistakes) -> Vec<Entry> {
     let mut kept: Vec<Entry> = Vec::new();
     for entry in entries {

@@ -1,6 +1,7 @@
 //! One parameter: an argument that clients send, a struct of such arguments, or something that the
 //! server gives. Which it is, is told by the last part of its type's path.
 
+use crate::kind::Kind;
 use crate::mistakes::{Mistakes, suggestion};
 use crate::options::{self, Entry};
 use proc_macro2::{Ident, Span, TokenStream};
@@ -30,6 +31,8 @@ pub(crate) struct Argument {
     pub(crate) constraints: Vec<TokenStream>,
     pub(crate) default: Option<Default>,
     pub(crate) header: Option<LitStr>,
+    /// The function that suggests values.
+    pub(crate) complete: Option<Expr>,
 }
 
 /// What an argument is when it is left out.
@@ -55,27 +58,18 @@ pub(crate) struct Whole {
 /// The types that are no arguments. One more of them needs a `FromContext` in the library.
 const GIVEN: [&str; 4] = ["Context", "Headers", "Principal", "State"];
 
-/// What `#[haft(..)]` may say of an argument.
-const OPTIONS: [&str; 6] = ["default", "flatten", "header", "length", "range", "rename"];
-
 impl Parameter {
     /// Reads a parameter and takes away the attributes that only we understand.
-    pub(crate) fn read(input: &mut PatType, of: &str, mistakes: &mut Mistakes) -> Option<Self> {
-        let attributes = Attributes::take(input, mistakes);
+    pub(crate) fn read(input: &mut PatType, of: Kind, mistakes: &mut Mistakes) -> Option<Self> {
+        let attributes = Attributes::take(input, of, mistakes);
         if let Some(given) = Given::read(&input.ty, mistakes) {
             attributes.refuse_all("what the server gives", mistakes);
             return Some(Self::Given(given));
         }
-        if let Some(inner) = inside(&input.ty, "Args") {
-            attributes.refuse_all("`Args`", mistakes);
-            return Some(Self::Whole(Whole { kind: inner.clone(), is_wrapped: true }));
-        }
-        if let Some(entry) = attributes.entries.iter().find(|entry| entry.name == "flatten") {
-            mistakes.take(entry.word());
-            if let Some(other) = attributes.entries.iter().find(|other| other.name != "flatten") {
-                mistakes.say(&other.name, "`flatten` is about the fields, and stands alone");
-            }
-            return Some(Self::Whole(Whole { kind: (*input.ty).clone(), is_wrapped: false }));
+        if of.takes_json()
+            && let Some(whole) = Whole::read(&input.ty, &attributes, mistakes)
+        {
+            return Some(Self::Whole(whole));
         }
         Argument::read(input, of, attributes, mistakes).map(Box::new).map(Self::Argument)
     }
@@ -101,10 +95,25 @@ impl Given {
     }
 }
 
+impl Whole {
+    fn read(kind: &Type, attributes: &Attributes, mistakes: &mut Mistakes) -> Option<Self> {
+        if let Some(inner) = inside(kind, "Args") {
+            attributes.refuse_all("`Args`", mistakes);
+            return Some(Self { kind: inner.clone(), is_wrapped: true });
+        }
+        let entry = attributes.entries.iter().find(|entry| entry.name == "flatten")?;
+        mistakes.take(entry.word());
+        if let Some(other) = attributes.entries.iter().find(|other| other.name != "flatten") {
+            mistakes.say(&other.name, "`flatten` is about the fields, and stands alone");
+        }
+        Some(Self { kind: kind.clone(), is_wrapped: false })
+    }
+}
+
 impl Argument {
     fn read(
         input: &PatType,
-        of: &str,
+        of: Kind,
         attributes: Attributes,
         mistakes: &mut Mistakes,
     ) -> Option<Self> {
@@ -114,9 +123,18 @@ impl Argument {
                 pattern.ident.clone()
             }
             pattern => {
-                let message = "an argument has one name, which clients use: take it apart in the \
-                               body, or take all of them as `Args(pattern): Args<T>`";
-                mistakes.say(pattern, message);
+                let all = if of.takes_json() {
+                    ", or take all of them as `Args(pattern): Args<T>`"
+                } else {
+                    ""
+                };
+                let one = of.parameter();
+                mistakes.say(
+                    pattern,
+                    format!(
+                        "{one} has one name, which clients use: take it apart in the body{all}"
+                    ),
+                );
                 return None;
             }
         };
@@ -128,19 +146,27 @@ impl Argument {
             constraints: Vec::new(),
             default: None,
             header: None,
+            complete: None,
         };
         for entry in &attributes.entries {
-            mistakes.take(argument.set(entry));
+            mistakes.take(argument.set(entry, of));
         }
-        if let (Some(_), true) = (&argument.default, is_option(&argument.kind)) {
+        if let (Some(_), Some(_)) = (&argument.default, argument.optional()) {
             let message = "what has a default is never absent: write the type without `Option`";
             mistakes.say(&argument.kind, message);
         }
         Some(argument)
     }
 
-    fn set(&mut self, entry: &Entry) -> Result<()> {
-        match entry.name.to_string().as_str() {
+    fn set(&mut self, entry: &Entry, of: Kind) -> Result<()> {
+        let name = entry.name.unraw().to_string();
+        if !of.parameter_options().contains(&&*name) {
+            return Err(entry.unknown(of.parameter(), of.parameter_options()));
+        }
+        match &*name {
+            "complete" => {
+                self.complete = Some(entry.expect_value("complete = function")?.clone());
+            }
             "default" => {
                 let value = entry.value().cloned().map(Box::new);
                 self.default = Some(value.map_or(Default::OfType, Default::Value));
@@ -154,16 +180,20 @@ impl Argument {
                 let bounds = bounds(entry, "range(1..=100)")?;
                 self.constraints.push(quote!(range(#bounds)));
             }
-            "rename" => {
+            _ => {
                 let name = entry.text("rename = \"other\"")?;
                 if name.value().is_empty() {
                     return Err(syn::Error::new(name.span(), "a name is not empty"));
                 }
                 self.name = name.value();
             }
-            _ => return Err(entry.unknown("an argument", &OPTIONS)),
         }
         Ok(())
+    }
+
+    /// `T` of an `Option<T>`, which may be left out.
+    pub(crate) fn optional(&self) -> Option<&Type> {
+        inside(&self.kind, "Option")
     }
 }
 
@@ -175,7 +205,7 @@ struct Attributes {
 }
 
 impl Attributes {
-    fn take(input: &mut PatType, mistakes: &mut Mistakes) -> Self {
+    fn take(input: &mut PatType, of: Kind, mistakes: &mut Mistakes) -> Self {
         let mut taken = Self { entries: Vec::new(), passed: Vec::new() };
         for attribute in std::mem::take(&mut input.attrs) {
             let name = attribute.path().get_ident().map(ToString::to_string).unwrap_or_default();
@@ -186,13 +216,15 @@ impl Attributes {
                     }
                     meta => mistakes.say(meta, "write `#[haft(option)]`"),
                 },
-                "doc" | "schemars" | "serde" => taken.passed.push(attribute),
+                "doc" => taken.passed.push(attribute),
+                "schemars" | "serde" if of.takes_json() => taken.passed.push(attribute),
                 // They are about the parameter and not about the argument.
                 "allow" | "deny" | "expect" | "forbid" | "warn" => input.attrs.push(attribute),
                 name => {
-                    let known = ["haft", "schemars", "serde"];
-                    let hint = suggestion(name, &known);
-                    mistakes.say(&attribute, format!("no attribute of an argument; {hint}"));
+                    let known: &[&str] =
+                        if of.takes_json() { &["haft", "schemars", "serde"] } else { &["haft"] };
+                    let (one, hint) = (of.parameter(), suggestion(name, known));
+                    mistakes.say(&attribute, format!("no attribute of {one}; {hint}"));
                 }
             }
         }
@@ -213,7 +245,8 @@ impl Attributes {
 }
 
 /// An argument owns its value, as the message that it came with is gone when the function waits.
-fn check_type(kind: &Type, of: &str, mistakes: &mut Mistakes) {
+fn check_type(kind: &Type, of: Kind, mistakes: &mut Mistakes) {
+    let of = of.name();
     match plain(kind) {
         Type::Reference(reference) => {
             let owned = match plain(&reference.elem) {
@@ -257,10 +290,6 @@ fn header(entry: &Entry) -> Result<LitStr> {
         return Err(syn::Error::new(text.span(), message));
     }
     Ok(text)
-}
-
-fn is_option(kind: &Type) -> bool {
-    inside(kind, "Option").is_some()
 }
 
 fn is_named(kind: &Type, name: &str) -> bool {

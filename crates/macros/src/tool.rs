@@ -3,12 +3,12 @@
 use crate::comment;
 use crate::expand::{self, Decoding};
 use crate::function::Function;
+use crate::kind::Kind;
 use crate::mistakes::Mistakes;
 use crate::options::{self, Entry};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use std::time::Duration;
-use syn::ext::IdentExt;
 use syn::{LitStr, Result};
 
 /// What the attribute may say.
@@ -40,16 +40,12 @@ struct Options {
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut mistakes = Mistakes::default();
     let options = Options::read(options, &mut mistakes);
-    let function = Function::read(item, "tool", &mut mistakes);
+    let function = Function::read(item, Kind::Tool, &mut mistakes);
     if let Some(function) = &function {
         expand::check_names(function, &mut mistakes);
         options.check(function, &mut mistakes);
     }
-    match (&function, mistakes.finish()) {
-        (Some(function), Ok(())) => made(function, &options),
-        (function, Err(error)) => expand::failed(function.as_ref(), &error),
-        (None, Ok(())) => TokenStream::new(),
-    }
+    expand::finished(function.as_ref(), mistakes, |function| made(function, &options))
 }
 
 impl Options {
@@ -80,25 +76,19 @@ impl Options {
     }
 
     fn check(&self, function: &Function, mistakes: &mut Mistakes) {
-        let signature = &function.item.sig;
-        if let (Some(blocking), Some(_)) = (&self.blocking, &signature.asyncness) {
-            let message = "an async function waits without blocking: leave out one of the two";
-            mistakes.say(blocking, message);
-        }
-        let name = self.name(function);
+        expand::check_blocking(function, self.blocking.as_ref(), mistakes);
+        let name = expand::name(function, self.name.as_ref());
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
         if !(1..=128).contains(&name.len()) || !name.bytes().all(is_allowed) {
             let message = "no name for a tool: use 1 to 128 letters, digits, `_`, `-` or `.`";
             match &self.name {
                 Some(text) => mistakes.say(text, message),
-                None => mistakes.say(&signature.ident, format!("{message}, in `name = \"..\"`")),
+                None => {
+                    let ident = &function.item.sig.ident;
+                    mistakes.say(ident, format!("{message}, in `name = \"..\"`"));
+                }
             }
         }
-    }
-
-    fn name(&self, function: &Function) -> String {
-        let own = || function.item.sig.ident.unraw().to_string();
-        self.name.as_ref().map_or_else(own, LitStr::value)
     }
 
     /// The calls that finish the tool.
@@ -137,7 +127,7 @@ fn made(function: &Function, options: &Options) -> TokenStream {
         (maker, quote!(move |#arguments: #kind| #call))
     };
     let maker = Ident::new(maker, Span::call_site());
-    let (name, calls) = (options.name(function), options.calls());
+    let (name, calls) = (expand::name(function, options.name.as_ref()), options.calls());
     let comment = comment::text(&function.item.attrs);
     let given = function.given();
     let body = quote! {
@@ -146,5 +136,5 @@ fn made(function: &Function, options: &Options) -> TokenStream {
         #(let tool = <#given as ::haft::__private::FromContext>::wanted_by(tool);)*
         ::haft::__private::described(tool, #comment) #calls
     };
-    expand::companion(function, "tool", &quote!(::haft::Tool), &body)
+    expand::companion(function, Kind::Tool, &quote!(::haft::Tool), &body)
 }
