@@ -6,12 +6,14 @@ use crate::prompt::Prompt;
 use crate::registry::Parts;
 use crate::resource::{Resource, ResourceTemplate};
 use crate::sealed::StateKey;
+use crate::task_store::{MemoryTasks, TaskStore};
 use crate::tool::Tool;
 use haft_proto::encode::fields::Caching;
 use haft_proto::limits::Limits;
 use haft_proto::spec::icon::Icon;
 use haft_proto::spec::implementation::Implementation;
 use std::fmt;
+use std::sync::Arc;
 
 /// A server that is not built yet. See the example of this crate.
 pub struct ServerBuilder {
@@ -22,6 +24,7 @@ pub struct ServerBuilder {
     pub(crate) parts: Parts,
     pub(crate) growth: Growth,
     pub(crate) state_keys: Vec<StateKey>,
+    pub(crate) task_store: Arc<dyn TaskStore>,
 }
 
 impl ServerBuilder {
@@ -34,6 +37,7 @@ impl ServerBuilder {
             parts: Parts::default(),
             growth: Growth::default(),
             state_keys: Vec::new(),
+            task_store: Arc::new(MemoryTasks::default()),
         }
     }
 
@@ -106,6 +110,13 @@ impl ServerBuilder {
     #[must_use]
     pub fn state_keys(mut self, keys: impl IntoIterator<Item = StateKey>) -> Self {
         self.state_keys.extend(keys);
+        self
+    }
+
+    /// Where tasks are kept; without it, in memory.
+    #[must_use]
+    pub fn task_store(mut self, store: impl TaskStore) -> Self {
+        self.task_store = Arc::new(store);
         self
     }
 

@@ -10,6 +10,8 @@ use crate::nearest::nearest;
 use crate::registry::Snapshot;
 use crate::rounds::Rounds;
 use crate::schema::Violation;
+use crate::task_calls::takes_tasks;
+use crate::tasks::TaskUse;
 use crate::tool::Registered;
 use haft_proto::encode;
 use haft_proto::envelope::Id;
@@ -24,13 +26,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Answers a call.
-pub(crate) fn call(
-    core: &Arc<Core>,
-    snapshot: &Snapshot,
-    ask: &Ask<'_>,
-    out: &mut Vec<u8>,
-) -> Turn {
-    let admitted = admit(snapshot, ask).and_then(|(tool, arguments)| {
+pub(crate) fn call(core: &Arc<Core>, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
+    let snapshot = core.snapshot.load();
+    let admitted = admit(&snapshot, ask).and_then(|(tool, arguments)| {
         let rounds = core.rounds(ask)?;
         Ok((tool, arguments, rounds))
     });
@@ -67,6 +65,9 @@ fn admit<'a>(
             None => format!("Unknown tool: {shown:?}; `tools/list` has the names"),
         })
     })?;
+    if tool.task_use == TaskUse::Required && ask.revision.has_capabilities_in_requests() {
+        takes_tasks(ask)?;
+    }
     let arguments = params.arguments.unwrap_or("{}");
     if let Some(headers) = ask.headers.filter(|_| ask.revision.has_mirrored_headers()) {
         tool.param_headers.check(headers, arguments)?;
@@ -88,7 +89,8 @@ fn run(
         let make = || {
             let headers = ask.headers.filter(|_| tool.wants_headers);
             let headers = headers.map(Headers::copy).unwrap_or_default();
-            Context::new(ask, rounds.take(), headers, &core.limits)
+            let can_become_task = tool.task_use != TaskUse::Never;
+            Context::new(core, ask, rounds.take(), headers, can_become_task)
         };
         Context::clone(context.get_or_init(make))
     };
@@ -116,7 +118,15 @@ fn run(
             out.truncate(start);
             let fields = Arc::clone(core.fields(ask.revision));
             let ending = ToolEnding { tool: Arc::clone(tool), fields, revision: ask.revision };
-            Job::new(core, ask, ending, work, context.into_inner(), tool.timeout).start(out)
+            let context = context.into_inner();
+            let job = Job::new(core, ask, ending, work, context, tool.timeout);
+            let becomes_task = match tool.task_use {
+                TaskUse::Always | TaskUse::Required => {
+                    ask.revision.has_extensions() && takes_tasks(ask).is_ok()
+                }
+                TaskUse::Never | TaskUse::OnDemand => false,
+            };
+            job.with_task_ttl(tool.task_ttl).start(becomes_task, out)
         }
         Some(Err(_)) | None => {
             out.truncate(start);

@@ -150,7 +150,7 @@ pub(crate) fn complete(
             None => Ok(Completion::default()),
         }
     });
-    Job::new(core, ask, ending, work, None, core.limits.request_timeout).start(out)
+    Job::new(core, ask, ending, work, None, core.limits.request_timeout).start(false, out)
 }
 
 /// What suggests values for the argument that is being typed. An argument without suggestions has
@@ -211,8 +211,8 @@ fn admit_completion(
     Ok((completer, Completing { value, arguments: written.context.arguments }))
 }
 
-fn context(core: &Core, ask: &Ask<'_>) -> Result<Context, Refusal> {
-    Ok(Context::new(ask, core.rounds(ask)?, Headers::default(), &core.limits))
+fn context(core: &Arc<Core>, ask: &Ask<'_>) -> Result<Context, Refusal> {
+    Ok(Context::new(core, ask, core.rounds(ask)?, Headers::default(), false))
 }
 
 /// Goes on with what a handler has begun, if it did not panic.
@@ -226,7 +226,7 @@ fn begin<E: Ending>(
     match begun {
         Ok(work) => {
             let timeout = core.limits.request_timeout;
-            Job::new(core, ask, ending, work, Some(context), timeout).start(out)
+            Job::new(core, ask, ending, work, Some(context), timeout).start(false, out)
         }
         Err(_) => refuse(out, ask.id, &crate::driver::panicked(E::KIND)),
     }

@@ -6,6 +6,7 @@ use crate::completion::Completers;
 use crate::list_cache::ListCache;
 use crate::prompt::Prompt;
 use crate::resource::{RegisteredTemplate, Resource, ResourceTemplate};
+use crate::tasks::TaskUse;
 use crate::tool::{Registered, Tool};
 use crate::uri_template::{UriTemplate, Variables};
 use haft_proto::encode;
@@ -90,6 +91,16 @@ impl Snapshot {
     /// The family that an address belongs to, and its variables.
     pub(crate) fn find_template(&self, uri: &str) -> Option<(&Arc<RegisteredTemplate>, Variables)> {
         self.templates.iter().find_map(|family| Some((family, family.template.matches(uri)?)))
+    }
+
+    /// Whether calls of any tool may become tasks.
+    pub(crate) fn has_tasks(&self) -> bool {
+        self.tools.iter().any(|tool| tool.task_use != TaskUse::Never)
+    }
+
+    /// Whether any resource is a user interface.
+    pub(crate) fn has_ui(&self) -> bool {
+        self.resources.iter().any(|resource| resource.uri().starts_with("ui://"))
     }
 
     /// Whether any argument has suggestions.

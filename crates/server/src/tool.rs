@@ -5,6 +5,7 @@ use crate::builder::BuildError;
 use crate::handler::Handler;
 use crate::param_headers::ParamHeaders;
 use crate::schema::Schema;
+use crate::tasks::TaskUse;
 use haft_proto::spec;
 use haft_proto::spec::Meta;
 use haft_proto::spec::icon::Icon;
@@ -27,6 +28,8 @@ pub struct Tool {
     meta: Option<Meta>,
     timeout: Option<Duration>,
     wants_headers: bool,
+    task_use: TaskUse,
+    task_ttl: Option<Duration>,
     pub(crate) handler: Arc<dyn Handler>,
 }
 
@@ -47,6 +50,8 @@ impl Tool {
             meta: None,
             timeout: None,
             wants_headers: false,
+            task_use: TaskUse::Never,
+            task_ttl: None,
             handler: Arc::new(handler),
         }
     }
@@ -122,6 +127,21 @@ impl Tool {
         self
     }
 
+    /// When calls become tasks, for clients that take tasks.
+    #[must_use]
+    pub fn task(mut self, task_use: TaskUse) -> Self {
+        self.task_use = task_use;
+        self
+    }
+
+    /// How long a task may run and is kept, from its beginning; without it,
+    /// [`Limits::task_ttl`](haft_proto::limits::Limits::task_ttl).
+    #[must_use]
+    pub fn task_ttl(mut self, ttl: Duration) -> Self {
+        self.task_ttl = Some(ttl);
+        self
+    }
+
     pub(crate) fn compile(self, default_timeout: Duration) -> Result<Registered, BuildError> {
         let name = self.name;
         if !spec::tool::is_valid_name(&name) {
@@ -165,6 +185,8 @@ impl Tool {
             handler: self.handler,
             timeout,
             wants_headers: self.wants_headers,
+            task_use: self.task_use,
+            task_ttl: self.task_ttl,
         })
     }
 }
@@ -178,4 +200,6 @@ pub(crate) struct Registered {
     pub(crate) handler: Arc<dyn Handler>,
     pub(crate) timeout: Duration,
     pub(crate) wants_headers: bool,
+    pub(crate) task_use: TaskUse,
+    pub(crate) task_ttl: Option<Duration>,
 }

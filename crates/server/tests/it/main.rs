@@ -7,4 +7,6 @@ mod reads;
 mod registration;
 mod rounds;
 mod schemas;
+mod subscriptions;
+mod tasks;
 mod wire;
