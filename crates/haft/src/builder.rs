@@ -7,7 +7,9 @@ use crate::serve::{run, serve};
 use haft_proto::encode::fields::Caching;
 use haft_proto::limits::Limits;
 use haft_proto::spec::icon::Icon;
-use haft_server::{BuildError, Prompt, Resource, ResourceTemplate, Server, StateKey, Tool};
+use haft_server::{
+    BuildError, Prompt, Resource, ResourceTemplate, Server, StateKey, TaskStore, Tool,
+};
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
@@ -131,6 +133,11 @@ impl ServerBuilder {
     /// open. Replicas that share them take each other's.
     pub fn state_keys(self, keys: impl IntoIterator<Item = StateKey>) -> Self {
         self.with(|builder| builder.state_keys(keys))
+    }
+
+    /// Where tasks are kept; without it, in memory.
+    pub fn task_store(self, store: impl TaskStore) -> Self {
+        self.with(|builder| builder.task_store(store))
     }
 
     /// Anything else that the builder of the server can do.

@@ -38,6 +38,8 @@ use proc_macro::TokenStream;
 /// | `blocking` | runs on a thread of its own |
 /// | `read_only`, `destructive`, `idempotent`, `open_world` | hints; each may be `= false` |
 /// | `timeout = "5s"` | how long a call may take: `500ms`, `5s`, `2m` or `1h` |
+/// | `task`, `task = on_demand`, `task = required` | calls become tasks; see `TaskUse` |
+/// | `task_ttl = "1h"` | how long a task may run and is kept |
 ///
 /// | of an argument | means |
 /// | --- | --- |

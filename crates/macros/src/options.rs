@@ -103,8 +103,8 @@ impl Entry {
 
     /// `500ms`, `5s`, `2m` or `1h`.
     pub(crate) fn duration(&self) -> Result<Duration> {
-        let example = "timeout = \"5s\"";
-        let text = self.text(example)?;
+        let example = format!("{} = \"5s\"", self.name);
+        let text = self.text(&example)?;
         let value = text.value();
         let digits = value.trim_end_matches(|character: char| character.is_ascii_alphabetic());
         let unit_ms = match value.get(digits.len()..).unwrap_or_default() {
@@ -123,7 +123,7 @@ impl Entry {
         }
     }
 
-    fn wrong(&self, example: &str) -> Error {
+    pub(crate) fn wrong(&self, example: &str) -> Error {
         Error::new(self.name.span(), format!("write `{example}`"))
     }
 

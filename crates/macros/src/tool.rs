@@ -9,16 +9,18 @@ use crate::options::{self, Entry};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use std::time::Duration;
-use syn::{LitStr, Result};
+use syn::{Expr, LitStr, Result};
 
 /// What the attribute may say.
-const OPTIONS: [&str; 8] = [
+const OPTIONS: [&str; 10] = [
     "blocking",
     "destructive",
     "idempotent",
     "name",
     "open_world",
     "read_only",
+    "task",
+    "task_ttl",
     "timeout",
     "title",
 ];
@@ -32,6 +34,9 @@ struct Options {
     name: Option<LitStr>,
     open_world: Option<bool>,
     read_only: Option<bool>,
+    /// A variant of `TaskUse`.
+    task: Option<Ident>,
+    task_ttl: Option<Duration>,
     timeout: Option<Duration>,
     title: Option<LitStr>,
 }
@@ -68,6 +73,8 @@ impl Options {
             "name" => self.name = Some(entry.text("name = \"other_name\"")?),
             "open_world" => self.open_world = Some(entry.flag()?),
             "read_only" => self.read_only = Some(entry.flag()?),
+            "task" => self.task = Some(task_use(entry)?),
+            "task_ttl" => self.task_ttl = Some(entry.duration()?),
             "timeout" => self.timeout = Some(entry.duration()?),
             "title" => self.title = Some(entry.text("title = \"What people read\"")?),
             _ => return Err(entry.unknown("a tool", &OPTIONS)),
@@ -94,10 +101,9 @@ impl Options {
     /// The calls that finish the tool.
     fn calls(&self) -> TokenStream {
         let title = self.title.iter().map(|title| quote!(.title(#title)));
-        let timeout = self.timeout.iter().map(|timeout| {
-            let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
-            quote!(.timeout(::core::time::Duration::from_millis(#timeout_ms)))
-        });
+        let timeout = self.timeout.map(duration).map(|timeout| quote!(.timeout(#timeout)));
+        let task = self.task.iter().map(|variant| quote!(.task(::haft::TaskUse::#variant)));
+        let task_ttl = self.task_ttl.map(duration).map(|ttl| quote!(.task_ttl(#ttl)));
         let hints = [self.read_only, self.destructive, self.idempotent, self.open_world];
         let annotations = hints.iter().any(Option::is_some).then(|| {
             let hints = hints.map(|hint| match hint {
@@ -106,8 +112,24 @@ impl Options {
             });
             quote!(.annotations(::haft::__private::annotations(#(#hints),*)))
         });
-        quote!(#(#title)* #(#timeout)* #annotations)
+        quote!(#(#title)* #timeout #annotations #(#task)* #task_ttl)
     }
+}
+
+fn duration(time: Duration) -> TokenStream {
+    let time_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    quote!(::core::time::Duration::from_millis(#time_ms))
+}
+
+/// `task` alone, or a word for when a call becomes one.
+fn task_use(entry: &Entry) -> Result<Ident> {
+    let variant = match entry.value() {
+        None => "Always",
+        Some(Expr::Path(path)) if path.path.is_ident("on_demand") => "OnDemand",
+        Some(Expr::Path(path)) if path.path.is_ident("required") => "Required",
+        Some(_) => return Err(entry.wrong("task`, `task = on_demand` or `task = required")),
+    };
+    Ok(Ident::new(variant, Span::call_site()))
 }
 
 fn made(function: &Function, options: &Options) -> TokenStream {

@@ -305,6 +305,33 @@ async fn a_context_is_given_and_is_no_argument() {
     assert_eq!(said.logs(), [json!("blocked")]);
 }
 
+/// Takes its time.
+#[haft::tool(task = on_demand, task_ttl = "1h")]
+async fn long(context: &Context) -> &'static str {
+    context.become_task().await;
+    "long"
+}
+
+#[tokio::test]
+async fn a_call_may_become_a_task() {
+    let client = serving([long::tool()]);
+    assert_eq!(client.call("long", json!({})).await.text(), "long", "for who takes no tasks");
+    let client = client.capable_of(json!({"extensions": {"io.modelcontextprotocol/tasks": {}}}));
+    let task = client.call("long", json!({})).await;
+    assert_eq!(
+        (&task.result()["resultType"], &task.result()["ttlMs"]),
+        (&json!("task"), &json!(3_600_000))
+    );
+    let ended = loop {
+        let seen = client.ask("tasks/get", json!({"taskId": task.result()["taskId"]})).await;
+        if seen.result()["status"] != "working" {
+            break seen;
+        }
+        tokio::task::yield_now().await;
+    };
+    assert_eq!(ended.result()["result"]["content"][0]["text"], "long");
+}
+
 #[haft::tool]
 fn who(principal: Principal, headers: &Headers, name: String) -> String {
     format!("{name} {principal:?} {:?}", headers.get("X-Team"))
