@@ -8,7 +8,7 @@ use haft_proto::encode::fields::Caching;
 use haft_proto::limits::Limits;
 use haft_proto::spec::icon::Icon;
 use haft_server::{
-    BuildError, Prompt, Resource, ResourceTemplate, Server, StateKey, TaskStore, Tool,
+    BuildError, Middleware, Prompt, Resource, ResourceTemplate, Server, StateKey, TaskStore, Tool,
 };
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
@@ -133,6 +133,31 @@ impl ServerBuilder {
     /// open. Replicas that share them take each other's.
     pub fn state_keys(self, keys: impl IntoIterator<Item = StateKey>) -> Self {
         self.with(|builder| builder.state_keys(keys))
+    }
+
+    /// A value that all handlers share, in place of another of the same type. A function takes it
+    /// as a parameter `State<T>`, wherever it stands.
+    ///
+    /// ```
+    /// use haft::State;
+    /// struct Greeting(String);
+    ///
+    /// #[haft::tool]
+    /// fn hello(name: String, greeting: State<Greeting>) -> String {
+    ///     format!("{}, {name}!", greeting.0)
+    /// }
+    ///
+    /// let server = haft::server("hello", "1.0.0").tool(hello::tool());
+    /// let server = server.state(Greeting("Good day".to_owned())).build()?;
+    /// # Ok::<(), haft::BuildError>(())
+    /// ```
+    pub fn state<T: Send + Sync + 'static>(self, value: T) -> Self {
+        self.with(|builder| builder.state(value))
+    }
+
+    /// Something around every tool, resource and prompt, inside of those before it.
+    pub fn middleware(self, middleware: impl Middleware) -> Self {
+        self.with(|builder| builder.middleware(middleware))
     }
 
     /// Where tasks are kept; without it, in memory.

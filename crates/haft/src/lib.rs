@@ -53,9 +53,9 @@ pub use haft_proto::spec::resource::ReadResult;
 pub use haft_proto::spec::tool_result::ToolResult;
 pub use haft_server::handler::{Json, Output};
 pub use haft_server::{
-    AskError, BuildError, Completing, Context, Elicited, FolderTasks, Get, Headers, MemoryTasks,
-    Prompt, Read, Resource, ResourceTemplate, Root, Sampled, Server, StateKey, TaskStore, TaskUse,
-    Tool,
+    AskError, BuildError, Completing, Context, Csp, Elicited, FolderTasks, Get, Handling, Headers,
+    MemoryTasks, Middleware, Next, Outcome, Prompt, Read, Request, Resource, ResourceTemplate,
+    Root, Sampled, Server, State, StateKey, TaskStore, TaskUse, Tool, Ui,
 };
 pub use schemars;
 pub use serde;

@@ -2,7 +2,7 @@
 
 use crate::{
     Context, Get, Headers, Principal, Prompt, PromptResult, Read, ReadResult, Resource,
-    ResourceTemplate, Tool,
+    ResourceTemplate, State, Tool,
 };
 use haft_proto::error::Mistake;
 use haft_proto::spec::prompt::Argument;
@@ -17,6 +17,7 @@ use std::future::Future;
 use std::str::FromStr;
 
 pub use haft_proto::error::Refusal;
+pub use haft_server::handler::Call;
 
 /// What a function takes that takes no arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -28,9 +29,14 @@ pub struct NoArguments {}
     message = "a server does not give a `{Self}`",
     label = "neither `Context` nor a part of it"
 )]
-pub trait FromContext: Sized {
-    /// Takes it from what a call has.
-    fn from_context(context: &Context) -> Self;
+pub trait Given: Sized {
+    /// Takes it from a call that is answered at once.
+    fn of_call(call: &Call<'_>) -> Self {
+        Self::of_context(&call.context())
+    }
+
+    /// Takes it from what a call has that is answered later.
+    fn of_context(context: &Context) -> Self;
 
     /// Tells the tool that it is wanted.
     fn wanted_by(tool: Tool) -> Tool {
@@ -38,14 +44,18 @@ pub trait FromContext: Sized {
     }
 }
 
-impl FromContext for Context {
-    fn from_context(context: &Context) -> Self {
+impl Given for Context {
+    fn of_context(context: &Context) -> Self {
         context.clone()
     }
 }
 
-impl FromContext for Headers {
-    fn from_context(context: &Context) -> Self {
+impl Given for Headers {
+    fn of_call(call: &Call<'_>) -> Self {
+        call.headers()
+    }
+
+    fn of_context(context: &Context) -> Self {
         context.headers().clone()
     }
 
@@ -54,11 +64,31 @@ impl FromContext for Headers {
     }
 }
 
-impl FromContext for Principal {
-    fn from_context(context: &Context) -> Self {
+impl Given for Principal {
+    fn of_call(call: &Call<'_>) -> Self {
+        call.principal().clone()
+    }
+
+    fn of_context(context: &Context) -> Self {
         context.principal().clone()
     }
 }
+
+impl<T: Send + Sync + 'static> Given for State<T> {
+    fn of_call(call: &Call<'_>) -> Self {
+        call.state().expect(NEEDED)
+    }
+
+    fn of_context(context: &Context) -> Self {
+        context.state().expect(NEEDED)
+    }
+
+    fn wanted_by(tool: Tool) -> Tool {
+        tool.needs_state::<T>()
+    }
+}
+
+const NEEDED: &str = "a server without what its tools need is not built";
 
 /// A tool of an async function.
 pub fn later<A, R, T>(
@@ -88,7 +118,7 @@ pub fn now_in<A, R, F>(name: &str, function: F) -> Tool
 where
     A: DeserializeOwned + JsonSchema + 'static,
     R: Output + 'static,
-    F: Fn(A, Context) -> R + Send + Sync + 'static,
+    F: Fn(A, &Call<'_>) -> R + Send + Sync + 'static,
 {
     Tool::of_types::<A, R>(name, handler::function_with(function))
 }

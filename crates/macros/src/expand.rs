@@ -8,7 +8,7 @@ use crate::parameter::{Argument, Default, Parameter, hidden};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::ext::IdentExt;
-use syn::{Expr, ExprLit, Lit, LitStr};
+use syn::{Expr, ExprLit, Lit, LitStr, Type};
 
 /// The type that has the function's name, with one function of its own, which is named like the
 /// kind and returns a `made` by `body`.
@@ -69,9 +69,8 @@ pub(crate) struct Decoding {
     pub(crate) items: TokenStream,
     /// What a message is decoded into.
     pub(crate) kind: TokenStream,
-    /// What the function is called with, given `arguments()` and `context()`.
+    /// What the function is called with, given `arguments()` and the source's variable.
     pub(crate) passed: Vec<TokenStream>,
-    pub(crate) needs_context: bool,
 }
 
 /// The variable that holds what was decoded.
@@ -79,15 +78,37 @@ pub(crate) fn arguments() -> Ident {
     hidden("arguments")
 }
 
-/// The variable that holds the call's context.
-pub(crate) fn context() -> Ident {
-    hidden("context")
+/// Where a function finds what the server gives.
+#[derive(Clone, Copy)]
+pub(crate) enum Source {
+    /// In the call, which is answered at once.
+    Call,
+    /// In the context of a call that is answered later.
+    Context,
+}
+
+impl Source {
+    /// The variable that holds it, and the variable's type.
+    pub(crate) fn variable(self) -> (Ident, TokenStream) {
+        match self {
+            Self::Call => (hidden("call"), quote!(&::haft::__private::Call<'_>)),
+            Self::Context => (hidden("context"), quote!(::haft::Context)),
+        }
+    }
+
+    fn given(self, kind: &Type) -> TokenStream {
+        let (variable, _) = self.variable();
+        match self {
+            Self::Call => quote!(<#kind as ::haft::__private::Given>::of_call(#variable)),
+            Self::Context => quote!(<#kind as ::haft::__private::Given>::of_context(&#variable)),
+        }
+    }
 }
 
 impl Decoding {
-    pub(crate) fn of(function: &Function) -> Self {
+    pub(crate) fn of(function: &Function, source: Source) -> Self {
         let parameters = &function.parameters;
-        let (arguments, context) = (arguments(), context());
+        let arguments = arguments();
         let is_argument = |parameter: &&Parameter| !matches!(parameter, Parameter::Given(_));
         let own: Vec<&Parameter> = parameters.iter().filter(is_argument).collect();
         let mut passed = Vec::new();
@@ -99,9 +120,8 @@ impl Decoding {
                 }
                 Parameter::Given(given) => {
                     let kind = &given.kind;
-                    let from = quote!(<#kind as ::haft::__private::FromContext>);
-                    let borrow = given.is_borrowed.then(|| quote!(&));
-                    quote!(#borrow #from::from_context(&#context))
+                    let (given_as, borrow) = (source.given(kind), given.borrow());
+                    quote!(#borrow #given_as)
                 }
                 Parameter::Whole(whole) => {
                     let field = format_ident!("whole_{index}");
@@ -119,8 +139,7 @@ impl Decoding {
             }
             _ => (fields(parameters), quote!(__HaftArguments)),
         };
-        let needs_context = own.len() < parameters.len();
-        Self { items, kind, passed, needs_context }
+        Self { items, kind, passed }
     }
 }
 

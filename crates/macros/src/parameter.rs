@@ -44,7 +44,7 @@ pub(crate) enum Default {
 /// What the server gives.
 pub(crate) struct Given {
     pub(crate) kind: Type,
-    pub(crate) is_borrowed: bool,
+    is_borrowed: bool,
 }
 
 /// A struct whose fields are arguments.
@@ -55,7 +55,7 @@ pub(crate) struct Whole {
     pub(crate) is_wrapped: bool,
 }
 
-/// The types that are no arguments. One more of them needs a `FromContext` in the library.
+/// The types that are no arguments. One more of them needs a `Given` in the library.
 const GIVEN: [&str; 4] = ["Context", "Headers", "Principal", "State"];
 
 impl Parameter {
@@ -92,6 +92,11 @@ impl Given {
             mistakes.say(token, "the server gives it to be read: write `&`, not `&mut`");
         }
         Some(Self { kind: inner.clone(), is_borrowed })
+    }
+
+    /// What stands before it where it is passed.
+    pub(crate) fn borrow(&self) -> Option<TokenStream> {
+        self.is_borrowed.then(|| quote!(&))
     }
 }
 

@@ -21,8 +21,8 @@ pub(crate) fn call(function: &Function, decode: &Ident, is_blocking: bool) -> To
             Parameter::Argument(argument) => (text(argument, decode, &request), None),
             Parameter::Given(given) => {
                 let kind = &given.kind;
-                let from = quote!(<#kind as ::haft::__private::FromContext>::from_context);
-                (quote!(#from(&#request.context)), given.is_borrowed.then(|| quote!(&)))
+                let from = quote!(<#kind as ::haft::__private::Given>::of_context);
+                (quote!(#from(&#request.context)), given.borrow())
             }
             // Only tools have them.
             Parameter::Whole(_) => continue,

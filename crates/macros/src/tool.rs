@@ -1,7 +1,7 @@
 //! `#[haft::tool]`: its options, and the tool made of its function.
 
 use crate::comment;
-use crate::expand::{self, Decoding};
+use crate::expand::{self, Decoding, Source};
 use crate::function::Function;
 use crate::kind::Kind;
 use crate::mistakes::Mistakes;
@@ -135,19 +135,24 @@ fn task_use(entry: &Entry) -> Result<Ident> {
 fn made(function: &Function, options: &Options) -> TokenStream {
     let signature = &function.item.sig;
     let (callee, result) = (&signature.ident, function.result());
-    let Decoding { items, kind, passed, needs_context } = Decoding::of(function);
-    let (arguments, context) = (expand::arguments(), expand::context());
-    let call = quote_spanned!(callee.span()=> #callee(#(#passed),*));
-    let (maker, closure) = if signature.asyncness.is_some() {
-        let future = quote!(async move { #call.await });
-        ("later", quote!(move |#arguments: #kind, #context: ::haft::Context| #future))
-    } else if needs_context {
-        let maker = if options.blocking.is_some() { "blocking_in" } else { "now_in" };
-        (maker, quote!(move |#arguments: #kind, #context: ::haft::Context| #call))
-    } else {
-        let maker = if options.blocking.is_some() { "blocking" } else { "now" };
-        (maker, quote!(move |#arguments: #kind| #call))
+    let is_given = function.given().next().is_some();
+    let (maker, source) = match (&signature.asyncness, &options.blocking, is_given) {
+        (Some(_), ..) => ("later", Some(Source::Context)),
+        (None, Some(_), true) => ("blocking_in", Some(Source::Context)),
+        (None, Some(_), false) => ("blocking", None),
+        (None, None, true) => ("now_in", Some(Source::Call)),
+        (None, None, false) => ("now", None),
     };
+    let decoding = Decoding::of(function, source.unwrap_or(Source::Context));
+    let Decoding { items, kind, passed } = decoding;
+    let call = quote_spanned!(callee.span()=> #callee(#(#passed),*));
+    let call = match signature.asyncness {
+        Some(_) => quote!(async move { #call.await }),
+        None => call,
+    };
+    let arguments = expand::arguments();
+    let more = source.map(Source::variable).map(|(name, kind)| quote!(, #name: #kind));
+    let closure = quote!(move |#arguments: #kind #more| #call);
     let maker = Ident::new(maker, Span::call_site());
     let (name, calls) = (expand::name(function, options.name.as_ref()), options.calls());
     let comment = comment::text(&function.item.attrs);
@@ -155,7 +160,7 @@ fn made(function: &Function, options: &Options) -> TokenStream {
     let body = quote! {
         #items
         let tool = ::haft::__private::#maker::<#kind, #result, _>(#name, #closure);
-        #(let tool = <#given as ::haft::__private::FromContext>::wanted_by(tool);)*
+        #(let tool = <#given as ::haft::__private::Given>::wanted_by(tool);)*
         ::haft::__private::described(tool, #comment) #calls
     };
     expand::companion(function, Kind::Tool, &quote!(::haft::Tool), &body)

@@ -2,10 +2,12 @@
 //! is served. Nothing here runs them.
 
 use crate::dispatch::Server;
+use crate::middleware::Middleware;
 use crate::prompt::Prompt;
 use crate::registry::Parts;
 use crate::resource::{Resource, ResourceTemplate};
 use crate::sealed::StateKey;
+use crate::state::States;
 use crate::task_store::{MemoryTasks, TaskStore};
 use crate::tool::Tool;
 use haft_proto::encode::fields::Caching;
@@ -25,6 +27,8 @@ pub struct ServerBuilder {
     pub(crate) growth: Growth,
     pub(crate) state_keys: Vec<StateKey>,
     pub(crate) task_store: Arc<dyn TaskStore>,
+    pub(crate) states: States,
+    pub(crate) middleware: Vec<Arc<dyn Middleware>>,
 }
 
 impl ServerBuilder {
@@ -38,6 +42,8 @@ impl ServerBuilder {
             growth: Growth::default(),
             state_keys: Vec::new(),
             task_store: Arc::new(MemoryTasks::default()),
+            states: States::default(),
+            middleware: Vec::new(),
         }
     }
 
@@ -117,6 +123,20 @@ impl ServerBuilder {
     #[must_use]
     pub fn task_store(mut self, store: impl TaskStore) -> Self {
         self.task_store = Arc::new(store);
+        self
+    }
+
+    /// A value that all handlers share, in place of another of the same type.
+    #[must_use]
+    pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.states.put(value);
+        self
+    }
+
+    /// Something around every tool, resource and prompt, inside of those before it.
+    #[must_use]
+    pub fn middleware(mut self, middleware: impl Middleware) -> Self {
+        self.middleware.push(Arc::new(middleware));
         self
     }
 
@@ -213,6 +233,13 @@ pub enum BuildError {
         /// Why.
         reason: String,
     },
+    /// A tool needs a value that the server has not.
+    MissingState {
+        /// Which tool.
+        tool: String,
+        /// The type of the value.
+        of: &'static str,
+    },
     /// Something of a kind that clients were not told of.
     NotOffered {
         /// Which kind: "prompts", say.
@@ -253,6 +280,9 @@ impl fmt::Display for BuildError {
             }
             Self::BadUriTemplate { template, reason } => {
                 write!(f, "the URI template {template:?} cannot be used: {reason}")
+            }
+            Self::MissingState { tool, of } => {
+                write!(f, "the tool `{tool}` needs a `{of}`: give the server one with `state`")
             }
             Self::NotOffered { kind } => write!(
                 f,

@@ -6,6 +6,8 @@ use crate::core::Core;
 use crate::driver::{Ending, Job, panicked};
 use crate::handler::{Answer, Call, Made, Written};
 use crate::headers::Headers;
+use crate::layers::{self, LayeredEnding};
+use crate::middleware::Request;
 use crate::nearest::nearest;
 use crate::registry::Snapshot;
 use crate::rounds::Rounds;
@@ -94,10 +96,14 @@ fn run(
         };
         Context::clone(context.get_or_init(make))
     };
+    if !core.middleware.is_empty() || !tool.middleware.is_empty() {
+        return run_layered(core, tool, (arguments, make_context()), ask, out);
+    }
     let mut made = None;
     encode::result(out, ask.id, |out| {
         let answer = Answer::new(out, ask.revision, core.fields(ask.revision), &mut written);
-        let call = Call { arguments, context: &make_context };
+        let (principal, headers) = (ask.principal, ask.headers);
+        let call = Call { arguments, core, principal, headers, context: &make_context };
         made = Some(catch_unwind(AssertUnwindSafe(|| tool.handler.call(call, answer))));
     });
     match made {
@@ -116,17 +122,10 @@ fn run(
         }
         Some(Ok(Made::Later(work))) => {
             out.truncate(start);
-            let fields = Arc::clone(core.fields(ask.revision));
-            let ending = ToolEnding { tool: Arc::clone(tool), fields, revision: ask.revision };
+            let ending = ToolEnding::new(core, tool, ask);
             let context = context.into_inner();
             let job = Job::new(core, ask, ending, work, context, tool.timeout);
-            let becomes_task = match tool.task_use {
-                TaskUse::Always | TaskUse::Required => {
-                    ask.revision.has_extensions() && takes_tasks(ask).is_ok()
-                }
-                TaskUse::Never | TaskUse::OnDemand => false,
-            };
-            job.with_task_ttl(tool.task_ttl).start(becomes_task, out)
+            job.with_task_ttl(tool.task_ttl).start(becomes_task(tool, ask), out)
         }
         Some(Err(_)) | None => {
             out.truncate(start);
@@ -135,11 +134,50 @@ fn run(
     }
 }
 
+/// The same through middleware.
+fn run_layered(
+    core: &Arc<Core>,
+    tool: &Arc<Registered>,
+    (arguments, context): (&str, Context),
+    ask: &Ask<'_>,
+    out: &mut Vec<u8>,
+) -> Turn {
+    let request = Request {
+        method: ask.method,
+        name: tool.tool.name.clone(),
+        arguments: arguments.to_owned(),
+        context: context.clone(),
+    };
+    let ending = LayeredEnding(ToolEnding::new(core, tool, ask));
+    let (inner_core, inner_tool) = (Arc::clone(core), Arc::clone(tool));
+    // A layer that panics before it waits is caught with those that panic later.
+    let work = async move { layers::call(&inner_core, &inner_tool, request).await };
+    let job = Job::new(core, ask, ending, Box::pin(work), Some(context), tool.timeout);
+    job.with_task_ttl(tool.task_ttl).start(becomes_task(tool, ask), out)
+}
+
+/// Whether a call is answered with a task at once.
+fn becomes_task(tool: &Registered, ask: &Ask<'_>) -> bool {
+    match tool.task_use {
+        TaskUse::Always | TaskUse::Required => {
+            ask.revision.has_extensions() && takes_tasks(ask).is_ok()
+        }
+        TaskUse::Never | TaskUse::OnDemand => false,
+    }
+}
+
 /// How calls end.
-struct ToolEnding {
+pub(crate) struct ToolEnding {
     tool: Arc<Registered>,
     fields: Arc<[u8]>,
     revision: Revision,
+}
+
+impl ToolEnding {
+    fn new(core: &Core, tool: &Arc<Registered>, ask: &Ask<'_>) -> Self {
+        let fields = Arc::clone(core.fields(ask.revision));
+        Self { tool: Arc::clone(tool), fields, revision: ask.revision }
+    }
 }
 
 impl Ending for ToolEnding {

@@ -5,6 +5,7 @@ use crate::core::Core;
 use crate::dispatch::Server;
 use crate::headers::Headers;
 use crate::rounds::Rounds;
+use crate::state::State;
 use crate::tasks::Running;
 use haft_proto::encode::notice::{self, Progress};
 use haft_proto::service::{Ask, Outlet, Principal};
@@ -125,6 +126,12 @@ impl Context {
         Server::of(Arc::clone(&self.inner.core))
     }
 
+    /// The value of that type that the server was built with.
+    #[must_use]
+    pub fn state<T: Send + Sync + 'static>(&self) -> Option<State<T>> {
+        self.inner.core.states.find()
+    }
+
     /// Who asks.
     #[must_use]
     pub fn principal(&self) -> &Principal {
@@ -216,9 +223,9 @@ impl Context {
     }
 
     /// Goes on as a task, if the client takes tasks and the tool's calls may become some (see
-    /// [`Tool::task`](crate::Tool::task)): the client gets its answer now, a task to look at later, and whatever is
-    /// asked from here on is asked of the task. Elsewhere nothing happens. Worth it before the long
-    /// part of the work.
+    /// [`Tool::task`](crate::Tool::task)): the client gets its answer now, a task to look at later,
+    /// and whatever is asked from here on is asked of the task. Elsewhere nothing happens. Worth it
+    /// before the long part of the work.
     pub async fn become_task(&self) {
         if !self.inner.can_become_task {
             return;

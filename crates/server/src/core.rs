@@ -1,9 +1,11 @@
 //! What all requests of a server share.
 
 use crate::changes::Changes;
+use crate::middleware::Middleware;
 use crate::registry::Snapshot;
 use crate::rounds::Rounds;
 use crate::sealed::Sealer;
+use crate::state::States;
 use crate::tasks::Tasks;
 use arc_swap::ArcSwap;
 use haft_proto::encode::fields::Caching;
@@ -23,6 +25,9 @@ pub(crate) struct Core {
     pub(crate) sealer: Arc<Sealer>,
     pub(crate) changes: Arc<Changes>,
     pub(crate) tasks: Tasks,
+    pub(crate) states: States,
+    /// Around every handler, outermost first.
+    pub(crate) middleware: Vec<Arc<dyn Middleware>>,
     pub(crate) snapshot: ArcSwap<Snapshot>,
     /// Held while the snapshot is changed.
     pub(crate) changing: Mutex<()>,

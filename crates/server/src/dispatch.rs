@@ -43,7 +43,7 @@ impl Server {
 
     pub(crate) fn new(built: ServerBuilder) -> Result<Self, BuildError> {
         let ServerBuilder { info, instructions, caching, limits, growth, .. } = built;
-        let snapshot = Snapshot::new(built.parts, &info, caching, &limits)?;
+        let snapshot = Snapshot::new(built.parts, &info, caching, &limits, &built.states)?;
         let offers = offers(&snapshot, growth);
         let instructions = instructions.as_deref();
         let hellos = Revision::ALL.map(|revision| {
@@ -79,6 +79,8 @@ impl Server {
             sealer: Arc::new(sealer),
             changes,
             tasks,
+            states: built.states,
+            middleware: built.middleware,
             snapshot: ArcSwap::from_pointee(snapshot),
             changing: Mutex::new(()),
             hellos,
@@ -196,7 +198,7 @@ impl Server {
         let _changing = core.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut parts = core.snapshot.load().parts.clone();
         act(&mut parts);
-        let snapshot = Snapshot::new(parts, &core.info, core.caching, &core.limits)?;
+        let snapshot = Snapshot::new(parts, &core.info, core.caching, &core.limits, &core.states)?;
         let needed = offers(&snapshot, Growth::Fixed);
         for (kind, is_needed, is_offered) in [
             ("resources", needed.resources, core.offers.resources),

@@ -3,8 +3,10 @@
 
 use crate::builder::BuildError;
 use crate::handler::Handler;
+use crate::middleware::Middleware;
 use crate::param_headers::ParamHeaders;
 use crate::schema::Schema;
+use crate::state::{Needed, States};
 use crate::tasks::TaskUse;
 use haft_proto::spec;
 use haft_proto::spec::Meta;
@@ -30,6 +32,8 @@ pub struct Tool {
     wants_headers: bool,
     task_use: TaskUse,
     task_ttl: Option<Duration>,
+    needs: Vec<Needed>,
+    middleware: Vec<Arc<dyn Middleware>>,
     pub(crate) handler: Arc<dyn Handler>,
 }
 
@@ -52,6 +56,8 @@ impl Tool {
             wants_headers: false,
             task_use: TaskUse::Never,
             task_ttl: None,
+            needs: Vec::new(),
+            middleware: Vec::new(),
             handler: Arc::new(handler),
         }
     }
@@ -111,6 +117,10 @@ impl Tool {
         self
     }
 
+    pub(crate) fn meta_text(&self) -> Option<&RawValue> {
+        self.meta.as_deref()
+    }
+
     /// How long a call may take; without it,
     /// [`Limits::request_timeout`](haft_proto::limits::Limits::request_timeout).
     #[must_use]
@@ -142,8 +152,29 @@ impl Tool {
         self
     }
 
-    pub(crate) fn compile(self, default_timeout: Duration) -> Result<Registered, BuildError> {
+    /// The handler needs a shared value of that type: without one, the server cannot be built.
+    #[must_use]
+    pub fn needs_state<T: Send + Sync + 'static>(mut self) -> Self {
+        self.needs.push(Needed::of::<T>());
+        self
+    }
+
+    /// Something around this tool, inside of those before it and of those of its server.
+    #[must_use]
+    pub fn middleware(mut self, middleware: impl Middleware) -> Self {
+        self.middleware.push(Arc::new(middleware));
+        self
+    }
+
+    pub(crate) fn compile(
+        self,
+        default_timeout: Duration,
+        states: &States,
+    ) -> Result<Registered, BuildError> {
         let name = self.name;
+        if let Some(needed) = self.needs.iter().find(|needed| !states.has(**needed)) {
+            return Err(BuildError::MissingState { tool: name, of: needed.name });
+        }
         if !spec::tool::is_valid_name(&name) {
             return Err(BuildError::BadToolName { name });
         }
@@ -187,6 +218,7 @@ impl Tool {
             wants_headers: self.wants_headers,
             task_use: self.task_use,
             task_ttl: self.task_ttl,
+            middleware: self.middleware,
         })
     }
 }
@@ -202,4 +234,5 @@ pub(crate) struct Registered {
     pub(crate) wants_headers: bool,
     pub(crate) task_use: TaskUse,
     pub(crate) task_ttl: Option<Duration>,
+    pub(crate) middleware: Vec<Arc<dyn Middleware>>,
 }

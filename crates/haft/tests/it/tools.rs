@@ -1,7 +1,9 @@
 //! Functions as tools: what clients see of them, and that a call is a call of the function.
 
 use haft::testing::{Client, Reply, client};
-use haft::{Args, AskError, Context, Elicited, Headers, Json, Principal, Sample, Tool, ToolResult};
+use haft::{
+    Args, AskError, Context, Elicited, Headers, Json, Principal, Sample, State, Tool, ToolResult,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -330,6 +332,28 @@ async fn a_call_may_become_a_task() {
         tokio::task::yield_now().await;
     };
     assert_eq!(ended.result()["result"]["content"][0]["text"], "long");
+}
+
+struct Greeting(&'static str);
+
+#[haft::tool]
+fn greet(name: String, greeting: State<Greeting>) -> String {
+    format!("{} {name}", greeting.0)
+}
+
+#[haft::tool]
+async fn greet_later(greeting: &State<Greeting>) -> &'static str {
+    greeting.0
+}
+
+#[tokio::test]
+async fn what_handlers_share_is_given_and_missed_when_the_server_is_built() {
+    let server = || haft::server("test", "1.0.0").tools(haft::tools![greet, greet_later]);
+    let client = client(server().state(Greeting("Hi")));
+    assert_eq!(client.call("greet", json!({"name": "Ada"})).await.text(), "Hi Ada");
+    assert_eq!(client.call("greet_later", json!({})).await.text(), "Hi");
+    let error = server().build().err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(error.starts_with("the tool `greet` needs a `"), "{error}");
 }
 
 #[haft::tool]

@@ -3,6 +3,7 @@
 mod calls;
 mod derived;
 mod lists;
+mod middleware;
 mod reads;
 mod registration;
 mod rounds;
