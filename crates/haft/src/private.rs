@@ -38,9 +38,9 @@ pub trait Given: Sized {
     /// Takes it from what a call has that is answered later.
     fn of_context(context: &Context) -> Self;
 
-    /// Tells the tool that it is wanted.
-    fn wanted_by(tool: Tool) -> Tool {
-        tool
+    /// Tells who wants it.
+    fn wanted_by<M: Made>(made: M) -> M {
+        made
     }
 }
 
@@ -59,8 +59,8 @@ impl Given for Headers {
         context.headers().clone()
     }
 
-    fn wanted_by(tool: Tool) -> Tool {
-        tool.with_headers()
+    fn wanted_by<M: Made>(made: M) -> M {
+        made.with_headers()
     }
 }
 
@@ -83,8 +83,8 @@ impl<T: Send + Sync + 'static> Given for State<T> {
         context.state().expect(NEEDED)
     }
 
-    fn wanted_by(tool: Tool) -> Tool {
-        tool.needs_state::<T>()
+    fn wanted_by<M: Made>(made: M) -> M {
+        made.needing::<T>()
     }
 }
 
@@ -219,26 +219,49 @@ pub async fn on_thread<R: Send + 'static>(
     }
 }
 
-/// What a doc comment can describe.
-pub trait Described {
+/// What functions become.
+pub trait Made: Sized {
     /// The same with that description.
     fn with(self, description: String) -> Self;
+
+    /// The same, which needs a shared value of that type.
+    fn needing<T: Send + Sync + 'static>(self) -> Self;
+
+    /// The same, which wants headers; only tools get any.
+    fn with_headers(self) -> Self {
+        self
+    }
 }
 
-macro_rules! described {
-    ($($kind:ty),*) => {$(
-        impl Described for $kind {
+macro_rules! made {
+    ($($kind:ty { $($more:item)* })*) => {$(
+        impl Made for $kind {
             fn with(self, description: String) -> Self {
                 self.description(description)
             }
+
+            fn needing<T: Send + Sync + 'static>(self) -> Self {
+                self.needs_state::<T>()
+            }
+
+            $($more)*
         }
     )*};
 }
 
-described!(Prompt, Resource, ResourceTemplate, Tool);
+made! {
+    Prompt {}
+    Resource {}
+    ResourceTemplate {}
+    Tool {
+        fn with_headers(self) -> Self {
+            self.with_headers()
+        }
+    }
+}
 
 /// The same, described by a doc comment if there is one.
-pub fn described<T: Described>(made: T, comment: &str) -> T {
+pub fn described<T: Made>(made: T, comment: &str) -> T {
     let description = prose::described(comment);
     if description.is_empty() { made } else { made.with(description) }
 }

@@ -217,6 +217,12 @@ fn default_name(index: usize) -> Ident {
     format_ident!("__haft_default_{index}")
 }
 
+/// Says of what is `made` what the server must give it.
+pub(crate) fn wanted(function: &Function) -> TokenStream {
+    let given = function.given();
+    quote!(#(let made = <#given as ::haft::__private::Given>::wanted_by(made);)*)
+}
+
 /// The name that clients use.
 pub(crate) fn name(function: &Function, option: Option<&LitStr>) -> String {
     option.map_or_else(|| function.item.sig.ident.unraw().to_string(), LitStr::value)

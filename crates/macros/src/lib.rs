@@ -25,7 +25,8 @@ use proc_macro::TokenStream;
 /// - The doc comment, up to its first heading, is the description that models read.
 /// - Parameters are the arguments. Their doc comments are the arguments' descriptions, `Option` may
 ///   be left out, and a type of one's own derives `Deserialize` and `JsonSchema`. A parameter of
-///   the type `Context` or `&Context` is no argument: the server gives it.
+///   the type `Context`, `State<T>`, `Principal` or `Headers`, or a reference to one, is no
+///   argument: the server gives it.
 /// - The result is text, a number, nothing, `Json<T>`, which has an output schema, or a `Result` of
 ///   those; an error becomes a failure that the model reads.
 /// - An `async fn` may wait. Any other answers at once, on the thread that reads requests, unless
@@ -59,7 +60,8 @@ pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
 /// Beside the function there is `NAME::resource()`, as for [`tool`](macro@tool). The doc comment is
 /// the description, the variables of a URI template (RFC 6570: `{id}`, or `{+path}` with slashes)
 /// are the parameters of the same names, of any type that implements `FromStr`, and a parameter of
-/// the type `Context` or `Principal` is given by the server. What is no such type is not found.
+/// the type `Context`, `State<T>` or `Principal` is given by the server. What is no such type is
+/// not found.
 ///
 /// The function returns text, bytes, `Json<T>`, `ResourceContents` or `ReadResult`, an `Option`,
 /// where nothing means "not found", or a `Result`.
@@ -84,8 +86,8 @@ pub fn resource(options: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// Beside the function there is `NAME::prompt()`, as for [`tool`](macro@tool). The doc comment is
 /// the description, and the parameters are the arguments: texts, read into any type that implements
-/// `FromStr`. `Option` may be left out. A parameter of the type `Context` or `Principal` is given
-/// by the server.
+/// `FromStr`. `Option` may be left out. A parameter of the type `Context`, `State<T>` or
+/// `Principal` is given by the server.
 ///
 /// The function returns text, which the person says, a `Vec<Message>`, a `PromptResult`, or a
 /// `Result` of those.

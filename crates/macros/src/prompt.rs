@@ -69,10 +69,12 @@ fn made(function: &Function, options: &Options) -> TokenStream {
         let required = argument.optional().is_none() && argument.default.is_none();
         quote!(.argument(::haft::__private::told_argument(#name, #comment, #required)))
     });
+    let wanted = expand::wanted(function);
     let completions = texts::completions(function);
     let body = quote! {
         let get = move |#request: ::haft::Get| async move { #call };
         let made = ::haft::__private::prompt::<#result, _>(#name, get);
+        #wanted
         ::haft::__private::described(made, #comment) #(#title)* #(#arguments)* #completions
     };
     expand::companion(function, Kind::Prompt, &quote!(::haft::Prompt), &body)

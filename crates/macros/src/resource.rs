@@ -115,10 +115,12 @@ fn made(function: &Function, options: &Options, is_family: bool) -> TokenStream 
     let title = options.title.iter().map(|title| quote!(.title(#title)));
     let mime = options.mime.iter().map(|mime| quote!(.mime_type(#mime)));
     let comment = comment::text(&function.item.attrs);
+    let wanted = expand::wanted(function);
     let completions = texts::completions(function);
     let body = quote! {
         let read = move |#request: ::haft::Read| async move { #call };
         let made = ::haft::__private::#maker::<#result, _>(#uri, #name, read);
+        #wanted
         ::haft::__private::described(made, #comment) #(#title)* #(#mime)* #completions
     };
     expand::companion(function, Kind::Resource, &made, &body)

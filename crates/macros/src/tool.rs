@@ -156,12 +156,12 @@ fn made(function: &Function, options: &Options) -> TokenStream {
     let maker = Ident::new(maker, Span::call_site());
     let (name, calls) = (expand::name(function, options.name.as_ref()), options.calls());
     let comment = comment::text(&function.item.attrs);
-    let given = function.given();
+    let wanted = expand::wanted(function);
     let body = quote! {
         #items
-        let tool = ::haft::__private::#maker::<#kind, #result, _>(#name, #closure);
-        #(let tool = <#given as ::haft::__private::Given>::wanted_by(tool);)*
-        ::haft::__private::described(tool, #comment) #calls
+        let made = ::haft::__private::#maker::<#kind, #result, _>(#name, #closure);
+        #wanted
+        ::haft::__private::described(made, #comment) #calls
     };
     expand::companion(function, Kind::Tool, &quote!(::haft::Tool), &body)
 }

@@ -3,7 +3,7 @@
 use haft::testing::client;
 use haft::{
     Completing, Completion, Content, Context, Json, Message, Principal, ResourceContents,
-    ServerBuilder,
+    ServerBuilder, State,
 };
 use serde_json::json;
 
@@ -165,6 +165,34 @@ async fn texts_are_read_into_the_types_of_the_function() {
     assert!(missing.contains("code"), "{missing}");
     assert_eq!(client.prompt("chat.begin", json!({})).await.text(), "Hello\nHi");
     assert_eq!(client.prompt("blocked", json!({"count": "3"})).await.text(), "xxx");
+}
+
+struct Motto(&'static str);
+
+#[haft::resource("app://motto")]
+fn motto(motto: State<Motto>) -> &'static str {
+    motto.0
+}
+
+#[haft::prompt]
+fn moral(motto: &State<Motto>) -> String {
+    format!("Remember: {}", motto.0)
+}
+
+#[tokio::test]
+async fn what_handlers_share_is_given_and_missed_when_the_server_is_built() {
+    let server = || haft::server("test", "1.0.0");
+    let both = server().resource(motto::resource()).prompt(moral::prompt());
+    let client = client(both.state(Motto("Be kind.")));
+    assert_eq!(client.read("app://motto").await.text(), "Be kind.");
+    assert_eq!(client.prompt("moral", json!({})).await.text(), "Remember: Be kind.");
+    for (server, whose) in [
+        (server().resource(motto::resource()), "the resource `app://motto`"),
+        (server().prompt(moral::prompt()), "the prompt `moral`"),
+    ] {
+        let error = server.build().err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.starts_with(&format!("{whose} needs a `")), "{error}");
+    }
 }
 
 #[tokio::test]
