@@ -80,6 +80,12 @@ impl Answer {
         self.message["result"]["isError"] == true
     }
 
+    /// Whether the server answered with an error.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        self.message.get("error").is_some()
+    }
+
     /// The message of the error that the server answered with.
     ///
     /// # Panics
