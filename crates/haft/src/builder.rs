@@ -79,6 +79,11 @@ impl ServerBuilder {
         }
     }
 
+    /// One more family of resources; [`ServerBuilder::resource`] takes them, too.
+    pub fn resource_template(self, template: ResourceTemplate) -> Self {
+        self.with(|builder| builder.resource_template(template))
+    }
+
     /// One more prompt.
     pub fn prompt(self, prompt: Prompt) -> Self {
         self.with(|builder| builder.prompt(prompt))
@@ -117,6 +122,11 @@ impl ServerBuilder {
     /// Other bounds than the default ones.
     pub fn limits(self, limits: Limits) -> Self {
         self.with(|builder| builder.limits(limits))
+    }
+
+    /// Refuses arguments that could be mended, like a number in quotes, instead of mending them.
+    pub fn strict_arguments(self) -> Self {
+        self.with(haft_server::ServerBuilder::strict_arguments)
     }
 
     /// Nothing will ever be added or removed: clients are told so, and need not listen.
@@ -235,5 +245,26 @@ impl ServerBuilder {
         // Nobody is there to be told that nobody reads it.
         let _ = io::stdout().write_all(answer.as_bytes());
         Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    /// The methods that a source has for those who build a server.
+    fn methods(source: &str) -> BTreeSet<&str> {
+        let builder = source.split("impl ServerBuilder {").nth(1).unwrap_or_default();
+        let builder = builder.split("\n}\n").next().unwrap_or_default();
+        let names = builder.split("\n    pub fn ").skip(1);
+        names.filter_map(|rest| rest.split(['(', '<']).next()).collect()
+    }
+
+    #[test]
+    fn everything_that_the_servers_builder_can_do_is_here() {
+        let theirs = methods(include_str!("../../server/src/builder.rs"));
+        let ours = methods(include_str!("builder.rs"));
+        let missing: Vec<_> = theirs.difference(&ours).collect();
+        assert!(theirs.len() > 10 && missing.is_empty(), "delegate these: {missing:?}");
     }
 }

@@ -28,6 +28,7 @@ pub struct ServerBuilder {
     pub(crate) state_keys: Vec<StateKey>,
     pub(crate) task_store: Arc<dyn TaskStore>,
     pub(crate) states: States,
+    pub(crate) is_strict: bool,
     pub(crate) middleware: Vec<Arc<dyn Middleware>>,
 }
 
@@ -43,6 +44,7 @@ impl ServerBuilder {
             state_keys: Vec::new(),
             task_store: Arc::new(MemoryTasks::default()),
             states: States::default(),
+            is_strict: false,
             middleware: Vec::new(),
         }
     }
@@ -123,6 +125,15 @@ impl ServerBuilder {
     #[must_use]
     pub fn task_store(mut self, store: impl TaskStore) -> Self {
         self.task_store = Arc::new(store);
+        self
+    }
+
+    /// Arguments are refused unless they fit their schema as they are. Otherwise what models are
+    /// known to get wrong is mended where the schema leaves no doubt: a number, boolean, list or
+    /// object in quotes, and null for an optional argument. [`Server::repairs`] counts.
+    #[must_use]
+    pub fn strict_arguments(mut self) -> Self {
+        self.is_strict = true;
         self
     }
 

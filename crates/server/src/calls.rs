@@ -25,6 +25,7 @@ use haft_proto::version::Revision;
 use std::cell::{Cell, OnceCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Answers a call.
@@ -38,12 +39,15 @@ pub(crate) fn call(core: &Arc<Core>, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
         Ok(admitted) => admitted,
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
-    if let Err(violations) = tool.input.check(arguments) {
-        let result = ToolResult::error(explain(&tool.tool.name, &violations));
-        write(core, ask, &result, out);
-        return Turn::Done(Outcome::Result);
+    let Err(violations) = tool.input.check(arguments) else {
+        return run(core, tool, arguments, (ask, rounds), out);
+    };
+    if let Some(mended) = mend(core, tool, arguments) {
+        return run(core, tool, &mended, (ask, rounds), out);
     }
-    run(core, tool, arguments, (ask, rounds), out)
+    let result = ToolResult::error(explain(&tool.tool.name, &violations));
+    write(core, ask, &result, out);
+    Turn::Done(Outcome::Result)
 }
 
 /// Everything that is wrong with a call apart from its arguments' values is told as an error of the
@@ -75,6 +79,15 @@ fn admit<'a>(
         tool.param_headers.check(headers, arguments)?;
     }
     Ok((tool, arguments))
+}
+
+/// What a model meant that put values in quotes or wrote null for nothing, unless the server is
+/// strict.
+fn mend(core: &Core, tool: &Registered, arguments: &str) -> Option<String> {
+    let repaired = tool.input.repair(arguments).filter(|_| !core.is_strict)?;
+    let count = u64::try_from(repaired.count).unwrap_or(u64::MAX);
+    core.repairs.fetch_add(count, Ordering::Relaxed);
+    Some(repaired.text)
 }
 
 fn run(

@@ -14,6 +14,7 @@ use haft_proto::limits::Limits;
 use haft_proto::service::Ask;
 use haft_proto::spec::implementation::{Capabilities, Implementation};
 use haft_proto::version::Revision;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 /// See above.
@@ -26,6 +27,10 @@ pub(crate) struct Core {
     pub(crate) changes: Arc<Changes>,
     pub(crate) tasks: Tasks,
     pub(crate) states: States,
+    /// Arguments are refused unless they fit as they are.
+    pub(crate) is_strict: bool,
+    /// How many values of arguments were mended.
+    pub(crate) repairs: AtomicU64,
     /// Around every handler, outermost first.
     pub(crate) middleware: Vec<Arc<dyn Middleware>>,
     pub(crate) snapshot: ArcSwap<Snapshot>,

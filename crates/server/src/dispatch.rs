@@ -25,6 +25,7 @@ use haft_proto::service::{Ask, Feed, Outcome, Service, Turn};
 use haft_proto::session::Session;
 use haft_proto::spec::implementation::Capabilities;
 use haft_proto::version::Revision;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A server of tools, resources and prompts, for any number of wires at once. Cheap to clone; all
@@ -80,6 +81,8 @@ impl Server {
             changes,
             tasks,
             states: built.states,
+            is_strict: built.is_strict,
+            repairs: AtomicU64::new(0),
             middleware: built.middleware,
             snapshot: ArcSwap::from_pointee(snapshot),
             changing: Mutex::new(()),
@@ -109,6 +112,12 @@ impl Server {
     #[must_use]
     pub fn tool_names(&self) -> Vec<String> {
         self.core.snapshot.load().tools.iter().map(|tool| tool.tool.name.clone()).collect()
+    }
+
+    /// How many values of arguments were mended so far: see [`ServerBuilder::strict_arguments`].
+    #[must_use]
+    pub fn repairs(&self) -> u64 {
+        self.core.repairs.load(Ordering::Relaxed)
     }
 
     /// Swaps all tools for others. Calls in flight finish on the old ones.

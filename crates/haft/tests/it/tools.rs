@@ -59,6 +59,8 @@ async fn a_call_is_a_call_of_the_function() {
     assert_eq!(client.call("hello", json!({"name": "Ada"})).await.text(), "Hello, Ada!");
     let twice = client.call("hello", json!({"name": "A", "times": 2})).await;
     assert_eq!(twice.text(), hello("A".to_owned(), Some(2)));
+    let null = client.call("hello", json!({"name": "A", "times": null})).await;
+    assert_eq!(null.text(), "Hello, A!", "as many models send what they leave out");
     let refused = client.call("hello", json!({"nam": "Ada"})).await.failure();
     assert!(refused.contains("`nam` is not known; did you mean `name`?"), "{refused}");
 }

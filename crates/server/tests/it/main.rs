@@ -2,10 +2,13 @@
 
 mod calls;
 mod derived;
+mod explanations;
 mod lists;
 mod middleware;
 mod reads;
 mod registration;
+mod repair_properties;
+mod repairs;
 mod rounds;
 mod schemas;
 mod subscriptions;
