@@ -33,6 +33,18 @@ const FORBIDDEN: &[Forbidden] = &[
         reason: "the registry must not know over which wire it is asked",
     },
     Forbidden {
+        package: "haft-macros",
+        edges: "normal,build",
+        dependency: "haft-proto",
+        reason: "the compiler loads it; what runs in a server is called through haft::__private",
+    },
+    Forbidden {
+        package: "haft",
+        edges: "normal",
+        dependency: "haft-manifest",
+        reason: "a program's tools are its functions; files that describe tools are the command's",
+    },
+    Forbidden {
         package: "haft-cli",
         edges: "normal,build",
         dependency: "openssl-sys",

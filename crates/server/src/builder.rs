@@ -244,10 +244,10 @@ pub enum BuildError {
         /// Why.
         reason: String,
     },
-    /// A tool needs a value that the server has not.
+    /// A handler needs a value that the server has not.
     MissingState {
-        /// Which tool.
-        tool: String,
+        /// Whose, like "the tool `a`".
+        whose: String,
         /// The type of the value.
         of: &'static str,
     },
@@ -292,8 +292,8 @@ impl fmt::Display for BuildError {
             Self::BadUriTemplate { template, reason } => {
                 write!(f, "the URI template {template:?} cannot be used: {reason}")
             }
-            Self::MissingState { tool, of } => {
-                write!(f, "the tool `{tool}` needs a `{of}`: give the server one with `state`")
+            Self::MissingState { whose, of } => {
+                write!(f, "{whose} needs a `{of}`: give the server one with `state`")
             }
             Self::NotOffered { kind } => write!(
                 f,

@@ -5,12 +5,14 @@
 use crate::context::Context;
 use crate::core::Core;
 use crate::headers::Headers;
+use crate::schema::derived;
 use crate::state::State;
 use haft_proto::encode;
 use haft_proto::mirror;
 use haft_proto::service::Principal;
 use haft_proto::spec::tool_result::ToolResult;
 use haft_proto::version::Revision;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Display;
@@ -184,18 +186,31 @@ impl<'a> Answer<'a> {
 }
 
 /// What a function may return.
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot answer with `{Self}`",
+    label = "neither text nor a number, nor `Json`",
+    note = "wrap it, `Json<{Self}>`, and derive `Serialize` and `JsonSchema` for it"
+)]
 pub trait Output {
     /// Writes it.
     fn answer(self, answer: Answer<'_>);
     /// The same for an answer that comes later.
     fn into_result(self) -> ToolResult;
+    /// The JSON Schema of its structured content, if it has some that is always of one kind.
+    #[must_use]
+    fn output_schema() -> Option<String>
+    where
+        Self: Sized,
+    {
+        None
+    }
 }
 
-/// A value that becomes structured content.
+/// A value that becomes structured content, described by the output schema of its type.
 #[derive(Clone, Copy, Debug)]
 pub struct Json<T>(pub T);
 
-impl<T: Serialize> Output for Json<T> {
+impl<T: Serialize + JsonSchema> Output for Json<T> {
     fn answer(self, answer: Answer<'_>) {
         answer.json(&self.0);
     }
@@ -205,6 +220,10 @@ impl<T: Serialize> Output for Json<T> {
             Ok(json) => ToolResult::json(&json),
             Err(error) => ToolResult::error(format!("The tool's answer is not JSON: {error}")),
         }
+    }
+
+    fn output_schema() -> Option<String> {
+        derived::of_output::<T>()
     }
 }
 
@@ -231,6 +250,21 @@ impl<T: Output, E: Display> Output for Result<T, E> {
             Ok(output) => output.into_result(),
             Err(error) => ToolResult::error(error.to_string()),
         }
+    }
+
+    fn output_schema() -> Option<String> {
+        T::output_schema()
+    }
+}
+
+/// Nothing to say but that it is done.
+impl Output for () {
+    fn answer(self, answer: Answer<'_>) {
+        answer.result(&ToolResult::default());
+    }
+
+    fn into_result(self) -> ToolResult {
+        ToolResult::default()
     }
 }
 
@@ -268,7 +302,7 @@ macro_rules! plain_output {
     )*};
 }
 
-plain_output!(bool, f64, i32, i64, u32, u64, usize);
+plain_output!(bool, f32, f64, i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
 
 /// A handler from a function that answers at once: no waiting, no heavy work. Its argument is
 /// decoded straight from the message.
@@ -277,7 +311,18 @@ where
     A: DeserializeOwned + 'static,
     R: Output + 'static,
 {
-    FunctionHandler { function, marker: std::marker::PhantomData::<fn(A) -> R> }
+    function_with(move |arguments, _| function(arguments))
+}
+
+/// The same from one that looks at its call: who asks, what all handlers share, the way back.
+pub fn function_with<A, R>(
+    function: impl Fn(A, &Call<'_>) -> R + Send + Sync + 'static,
+) -> impl Handler
+where
+    A: DeserializeOwned + 'static,
+    R: Output + 'static,
+{
+    FunctionHandler { call: function, marker: std::marker::PhantomData::<fn(A) -> R> }
 }
 
 /// A handler from a function that waits: the function is async and may report progress.
@@ -298,9 +343,20 @@ where
     A: DeserializeOwned + Send + 'static,
     R: Output + 'static,
 {
+    blocking_with(move |arguments, _| function(arguments))
+}
+
+/// The same from one that takes its context, to report progress or log.
+pub fn blocking_with<A, R>(
+    function: impl Fn(A, Context) -> R + Send + Sync + 'static,
+) -> impl Handler
+where
+    A: DeserializeOwned + Send + 'static,
+    R: Output + 'static,
+{
     let function = Arc::new(function);
     let room = Arc::new(Semaphore::new(BLOCKING_MAX));
-    future(move |arguments: A, _| {
+    future(move |arguments: A, context| {
         let (function, room) = (Arc::clone(&function), Arc::clone(&room));
         async move {
             // The room is left by the function itself, so that no thread is forgotten.
@@ -309,7 +365,7 @@ where
             };
             let work = tokio::task::spawn_blocking(move || {
                 let _place = place;
-                function(arguments).into_result()
+                function(arguments, context).into_result()
             });
             match work.await {
                 Ok(result) => result,
@@ -326,7 +382,7 @@ where
 pub const BLOCKING_MAX: usize = 32;
 
 struct FunctionHandler<F, M> {
-    function: F,
+    call: F,
     marker: std::marker::PhantomData<M>,
 }
 
@@ -334,11 +390,11 @@ impl<A, R, F> Handler for FunctionHandler<F, fn(A) -> R>
 where
     A: DeserializeOwned + 'static,
     R: Output + 'static,
-    F: Fn(A) -> R + Send + Sync + 'static,
+    F: Fn(A, &Call<'_>) -> R + Send + Sync + 'static,
 {
     fn call(&self, call: Call<'_>, answer: Answer<'_>) -> Made {
         match decode(call.arguments) {
-            Ok(arguments) => (self.function)(arguments).answer(answer),
+            Ok(arguments) => (self.call)(arguments, &call).answer(answer),
             Err(refusal) => answer.result(&refusal),
         }
         Made::Now

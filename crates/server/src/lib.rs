@@ -31,6 +31,7 @@ mod middleware;
 mod nearest;
 mod param_headers;
 mod prompt;
+pub mod prose;
 mod reading;
 mod reads;
 mod registry;
@@ -44,6 +45,7 @@ mod task_calls;
 mod task_store;
 mod tasks;
 mod tool;
+mod typed;
 mod ui;
 mod uri_template;
 

@@ -3,6 +3,7 @@
 use crate::completion::{Completer, Completers, Completing};
 use crate::context::Context;
 use crate::reading::{Answering, Output, Writer};
+use crate::state::Needed;
 use haft_proto::spec;
 use haft_proto::spec::Meta;
 use haft_proto::spec::completion::Completion;
@@ -33,6 +34,7 @@ impl Get {
 #[derive(Clone)]
 pub struct Prompt {
     pub(crate) spec: spec::prompt::Prompt,
+    pub(crate) needs: Vec<Needed>,
     pub(crate) writer: Arc<dyn Writer>,
     pub(crate) completers: Completers,
 }
@@ -53,7 +55,12 @@ impl Prompt {
             let work = get(request);
             Box::pin(async move { work.await.into_answer() })
         });
-        Self { spec, writer: Arc::new(writer), completers: Completers::default() }
+        Self {
+            spec,
+            needs: Vec::new(),
+            writer: Arc::new(writer),
+            completers: Completers::default(),
+        }
     }
 
     /// The name that programs use.
@@ -108,6 +115,13 @@ impl Prompt {
         F: Future<Output = Completion> + Send + 'static,
     {
         self.completers.add(argument.into(), Completer::new(complete));
+        self
+    }
+
+    /// Its function needs a shared value of that type: without one, the server cannot be built.
+    #[must_use]
+    pub fn needs_state<T: Send + Sync + 'static>(mut self) -> Self {
+        self.needs.push(Needed::of::<T>());
         self
     }
 

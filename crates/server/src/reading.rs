@@ -1,12 +1,14 @@
 //! What functions that read resources and write prompts may return, and how their failures are
 //! told. A function fails with a text, which becomes an error of the protocol.
 
+use crate::handler::Json;
 use crate::prompt::Get;
 use crate::resource::Read;
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::spec::content::{Content, ResourceContents};
 use haft_proto::spec::prompt::{Message, PromptResult};
 use haft_proto::spec::resource::ReadResult;
+use serde::Serialize;
 use std::any::Any;
 use std::fmt::Display;
 use std::future::Future;
@@ -28,6 +30,12 @@ pub trait Writer: Send + Sync + 'static {
 }
 
 /// What a function may return that answers with a `T`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be answered with here",
+    label = "does not become a `{T}`",
+    note = "a resource is text, bytes, `Json`, `ResourceContents` or `ReadResult`",
+    note = "a prompt is text, `Vec<Message>` or `PromptResult`"
+)]
 pub trait Output<T> {
     /// The answer, or why there is none.
     ///
@@ -69,6 +77,12 @@ impl Output<ReadResult> for ResourceContents {
     }
 }
 
+impl Output<ReadResult> for Vec<ResourceContents> {
+    fn into_answer(self) -> Result<ReadResult, Refusal> {
+        Ok(ReadResult { contents: self })
+    }
+}
+
 impl Output<ReadResult> for String {
     fn into_answer(self) -> Result<ReadResult, Refusal> {
         // An address that is left out is the one that was asked for.
@@ -85,6 +99,15 @@ impl Output<ReadResult> for &'static str {
 impl Output<ReadResult> for Vec<u8> {
     fn into_answer(self) -> Result<ReadResult, Refusal> {
         ResourceContents::blob("", self).into_answer()
+    }
+}
+
+/// The value as JSON text.
+impl<T: Serialize> Output<ReadResult> for Json<T> {
+    fn into_answer(self) -> Result<ReadResult, Refusal> {
+        let text = serde_json::to_string(&self.0)
+            .map_err(|error| Refusal::new(Mistake::Internal, error.to_string()))?;
+        ResourceContents::text("", text).mime_type("application/json").into_answer()
     }
 }
 

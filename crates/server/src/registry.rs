@@ -80,6 +80,17 @@ impl Snapshot {
         limits: &Limits,
         states: &States,
     ) -> Result<Self, BuildError> {
+        for resource in &parts.resources {
+            let whose = || format!("the resource `{}`", resource.uri());
+            states.check(&resource.needs, whose)?;
+        }
+        for family in &parts.templates {
+            let whose = || format!("the resource template `{}`", family.uri_template());
+            states.check(&family.needs, whose)?;
+        }
+        for prompt in &parts.prompts {
+            states.check(&prompt.needs, || format!("the prompt `{}`", prompt.name()))?;
+        }
         let snapshot = Self {
             tools: tools(&parts.tools, server, caching, (limits, states))?,
             resources: resources(&parts.resources, server, caching, limits)?,

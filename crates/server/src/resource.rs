@@ -4,6 +4,7 @@
 use crate::completion::{Completer, Completers, Completing};
 use crate::context::Context;
 use crate::reading::{Answering, Output, Reader};
+use crate::state::Needed;
 use crate::uri_template::{UriTemplate, Variables};
 use haft_proto::encode::fields::Caching;
 use haft_proto::spec;
@@ -32,6 +33,7 @@ pub struct Resource {
     pub(crate) spec: spec::resource::Resource,
     pub(crate) contents_meta: Option<Meta>,
     pub(crate) caching: Option<Caching>,
+    pub(crate) needs: Vec<Needed>,
     pub(crate) reader: Arc<dyn Reader>,
 }
 
@@ -40,6 +42,7 @@ pub struct Resource {
 pub struct ResourceTemplate {
     pub(crate) spec: spec::resource::ResourceTemplate,
     pub(crate) caching: Option<Caching>,
+    pub(crate) needs: Vec<Needed>,
     pub(crate) reader: Arc<dyn Reader>,
     pub(crate) completers: Completers,
 }
@@ -68,7 +71,13 @@ impl Resource {
             name: name.into(),
             ..spec::resource::Resource::default()
         };
-        Self { spec, contents_meta: None, caching: None, reader: Arc::new(reader(read)) }
+        Self {
+            spec,
+            contents_meta: None,
+            caching: None,
+            needs: Vec::new(),
+            reader: Arc::new(reader(read)),
+        }
     }
 
     /// A resource whose text never changes.
@@ -130,7 +139,7 @@ impl ResourceTemplate {
             ..spec::resource::ResourceTemplate::default()
         };
         let completers = Completers::default();
-        Self { spec, caching: None, reader: Arc::new(reader(read)), completers }
+        Self { spec, caching: None, needs: Vec::new(), reader: Arc::new(reader(read)), completers }
     }
 
     /// The URI template.
@@ -196,6 +205,14 @@ macro_rules! descriptions {
             #[must_use]
             pub fn meta(mut self, meta: Meta) -> Self {
                 self.spec.meta = Some(meta);
+                self
+            }
+
+            /// Its function needs a shared value of that type: without one, the server cannot be
+            /// built.
+            #[must_use]
+            pub fn needs_state<T: Send + Sync + 'static>(mut self) -> Self {
+                self.needs.push(Needed::of::<T>());
                 self
             }
 

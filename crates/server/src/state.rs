@@ -1,6 +1,7 @@
 //! Values that all handlers of a server share: a pool of connections, a client, settings. Found by
 //! their type.
 
+use crate::builder::BuildError;
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -38,8 +39,17 @@ impl States {
         Arc::clone(found).downcast().ok().map(State)
     }
 
-    pub(crate) fn has(&self, needed: Needed) -> bool {
-        self.0.contains_key(&needed.id)
+    /// # Errors
+    /// [`BuildError::MissingState`] if one is not there.
+    pub(crate) fn check(
+        &self,
+        needs: &[Needed],
+        whose: impl FnOnce() -> String,
+    ) -> Result<(), BuildError> {
+        match needs.iter().find(|needed| !self.0.contains_key(&needed.id)) {
+            Some(missing) => Err(BuildError::MissingState { whose: whose(), of: missing.name }),
+            None => Ok(()),
+        }
     }
 }
 
@@ -47,7 +57,7 @@ impl States {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Needed {
     id: TypeId,
-    pub(crate) name: &'static str,
+    name: &'static str,
 }
 
 impl Needed {

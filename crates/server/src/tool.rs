@@ -172,9 +172,7 @@ impl Tool {
         states: &States,
     ) -> Result<Registered, BuildError> {
         let name = self.name;
-        if let Some(needed) = self.needs.iter().find(|needed| !states.has(**needed)) {
-            return Err(BuildError::MissingState { tool: name, of: needed.name });
-        }
+        states.check(&self.needs, || format!("the tool `{name}`"))?;
         if !spec::tool::is_valid_name(&name) {
             return Err(BuildError::BadToolName { name });
         }

@@ -6,6 +6,7 @@ pub(crate) mod check;
 pub(crate) mod inspect;
 pub(crate) mod list;
 pub(crate) mod new;
+mod new_rust;
 pub(crate) mod schema;
 pub(crate) mod serve;
 

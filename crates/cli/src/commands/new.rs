@@ -1,5 +1,7 @@
-//! `haft new`: a first file, and what to type next. It replaces nothing that is there.
+//! `haft new`: a first file, and what to type next. It replaces nothing that is there. A project in
+//! Rust is written by `new_rust`.
 
+use super::new_rust;
 use crate::exit::{Exit, Failure};
 use crate::print::{NAME, Printer};
 use serde_json::{Value, json};
@@ -8,15 +10,22 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Write a file to start from
+/// Write a file to start from, or a Rust project
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   haft new                      haft.yaml in this directory
-  haft new my-tools             my-tools/haft.yaml")]
+  haft new my-tools             my-tools/haft.yaml
+  haft new --rust my-server     a server in Rust, with tests")]
 pub(crate) struct Args {
     /// The directory, which need not exist
     #[arg(default_value = ".")]
     directory: PathBuf,
+    /// Write a Rust project, whose tools are functions
+    #[arg(long)]
+    rust: bool,
+    /// Build it with this clone of haft instead of a published version
+    #[arg(long, value_name = "PATH", requires = "rust")]
+    haft_path: Option<PathBuf>,
 }
 
 /// Runs it.
@@ -26,25 +35,35 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
         let message = format!("{} is the name of a file", directory.display());
         return Err(Failure::usage(message).hint("name the directory that haft.yaml goes to"));
     }
-    let file = directory.join("haft.yaml");
-    let cannot = |error: io::Error| {
-        Failure::new(Exit::Other, format!("cannot write {}: {error}", file.display()))
-    };
-    fs::create_dir_all(&directory).map_err(cannot)?;
-    let whole = directory.canonicalize().map_err(cannot)?;
-    let name = server_name(&whole);
-    match OpenOptions::new().write(true).create_new(true).open(&file) {
-        Ok(mut open) => {
-            open.write_all(haft_manifest::starter(&name).as_bytes()).map_err(cannot)?;
-        }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let message = format!("{} is there already", file.display());
-            return Err(Failure::usage(message).hint("name another directory: haft new DIRECTORY"));
-        }
-        Err(error) => return Err(cannot(error)),
+    if args.rust {
+        return new_rust::run(&directory, args.haft_path.as_deref(), printer);
     }
+    let file = directory.join("haft.yaml");
+    fs::create_dir_all(&directory).map_err(|error| cannot(&file, &error))?;
+    let whole = directory.canonicalize().map_err(|error| cannot(&file, &error))?;
+    let name = server_name(&whole);
+    written_anew(&file, &haft_manifest::starter(&name))?;
     say_next(&file, &entry(&name, &whole.join("haft.yaml"))?, printer)?;
     Ok(Exit::Ok)
+}
+
+/// Writes a file that is not there yet, and the directories above it.
+pub(super) fn written_anew(file: &Path, text: &str) -> Result<(), Failure> {
+    if let Some(parent) = file.parent() {
+        fs::create_dir_all(parent).map_err(|error| cannot(file, &error))?;
+    }
+    match OpenOptions::new().write(true).create_new(true).open(file) {
+        Ok(mut open) => open.write_all(text.as_bytes()).map_err(|error| cannot(file, &error)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let message = format!("{} is there already", file.display());
+            Err(Failure::usage(message).hint("name another directory: haft new DIRECTORY"))
+        }
+        Err(error) => Err(cannot(file, &error)),
+    }
+}
+
+fn cannot(file: &Path, error: &io::Error) -> Failure {
+    Failure::new(Exit::Other, format!("cannot write {}: {error}", file.display()))
 }
 
 /// The directory's name, as far as it can be a server's name.

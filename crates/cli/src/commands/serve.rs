@@ -6,11 +6,11 @@ use crate::print::{NAME, Printer};
 use haft_manifest::{Listen, Manifest};
 use haft_proto::limits::Limits;
 use haft_server::Server;
-use haft_transport::http::{Listener, Options};
+use haft_transport::http::{self, Listener, Options};
 use haft_transport::stdio;
 use haft_transport::stop::{self, Stop};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::runtime::{self, Runtime};
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "http")]
     pub(crate) stdio: bool,
     /// Listen here instead: 127.0.0.1:7300, :7300 or 7300; port 0 is any free one
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    #[arg(long, value_name = "ADDRESS", value_parser = http::address)]
     pub(crate) http: Option<SocketAddr>,
 }
 
@@ -143,32 +143,6 @@ fn places(manifest: &Manifest, instead: Option<SocketAddr>) -> Vec<(SocketAddr, 
     manifest.listeners().iter().take(count).map(place).collect()
 }
 
-/// Reads `host:port`, `:port` or `port`; without a host, this machine alone is meant.
-fn address(text: &str) -> Result<SocketAddr, String> {
-    let port = text.strip_prefix(':').unwrap_or(text);
-    if let Ok(port) = port.parse() {
-        return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
-    }
-    let found = text.to_socket_addrs().ok().and_then(|mut found| found.next());
-    found.ok_or_else(|| format!("{text:?} is no address; write one like 127.0.0.1:7300"))
-}
-
 fn started(runtime: io::Result<Runtime>) -> Result<Runtime, Failure> {
     runtime.map_err(|error| Failure::new(Exit::Other, format!("cannot start: {error}")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_without_a_host_is_this_machine() {
-        let expected: SocketAddr = "127.0.0.1:8080".parse().expect("an address");
-        for text in ["8080", ":8080", "127.0.0.1:8080"] {
-            assert_eq!(address(text), Ok(expected), "{text}");
-        }
-        for text in ["", "127.0.0.1", "65536", "host:port"] {
-            assert!(address(text).is_err(), "{text}");
-        }
-    }
 }

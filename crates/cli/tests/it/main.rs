@@ -6,6 +6,7 @@ mod foreign;
 mod foreign_servers;
 mod haft;
 mod list_call_inspect;
+mod new_rust;
 mod quickstart;
 mod readme;
 mod stdio;

@@ -3,6 +3,7 @@
 //! reads a file or the network.
 
 mod bounds;
+pub mod derived;
 mod direct;
 mod explain;
 mod general;

@@ -4,6 +4,7 @@ use crate::wire::{TestWire, ask, ask_on, call};
 use haft_proto::spec::tool_result::ToolResult;
 use haft_proto::version::Revision;
 use haft_server::{Server, Tool, handler};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
@@ -23,7 +24,7 @@ struct Add {
 #[derive(Deserialize)]
 struct Nothing {}
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Sum {
     sum: i64,
 }

@@ -1,6 +1,7 @@
 //! A server as a wire sees it: messages in, messages out, nothing in between.
 
 mod calls;
+mod derived;
 mod explanations;
 mod lists;
 mod middleware;

@@ -1,6 +1,7 @@
 //! Streamable HTTP, as a server (Transports, "Streamable HTTP"): one endpoint for both eras, over
 //! HTTP/1.1 and HTTP/2 without TLS.
 
+mod address;
 mod answer;
 mod bounds;
 mod endpoint;
@@ -13,6 +14,7 @@ mod stall;
 mod stopping;
 mod subscription;
 
+pub use address::address;
 pub use listen::{Listener, serve_stream};
 
 /// What a listener serves, and to whom.

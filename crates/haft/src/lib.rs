@@ -1,0 +1,63 @@
+//! The Model Context Protocol for Rust programs: a function with an attribute is a tool, and a
+//! server of such tools speaks stdio and Streamable HTTP, to clients of every revision at once.
+//!
+//! ```no_run
+//! /// Greets somebody.
+//! #[haft::tool]
+//! fn hello(
+//!     /// Whom to greet.
+//!     name: String,
+//! ) -> String {
+//!     format!("Hello, {name}!")
+//! }
+//!
+//! #[tokio::main]
+//! async fn main() -> haft::Result<()> {
+//!     haft::server("hello", "1.0.0").tool(hello::tool()).serve().await
+//! }
+//! ```
+//!
+//! The attribute is described at [`tool`](macro@tool), the command line of such a program at
+//! [`ServerBuilder::serve`], and tests without a process in [`testing`]. Everything else is said by
+//! types: [`Json`] is a structured result, [`Args`] takes all arguments as one struct, and
+//! [`Context`] is the way back to the client while a call runs. [`Tool::typed`] needs no attribute.
+
+// What the macros write names the crate, in its own tests too.
+extern crate self as haft;
+
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
+mod args;
+mod builder;
+mod command_line;
+mod error;
+mod serve;
+pub mod testing;
+
+pub use args::Args;
+pub use builder::{AnyResource, ServerBuilder, server};
+pub use command_line::{DEFAULT_ADDRESS, Wire};
+pub use error::{Error, Result};
+pub use haft_macros::{prompt, resource, tool};
+pub use haft_proto::encode::fields::Caching;
+pub use haft_proto::limits::Limits;
+pub use haft_proto::service::Principal;
+pub use haft_proto::spec::completion::Completion;
+pub use haft_proto::spec::content::{Annotations, Content, ResourceContents, Role};
+pub use haft_proto::spec::icon::Icon;
+pub use haft_proto::spec::level::Level;
+pub use haft_proto::spec::prompt::{Message, PromptResult};
+pub use haft_proto::spec::question::Sample;
+pub use haft_proto::spec::resource::ReadResult;
+pub use haft_proto::spec::tool_result::ToolResult;
+pub use haft_server::handler::{Json, Output};
+pub use haft_server::{
+    AskError, BuildError, Completing, Context, Csp, Elicited, FolderTasks, Get, Handling, Headers,
+    MemoryTasks, Middleware, Next, Outcome, Prompt, Read, Request, Resource, ResourceTemplate,
+    Root, Sampled, Server, State, StateKey, TaskStore, TaskUse, Tool, Ui,
+};
+pub use schemars;
+pub use serde;
+pub use serde_json;
+pub use serve::serve;

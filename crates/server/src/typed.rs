@@ -1,0 +1,74 @@
+//! Tools from functions whose types say what they take and give, so that nobody writes a schema.
+//! Used by programs and by what the macros of `haft` make of a function; adds nothing to a call.
+
+use crate::context::Context;
+use crate::handler::{self, Handler, Output};
+use crate::schema::derived;
+use crate::tool::Tool;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use std::future::Future;
+
+impl Tool {
+    /// A tool from an async function. Both schemas come from its types: that of the arguments from
+    /// `A`, that of the result from `R`, if it is [`Json`](handler::Json).
+    ///
+    /// ```
+    /// use haft_server::{Server, Tool, handler::Json};
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Add { a: i64, b: i64 }
+    /// let add = Tool::typed("add", |add: Add, _| async move { Json(add.a + add.b) })
+    ///     .description("Add two integers.");
+    /// let server = Server::builder("calculator", "1.0.0").tool(add).build()?;
+    /// # assert_eq!(server.tool_names(), ["add"]);
+    /// # Ok::<(), haft_server::BuildError>(())
+    /// ```
+    pub fn typed<A, R, F>(
+        name: impl Into<String>,
+        function: impl Fn(A, Context) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        A: DeserializeOwned + JsonSchema + 'static,
+        R: Output + 'static,
+        F: Future<Output = R> + Send + 'static,
+    {
+        Self::of_types::<A, R>(name, handler::future(function))
+    }
+
+    /// A tool from a function that answers at once: no waiting, no heavy work; see
+    /// [`handler::function`].
+    pub fn typed_function<A, R>(
+        name: impl Into<String>,
+        function: impl Fn(A) -> R + Send + Sync + 'static,
+    ) -> Self
+    where
+        A: DeserializeOwned + JsonSchema + 'static,
+        R: Output + 'static,
+    {
+        Self::of_types::<A, R>(name, handler::function(function))
+    }
+
+    /// A tool from a function that computes or blocks for long; see [`handler::blocking`].
+    pub fn typed_blocking<A, R>(
+        name: impl Into<String>,
+        function: impl Fn(A) -> R + Send + Sync + 'static,
+    ) -> Self
+    where
+        A: DeserializeOwned + JsonSchema + Send + 'static,
+        R: Output + 'static,
+    {
+        Self::of_types::<A, R>(name, handler::blocking(function))
+    }
+
+    /// A tool whose handler takes an `A` and answers with an `R`.
+    pub fn of_types<A: JsonSchema, R: Output>(
+        name: impl Into<String>,
+        handler: impl Handler,
+    ) -> Self {
+        let tool = Self::new(name, handler).input_schema(derived::of_arguments::<A>());
+        match R::output_schema() {
+            Some(schema) => tool.output_schema(schema),
+            None => tool,
+        }
+    }
+}
