@@ -68,7 +68,7 @@ fn a_cost_is_the_bytes_of_the_definition() {
         r#""type":"string"}}},"required":["lines"],"additionalProperties":false},"#,
         r#""annotations":{"readOnlyHint":true,"destructiveHint":false}}"#
     );
-    assert_eq!((costs.len(), costs[0].kind, &*costs[0].tool), (1, "command", "t"));
+    assert_eq!((costs.len(), costs[0].kind, &*costs[0].name), (1, "command", "t"));
     assert_eq!(costs[0].arguments, ["a", "b?", "c?"]);
     assert_eq!(costs[0].bytes, definition.len());
     assert_eq!(costs[0].tokens, haft_manifest::tokens(definition));
