@@ -221,3 +221,199 @@ impl Walk<'_> {
         entries
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{RenameFlags, renameat_with};
+    use std::fs::{self, read_to_string};
+    use std::io::Read;
+    use std::os::unix::fs::symlink;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use tempfile::TempDir;
+
+    type Open = fn(BorrowedFd<'_>, &str) -> Result<OwnedFd>;
+    /// The system's way, and ours where the system has none.
+    const WAYS: [(&str, Open); 2] = [("below", open_below), ("stepwise", open_stepwise)];
+
+    /// `open` is served and has links that lead everywhere; what lies beside it is secret.
+    fn yard() -> (TempDir, Directory) {
+        let yard = TempDir::new().expect("there is a directory for temporary files");
+        let path = |name: &str| yard.path().join(name);
+        for folder in ["open/a/a", "open/.hidden", "a/a", "beside"] {
+            fs::create_dir_all(path(folder)).expect("it is ours");
+        }
+        for (name, text) in [
+            ("open/file", "inside"),
+            ("open/a/file", "inside"),
+            ("open/a/a/file", "inside"),
+            ("open/.hidden/file", "secret"),
+            ("open/.file", "secret"),
+            ("file", "secret"),
+            ("a/file", "secret"),
+            ("a/a/file", "secret"),
+            ("beside/file", "secret"),
+        ] {
+            fs::write(path(name), text).expect("it is ours");
+        }
+        let beside = path("beside");
+        for (link, to) in [
+            ("open/up", ".."),
+            ("open/a/up", "../.."),
+            ("open/beside", "../beside"),
+            ("open/absolute", beside.to_str().expect("the path is UTF-8")),
+            ("open/process", "/proc/self/root"),
+            ("open/within", "a"),
+            ("open/leak", "../beside/file"),
+            ("open/loop", "loop"),
+        ] {
+            symlink(to, path(link)).expect("it is ours");
+        }
+        let directory = Directory { path: path("open"), with_hidden: false };
+        (yard, directory)
+    }
+
+    fn text(file: File) -> String {
+        let mut text = String::new();
+        (&file).read_to_string(&mut text).expect("it is text");
+        text
+    }
+
+    #[test]
+    fn no_path_of_any_names_leads_out() {
+        const NAMES: [&str; 15] = [
+            "", ".", "..", "a", "file", "up", "beside", "absolute", "process", "within", "leak",
+            ".hidden", ".file", "a\\..", "..\0",
+        ];
+        let (_yard, directory) = yard();
+        for (way, open) in WAYS {
+            let mut read = 0;
+            let mut paths: Vec<String> = NAMES.map(str::to_owned).to_vec();
+            for _ in 0..3 {
+                for path in &paths {
+                    let opened = directory.open_by(path, open);
+                    if let Some(file) = opened.unwrap_or_else(|error| panic!("{path:?}: {error}")) {
+                        assert_eq!(text(file), "inside", "{way} {path:?}");
+                        read += 1;
+                    }
+                }
+                let longer =
+                    paths.iter().flat_map(|path| NAMES.map(|name| format!("{path}/{name}")));
+                paths = longer.collect();
+            }
+            assert!(read >= 3, "{way} reads what is there");
+        }
+    }
+
+    #[test]
+    fn a_link_that_stays_inside_is_followed_by_the_system_alone() {
+        let (_yard, directory) = yard();
+        for (way, open) in WAYS {
+            let is_there =
+                |path| directory.open_by(path, open).is_ok_and(|opened| opened.is_some());
+            assert!(is_there("a/a/file"), "{way}");
+            assert!(!is_there("loop") && !is_there("a") && !is_there("nowhere/file"), "{way}");
+            let follows = way == "below" && cfg!(target_os = "linux");
+            assert_eq!(is_there("within/file"), follows, "{way}");
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_is_swapped_meanwhile_leads_nowhere_else() {
+        let (yard, directory) = yard();
+        let (served, link) = (yard.path().join("open/a"), yard.path().join("open/beside"));
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    renameat_with(CWD, &served, CWD, &link, RenameFlags::EXCHANGE)
+                        .expect("both are ours");
+                }
+            });
+            for (way, open) in WAYS {
+                let (mut there, mut gone, mut tries) = (0, 0, 0);
+                while (there < 500 || gone < 500) && tries < 1_000_000 {
+                    tries += 1;
+                    match directory.open_by("a/file", open) {
+                        Ok(Some(file)) => {
+                            // Not an assertion, which would leave the other thread running.
+                            there += 1;
+                            if text(file) != "inside" {
+                                is_over.store(true, Ordering::Relaxed);
+                                panic!("{way} was led out");
+                            }
+                        }
+                        Ok(None) | Err(_) => gone += 1,
+                    }
+                }
+                if there < 500 || gone < 500 {
+                    is_over.store(true, Ordering::Relaxed);
+                    panic!("{way}: there was no race: {there} {gone}");
+                }
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+    }
+
+    #[test]
+    fn a_path_has_a_bound_in_bytes_and_in_names() {
+        let (_yard, directory) = yard();
+        let deep = vec!["a"; PATH_NAMES_MAX].join("/");
+        let long = format!("{}/file", "b".repeat(PATH_BYTES_MAX - "/file".len()));
+        assert!(directory.is_served(&deep) && directory.is_served(&long));
+        assert!(!directory.is_served(&format!("{deep}/a")));
+        assert!(!directory.is_served(&format!("b{long}")));
+        fs::create_dir_all(directory.path.join(&deep)).expect("it is ours");
+        fs::write(directory.path.join(&deep).join("too-deep"), "").expect("it is ours");
+        assert!(!directory.find("", 100).files.iter().any(|file| file.path.contains("too-deep")));
+    }
+
+    #[test]
+    fn files_are_found_by_how_their_paths_begin() {
+        let (_yard, directory) = yard();
+        let find = |typed: &str, most| {
+            let walked = directory.find(typed, most);
+            let paths: Vec<_> = walked.files.into_iter().map(|file| file.path).collect();
+            (paths.join(" "), walked.is_cut)
+        };
+        assert_eq!(find("", 9), ("a/a/file a/file file".to_owned(), false));
+        assert_eq!(find("", 2), ("a/a/file a/file".to_owned(), true));
+        assert_eq!(find("A/F", 9), ("a/file".to_owned(), false));
+        for typed in ["..", "/", "../", "./a", "within/", "up/", ".h", "\0", "a//"] {
+            assert_eq!(find(typed, 9).0, "", "{typed:?}");
+        }
+        assert_eq!(directory.find("file", 9).files[0].size, Some(6));
+        let open = Directory { with_hidden: true, ..directory };
+        let found = open.find(".", 9).files.into_iter().map(|file| file.path);
+        assert_eq!(found.collect::<Vec<_>>(), [".file", ".hidden/file"]);
+        assert!(open.open(".file").is_ok_and(|opened| opened.is_some()));
+        assert!(open.open("../file").is_ok_and(|opened| opened.is_none()));
+    }
+
+    #[test]
+    fn a_search_looks_at_so_many_entries_and_no_more() {
+        let crowd = TempDir::new().expect("there is a directory for temporary files");
+        let directory = Directory { path: crowd.path().to_owned(), with_hidden: false };
+        for number in 0..ENTRIES_MAX - 2 {
+            File::create(crowd.path().join(number.to_string())).expect("it is ours");
+        }
+        // `.` and `..` are entries too.
+        assert!(!directory.find("nothing", 1).is_cut);
+        File::create(crowd.path().join("more")).expect("it is ours");
+        assert!(directory.find("nothing", 1).is_cut);
+    }
+
+    #[test]
+    fn names_that_are_not_utf_8_are_not_found() {
+        use std::os::unix::ffi::OsStrExt;
+        let (_yard, directory) = yard();
+        let odd = std::ffi::OsStr::from_bytes(b"odd\xff");
+        fs::write(directory.path.join(odd), "inside").expect("it is ours");
+        assert!(read_to_string(directory.path.join(odd)).is_ok());
+        assert_eq!(directory.find("odd", 9).files, []);
+        for path in ["odd", "odd\u{fffd}", "odd%ff", "oddÿ"] {
+            assert!(directory.open(path).is_ok_and(|opened| opened.is_none()), "{path}");
+        }
+    }
+}

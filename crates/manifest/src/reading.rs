@@ -81,3 +81,75 @@ pub(crate) fn contents(bytes: Vec<u8>, kind: Option<&str>) -> ResourceContents {
     let mime_type = Some(kind.unwrap_or_else(|| media_type::of_body(&body)).to_owned());
     ResourceContents { uri: String::new(), mime_type, body, meta: None }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::sync::mpsc;
+    use tokio::task::yield_now;
+
+    #[tokio::test]
+    async fn so_many_readings_run_at_once_even_if_nobody_waits_for_them() {
+        let readings = Readings::new();
+        let (release, held) = mpsc::sync_channel::<()>(1);
+        let held = Arc::new(std::sync::Mutex::new(held));
+        let mut running = Vec::new();
+        for _ in 0..READINGS_MAX {
+            let (readings, held) = (readings.clone(), Arc::clone(&held));
+            running.push(tokio::spawn(async move {
+                let wait = move || held.lock().map(|held| held.recv().is_ok()).unwrap_or_default();
+                readings.run(wait).await
+            }));
+        }
+        while readings.0.available_permits() > 0 {
+            yield_now().await;
+        }
+        // Whoever asked has gone; the threads are as busy as before.
+        running.drain(..).for_each(|task| task.abort());
+        for _ in 0..100 {
+            yield_now().await;
+        }
+        assert_eq!(readings.0.available_permits(), 0);
+        let next = readings.run(|| 7);
+        tokio::pin!(next);
+        tokio::select! {
+            biased;
+            _ = &mut next => panic!("it has to wait"),
+            () = yield_now() => {}
+        }
+        drop(release);
+        assert_eq!(next.await, Ok(7));
+    }
+
+    #[tokio::test]
+    async fn a_reading_that_panics_gives_its_place_back() {
+        let readings = Readings::new();
+        let failed: Result<(), Unread> = readings.run(|| panic!("a reading may panic")).await;
+        assert_eq!(failed, Err(Unread::Stopped));
+        assert_eq!(readings.0.available_permits(), READINGS_MAX);
+    }
+
+    #[test]
+    fn a_file_is_read_up_to_its_limit() {
+        let mut file = tempfile::NamedTempFile::new().expect("there is room");
+        file.write_all(b"12345").expect("it is ours");
+        let open = || File::open(file.path()).expect("it is ours");
+        assert_eq!(bytes(&open(), 5), Ok(b"12345".to_vec()));
+        assert_eq!(bytes(&open(), 4), Err(Unread::TooLarge(4)));
+        // It says that it is empty, and never ends.
+        let endless = File::open("/dev/zero").expect("every machine has it");
+        assert_eq!(bytes(&endless, 1000), Err(Unread::TooLarge(1000)));
+    }
+
+    #[test]
+    fn what_is_not_utf_8_is_bytes() {
+        let of = |bytes: &[u8]| contents(bytes.to_vec(), None);
+        assert_eq!(of("é".as_bytes()).body, Body::Text("é".to_owned()));
+        assert_eq!(of("é".as_bytes()).mime_type.as_deref(), Some("text/plain"));
+        assert_eq!(of(&[0xff, 0]).body, Body::Blob(vec![0xff, 0]));
+        assert_eq!(of(&[0xff, 0]).mime_type.as_deref(), Some("application/octet-stream"));
+        let known = contents(vec![0xff], Some("text/x-latin"));
+        assert_eq!(known.mime_type.as_deref(), Some("text/x-latin"));
+    }
+}

@@ -153,7 +153,7 @@ fn source(
         let path = path("directory", directory)?;
         let bad = || Wrong::new(uri.place, Problem::BadUriTemplate { shown: shown.to_owned() });
         let (prefix, variable, has_slashes) = variable(&uri.value).ok_or_else(bad)?;
-        if !is_uri(prefix) {
+        if !is_uri(&format!("{prefix}path")) {
             return Err(bad_uri());
         }
         let with_hidden = written.hidden.unwrap_or_default();
