@@ -8,4 +8,5 @@ mod haft;
 mod list_call_inspect;
 mod quickstart;
 mod readme;
+mod resources_and_prompts;
 mod stdio;

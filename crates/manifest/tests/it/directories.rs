@@ -6,7 +6,7 @@ use haft_manifest::limits::LISTED_MAX;
 use serde_json::{Value, json};
 use std::os::unix::fs::symlink;
 
-const UNCODED: &str = "docs://{+path}";
+const DOCS: &str = "docs://{+path}";
 
 /// A server of the directory `docs`, with these keys.
 fn served(uri: &str, keys: &str, files: &[&str]) -> Served {
@@ -41,7 +41,7 @@ async fn suggested(server: &Served, uri: &str, typed: &str) -> Value {
 
 #[tokio::test]
 async fn files_below_are_read_by_their_paths() {
-    let server = served(UNCODED, "", &["a.md", "deep/er/b.json", "odd name?.txt", "é%41"]);
+    let server = served(DOCS, "", &["a.md", "deep/er/b.json", "odd name?.txt", "é%41"]);
     let contents = read(&server, "docs://a.md").await;
     let expected =
         json!({"uri": "docs://a.md", "mimeType": "text/markdown", "text": "text of a.md"});
@@ -61,7 +61,7 @@ async fn files_below_are_read_by_their_paths() {
 
 #[tokio::test]
 async fn no_address_leads_out_of_the_directory() {
-    let server = served(UNCODED, "", &["a.md", "sub/b.md", ".hidden", ".git/config"]);
+    let server = served(DOCS, "", &["a.md", "sub/b.md", ".hidden", ".git/config"]);
     let desk = &server.desk;
     for (link, to) in [
         ("docs/up", ".."),
@@ -126,7 +126,7 @@ async fn no_address_leads_out_of_the_directory() {
 
 #[tokio::test]
 async fn hidden_files_are_served_where_that_is_asked_for() {
-    let server = served(UNCODED, "    hidden: true\n", &[".hidden", ".git/config"]);
+    let server = served(DOCS, "    hidden: true\n", &[".hidden", ".git/config"]);
     assert_eq!(read(&server, "docs://.git/config").await["text"], "text of .git/config");
     assert_eq!(read(&server, "docs://.hidden").await["mimeType"], "text/plain");
     check_not_found(&server, "docs://../secret.md").await;
@@ -136,7 +136,7 @@ async fn hidden_files_are_served_where_that_is_asked_for() {
 #[tokio::test]
 async fn a_file_below_has_a_limit_and_a_kind() {
     let keys = "    limit: 12\n    mime_type: text/x-doc\n";
-    let server = served(UNCODED, keys, &["a.md", "a.mdx"]);
+    let server = served(DOCS, keys, &["a.md", "a.mdx"]);
     assert_eq!(read(&server, "docs://a.md").await["mimeType"], "text/x-doc");
     let refused = refusal(&server, "resources/read", json!({"uri": "docs://a.mdx"})).await;
     let message = "The file is larger than 12 bytes, which is the limit here.";
@@ -146,7 +146,7 @@ async fn a_file_below_has_a_limit_and_a_kind() {
 #[tokio::test]
 async fn a_file_that_may_not_be_read_is_not_found() {
     use std::os::unix::fs::PermissionsExt;
-    let server = served(UNCODED, "", &["locked"]);
+    let server = served(DOCS, "", &["locked"]);
     let locked = server.desk.file("docs/locked");
     std::fs::set_permissions(&locked, PermissionsExt::from_mode(0o000)).expect("it is ours");
     if std::fs::read(&locked).is_err() {
@@ -159,10 +159,10 @@ async fn a_file_that_may_not_be_read_is_not_found() {
 
 #[tokio::test]
 async fn a_directory_may_come_and_go() {
-    let server = served(UNCODED, "", &["a.md"]);
+    let server = served(DOCS, "", &["a.md"]);
     std::fs::rename(server.desk.file("docs"), server.desk.file("old")).expect("it is ours");
     check_not_found(&server, "docs://a.md").await;
-    assert_eq!(suggested(&server, UNCODED, "").await["values"], json!([]));
+    assert_eq!(suggested(&server, DOCS, "").await["values"], json!([]));
     server.desk.write("docs/b.md", "b");
     assert_eq!(read(&server, "docs://b.md").await["text"], "b");
 }
@@ -170,32 +170,32 @@ async fn a_directory_may_come_and_go() {
 #[tokio::test]
 async fn a_path_is_suggested_by_its_beginning() {
     let files = ["guides/install.md", "guides/Intro.md", "index.md", ".hidden"];
-    let server = served(UNCODED, "", &files);
+    let server = served(DOCS, "", &files);
     let all = json!({"values": ["guides/Intro.md", "guides/install.md", "index.md"], "total": 3});
-    assert_eq!(suggested(&server, UNCODED, "").await, all);
+    assert_eq!(suggested(&server, DOCS, "").await, all);
     let some = json!({"values": ["guides/Intro.md", "guides/install.md"], "total": 2});
-    assert_eq!(suggested(&server, UNCODED, "guides/in").await, some);
+    assert_eq!(suggested(&server, DOCS, "guides/in").await, some);
     for typed in ["../", "/", ".h", "x"] {
         let none = json!({"values": [], "total": 0});
-        assert_eq!(suggested(&server, UNCODED, typed).await, none, "{typed}");
+        assert_eq!(suggested(&server, DOCS, typed).await, none, "{typed}");
     }
     for number in 0..100 {
         server.desk.write(&format!("docs/many/{number}"), "");
     }
-    let many = suggested(&server, UNCODED, "").await;
+    let many = suggested(&server, DOCS, "").await;
     assert_eq!(
         (many["values"].as_array().map(Vec::len), &many["hasMore"]),
         (Some(100), &json!(true))
     );
     assert_eq!(many.get("total"), None);
-    assert_eq!(suggested(&server, UNCODED, "many/").await["total"], 100);
+    assert_eq!(suggested(&server, DOCS, "many/").await["total"], 100);
 }
 
 #[tokio::test]
 async fn files_are_listed_where_that_is_asked_for() {
     let keys = "    list: true\n    annotations: { priority: 0.5 }\n    description: Pages.\n";
     for (uri, deep) in
-        [(UNCODED, "docs://deep/b%20%3F.md"), ("docs://{path}", "docs://deep%2Fb%20%3F.md")]
+        [(DOCS, "docs://deep/b%20%3F.md"), ("docs://{path}", "docs://deep%2Fb%20%3F.md")]
     {
         let server = served(uri, keys, &["a.md", "deep/b ?.md", ".hidden"]);
         let listed = ask(&server, "resources/list", json!({})).await["resources"].take();
@@ -220,7 +220,7 @@ async fn files_are_listed_where_that_is_asked_for() {
 async fn so_many_files_are_listed_and_no_more() {
     let names: Vec<_> = (0..=LISTED_MAX).map(|number| format!("{number:04}")).collect();
     let names: Vec<_> = names.iter().map(String::as_str).collect();
-    let server = served(UNCODED, "    list: true\n", &names);
+    let server = served(DOCS, "    list: true\n", &names);
     let listed = ask(&server, "resources/list", json!({})).await;
     assert_eq!(listed["resources"].as_array().map(Vec::len), Some(LISTED_MAX));
     let warnings = server.desk.manifest().warnings();

@@ -19,8 +19,14 @@ async fn listed(server: &Served) -> Value {
 
 #[tokio::test]
 async fn a_text_is_read_as_it_is_typed() {
-    let server = desk("  - { uri: 'app://a', text: 'Hi {{ name }} $${x}' }\n  - uri: app://b.md\n    text: |\n      # B\n      b\n")
-        .serve();
+    let server = desk(
+        "  - { uri: 'app://a', text: 'Hi {{ name }} $${x}' }
+  - uri: app://b.md
+    text: |
+      # B
+      b\n",
+    )
+    .serve();
     let contents = read(&server, "app://a").await;
     let expected =
         json!({"uri": "app://a", "mimeType": "text/plain", "text": "Hi {{ name }} ${x}"});
@@ -59,7 +65,9 @@ async fn a_file_is_read_anew_each_time() {
 #[tokio::test]
 async fn a_file_without_a_known_end_is_what_its_bytes_are() {
     let desk = desk(
-        "  - { uri: 'app://a', file: a }\n  - { uri: 'app://b', file: b }\n  - { uri: 'app://c', file: c, mime_type: 'text/x-c; v=1' }\n",
+        "  - { uri: 'app://a', file: a }
+  - { uri: 'app://b', file: b }
+  - { uri: 'app://c', file: c, mime_type: 'text/x-c; v=1' }\n",
     );
     desk.write("a", "text");
     desk.write("b", [0xff]);
@@ -119,7 +127,8 @@ async fn everything_that_is_said_of_a_resource_is_listed() {
     description: It is the first.
     mime_type: text/x-first
     annotations: { audience: [user, assistant], priority: 1, last_modified: '2026-07-28' }
-    icons: [{ src: 'https://a.example/i.png', mime_type: image/png, sizes: [48x48, any], theme: dark }]
+    icons:
+      - { src: 'https://a.example/i.png', mime_type: image/png, sizes: [48x48, any], theme: dark }
     meta: { a.example/x: [1, true, null, 'p${env:PATH}'] }
     text: a\n",
     );
