@@ -110,7 +110,7 @@ impl Client {
                 "io.modelcontextprotocol/clientCapabilities": {},
             });
         }
-        let name = params.get("uri").or(params.get("name")).and_then(Value::as_str);
+        let name = params.get("uri").or_else(|| params.get("name")).and_then(Value::as_str);
         let name = name.unwrap_or_default().to_owned();
         let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         match self {
@@ -169,9 +169,9 @@ fn post(url: &str, session: &mut Option<String>, headers: &[(&str, &str)], body:
     stream.read_to_string(&mut answer).expect("the server answers");
     let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
     let begun = head.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
-    *session = begun.map(str::to_owned).or(session.take());
+    *session = begun.map(str::to_owned).or_else(|| session.take());
     let events = body.lines().find_map(|line| line.strip_prefix("data: {"));
-    let json = events.map_or(body.to_owned(), |event| format!("{{{event}"));
+    let json = events.map_or_else(|| body.to_owned(), |event| format!("{{{event}"));
     if json.is_empty() { Value::Null } else { serde_json::from_str(&json).expect("it is JSON") }
 }
 
