@@ -41,7 +41,9 @@ const LIST: OFlags = OFlags::CLOEXEC.union(OFlags::DIRECTORY).union(OFlags::NOFO
 
 /// Opens a file by the path of an author. Nothing if it is not there, or no regular file.
 pub(crate) fn open_file(path: &Path) -> Result<Option<File>> {
-    regular(openat(CWD, path, READ, Mode::empty()))
+    let seen = statat(CWD, path, AtFlags::empty());
+    let seen = seen.and_then(|seen| only_regular(seen.st_mode));
+    regular(seen.and_then(|()| openat(CWD, path, READ, Mode::empty())))
 }
 
 impl Directory {
@@ -108,26 +110,34 @@ fn regular(opened: Result<OwnedFd>) -> Result<Option<File>> {
         ) => return Ok(None),
         Err(other) => return Err(other),
     };
-    let is_regular = FileType::from_raw_mode(fstat(&file)?.st_mode).is_file();
+    // What was looked at may have been swapped before it was opened.
+    let is_regular = only_regular(fstat(&file)?.st_mode).is_ok();
     Ok(is_regular.then(|| File::from(file)))
+}
+
+/// Opening a pipe or a device can do something; so it is looked at before.
+fn only_regular(mode: rustix::fs::RawMode) -> Result<()> {
+    if FileType::from_raw_mode(mode).is_file() { Ok(()) } else { Err(Errno::NXIO) }
 }
 
 /// The system itself refuses every way out, in one call, races included.
 #[cfg(target_os = "linux")]
 fn open_below(root: BorrowedFd<'_>, path: &str) -> Result<OwnedFd> {
     use rustix::fs::{ResolveFlags, openat2};
-    /// The system asks for another try when something was renamed meanwhile.
-    const TRIES: usize = 64;
-    let inside = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    for _ in 0..TRIES {
-        match openat2(root, path, READ, Mode::empty(), inside) {
-            Err(Errno::AGAIN | Errno::INTR) => {}
-            // An old kernel, or a sandbox that does not know the call.
-            Err(Errno::NOSYS | Errno::PERM) => return open_stepwise(root, path),
-            other => return other,
-        }
+    let open = |flags: OFlags| {
+        /// The system asks for another try when something was renamed meanwhile.
+        const TRIES: usize = 64;
+        let inside = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let tries = || openat2(root, path, flags, Mode::empty(), inside);
+        let is_over = |tried: &Result<_>| !matches!(tried, Err(Errno::AGAIN | Errno::INTR));
+        std::iter::repeat_with(tries).take(TRIES).find(is_over).unwrap_or(Err(Errno::AGAIN))
+    };
+    match open(OFlags::CLOEXEC | OFlags::PATH) {
+        Ok(seen) => only_regular(fstat(seen)?.st_mode).and_then(|()| open(READ)),
+        // An old kernel, or a sandbox that does not know the call.
+        Err(Errno::NOSYS | Errno::PERM) => open_stepwise(root, path),
+        Err(error) => Err(error),
     }
-    Err(Errno::AGAIN)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -144,6 +154,7 @@ fn open_stepwise(root: BorrowedFd<'_>, path: &str) -> Result<OwnedFd> {
         inner = Some(openat(outer, parent, LIST, Mode::empty())?);
     }
     let outer = inner.as_ref().map_or(root, AsFd::as_fd);
+    only_regular(statat(outer, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode)?;
     openat(outer, name, READ | OFlags::NOFOLLOW, Mode::empty())
 }
 
@@ -225,11 +236,9 @@ impl Walk<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::fs::{RenameFlags, renameat_with};
     use std::fs::{self, read_to_string};
     use std::io::Read;
     use std::os::unix::fs::symlink;
-    use std::sync::atomic::{AtomicBool, Ordering};
     use tempfile::TempDir;
 
     type Open = fn(BorrowedFd<'_>, &str) -> Result<OwnedFd>;
@@ -321,6 +330,8 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn what_is_swapped_meanwhile_leads_nowhere_else() {
+        use rustix::fs::{RenameFlags, renameat_with};
+        use std::sync::atomic::{AtomicBool, Ordering};
         let (yard, directory) = yard();
         let (served, link) = (yard.path().join("open/a"), yard.path().join("open/beside"));
         let is_over = AtomicBool::new(false);

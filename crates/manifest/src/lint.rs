@@ -46,7 +46,7 @@ const DESCRIPTION_BYTES: usize = 1024;
 const NAME_LENGTH: usize = 64;
 
 /// All warnings, in the order of the parts.
-pub(crate) fn warnings(meant: &Meant, text: &str) -> Vec<Warning> {
+pub(crate) fn warnings(meant: &Meant, path: &Path, text: &str) -> Vec<Warning> {
     let mut found = Vec::new();
     let mut keep = |part: Part, name: &str, mut notes: Notes| {
         notes.0.sort_by_key(|(place, _)| place.start);
@@ -62,7 +62,7 @@ pub(crate) fn warnings(meant: &Meant, text: &str) -> Vec<Warning> {
     }
     for (index, one) in meant.resources.iter().enumerate() {
         let mut notes = Notes(Vec::new());
-        resource::judge(one, &meant.resources[..index], text, &mut notes);
+        resource::judge(one, &meant.resources[..index], (path, text), &mut notes);
         keep(Part::Resource, &one.uri.value, notes);
     }
     for one in &meant.prompts {

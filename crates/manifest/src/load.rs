@@ -120,7 +120,7 @@ impl Manifest {
     /// What is allowed and yet probably not meant.
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {
-        lint::warnings(&self.meant, &self.text)
+        lint::warnings(&self.meant, &self.path, &self.text)
     }
 
     /// What each tool, resource and prompt costs the clients that list it, in this order.

@@ -219,10 +219,9 @@ impl Checking<'_, '_, '_> {
         let filled = self.surroundings.fill(uri)?;
         let Some(found) = self.resources.iter().find(|known| known.uri.value == filled.value)
         else {
-            let known: Vec<_> =
-                self.resources.iter().map(|known| known.uri.value.clone()).collect();
-            let nearest = nearest(&filled.value, known.iter().map(String::as_str));
-            let nearest = nearest.map(str::to_owned);
+            let known = self.resources.iter().map(|known| known.typed_uri.clone());
+            let known: Vec<_> = known.collect();
+            let nearest = nearest(&uri.value, known.iter().map(String::as_str)).map(str::to_owned);
             let problem = Problem::UnknownResource { uri: uri.value.clone(), nearest, known };
             return Err(Wrong::new(uri.place, problem));
         };

@@ -26,6 +26,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(crate) struct Resource {
     pub(crate) uri: Placed<String>,
+    /// The address as it was typed.
+    pub(crate) typed_uri: String,
     pub(crate) name: String,
     pub(crate) title: Option<String>,
     pub(crate) description: Option<Placed<String>>,
@@ -99,6 +101,7 @@ pub(crate) fn check(
         meta: shown::meta(tree, surroundings)?,
         caching,
         source,
+        typed_uri: written.uri.value.clone(),
         uri,
     })
 }

@@ -4,13 +4,19 @@ use super::Notes;
 use crate::fault::line_of;
 use crate::limits::LISTED_MAX;
 use crate::resource::{Below, Resource, Source, Stored};
+use std::path::Path;
 
-/// Judges a resource; `before` are those that stand before it.
-pub(super) fn judge(resource: &Resource, before: &[Resource], text: &str, notes: &mut Notes) {
+/// Judges a resource of a manifest with a path and a text; `before` are those that stand before it.
+pub(super) fn judge(
+    resource: &Resource,
+    before: &[Resource],
+    manifest: (&Path, &str),
+    notes: &mut Notes,
+) {
     let place = resource.uri.place;
     notes.description(place, resource.description.as_ref(), "a model cannot tell what it is");
     match &resource.source {
-        Source::Directory(below) => judge_directory(resource, below, before, text, notes),
+        Source::Directory(below) => judge_directory(resource, below, before, manifest, notes),
         Source::File(stored) => judge_file(stored, notes),
         Source::Text(_) => {}
     }
@@ -36,11 +42,17 @@ fn judge_directory(
     resource: &Resource,
     below: &Below,
     before: &[Resource],
-    text: &str,
+    (path, text): (&Path, &str),
     notes: &mut Notes,
 ) {
-    if !below.directory.path.is_dir() {
-        notes.add(below.place, "this directory does not exist");
+    match (below.directory.path.canonicalize(), path.canonicalize()) {
+        (Ok(directory), _) if !directory.is_dir() => notes.add(below.place, "this is no directory"),
+        (Ok(directory), Ok(path)) if path.starts_with(&directory) => notes.add(
+            below.place,
+            "it serves this file too; move what is to be read to a directory of its own",
+        ),
+        (Ok(_), _) => {}
+        (Err(_), _) => notes.add(below.place, "this directory does not exist"),
     }
     if below.listed.as_ref().is_some_and(|listed| listed.is_cut) {
         let message = format!("it has more files than are listed, which are {LISTED_MAX} at most");

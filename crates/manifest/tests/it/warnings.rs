@@ -152,6 +152,10 @@ fn a_resource_that_cannot_be_read_is_noticed() {
     };
     check("directory: docs", &[]);
     check("directory: nowhere", &["2:56: a:{p}: this directory does not exist"]);
+    check("directory: a.md", &["2:56: a:{p}: this is no directory"]);
+    let own = "2:56: a:{p}: it serves this file too; move what is to be read to a directory of \
+               its own";
+    check("directory: docs/..", &[own]);
     let check = |keys: &str, expected: &[&str]| {
         check_lines(&format!("resources: [{{ uri: 'a:b', description: d, {keys} }}]"), expected);
     };
