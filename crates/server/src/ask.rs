@@ -5,6 +5,7 @@
 
 use crate::context::{Context, Place};
 use crate::schema::Schema;
+use crate::tasks::TaskQuestion;
 use haft_proto::encode;
 use haft_proto::json::member;
 use haft_proto::service::Unanswered;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::fmt;
 use std::future::Future;
+use tokio::time::timeout;
 
 /// What a person did with a form or an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -239,29 +241,40 @@ impl Context {
         question: impl FnOnce() -> Question,
         read: impl Fn(&str) -> Result<T, String>,
     ) -> Result<T, AskError> {
+        let limits = &self.inner.core.limits;
         let sent = {
             let mut desk = self.desk();
             match &mut desk.place {
                 Place::Rounds(rounds) => {
-                    let limit = self.inner.questions;
-                    let answer = rounds.answer(key, question, limit);
+                    let answer = rounds.answer(key, question, limits.questions);
                     match answer.map(|raw| read(raw.get())) {
                         Some(Ok(answer)) => return Ok(answer),
                         Some(Err(reason)) => rounds.refuse(key, &reason),
                         None => {}
                     }
-                    None
+                    Sent::InTheAnswer
+                }
+                Place::Task(task) => {
+                    let asked = task.ask(key, question(), limits.questions);
+                    Sent::ToTheTask(asked.ok_or(AskError::TooMany)?)
                 }
                 Place::Wire => {
                     desk.begin_waiting();
-                    Some(question())
+                    Sent::ToTheClient(question())
                 }
             }
         };
         match sent {
-            Some(question) => self.send(&question, read).await,
+            Sent::ToTheClient(question) => self.send(&question, read).await,
+            Sent::ToTheTask(mut asked) => {
+                match timeout(limits.question_timeout, &mut asked.answered).await {
+                    Err(_) => Err(AskError::TimedOut),
+                    Ok(Err(_)) => Err(AskError::Gone),
+                    Ok(Ok(raw)) => read(&raw).map_err(|reason| AskError::Malformed { reason }),
+                }
+            }
             // The call ends here; what has been asked is its answer.
-            None => std::future::pending().await,
+            Sent::InTheAnswer => std::future::pending().await,
         }
     }
 
@@ -275,7 +288,7 @@ impl Context {
         encode::question::question(&mut params, self.revision(), question);
         let params = String::from_utf8(params).expect("encoders write UTF-8");
         let asked = self.inner.outlet.ask(question.method(), params);
-        match tokio::time::timeout(self.inner.question_timeout, asked).await {
+        match timeout(self.inner.core.limits.question_timeout, asked).await {
             Err(_) => Err(AskError::TimedOut),
             Ok(Ok(raw)) => read(&raw).map_err(|reason| AskError::Malformed { reason }),
             Ok(Err(Unanswered::Gone)) => Err(AskError::Gone),
@@ -286,6 +299,13 @@ impl Context {
             }
         }
     }
+}
+
+/// Where a question went.
+enum Sent {
+    InTheAnswer,
+    ToTheClient(Question),
+    ToTheTask(TaskQuestion),
 }
 
 /// The time limit of a call rests while this lives.

@@ -2,16 +2,20 @@
 //! is served. Nothing here runs them.
 
 use crate::dispatch::Server;
+use crate::middleware::Middleware;
 use crate::prompt::Prompt;
 use crate::registry::Parts;
 use crate::resource::{Resource, ResourceTemplate};
 use crate::sealed::StateKey;
+use crate::state::States;
+use crate::task_store::{MemoryTasks, TaskStore};
 use crate::tool::Tool;
 use haft_proto::encode::fields::Caching;
 use haft_proto::limits::Limits;
 use haft_proto::spec::icon::Icon;
 use haft_proto::spec::implementation::Implementation;
 use std::fmt;
+use std::sync::Arc;
 
 /// A server that is not built yet. See the example of this crate.
 pub struct ServerBuilder {
@@ -22,6 +26,10 @@ pub struct ServerBuilder {
     pub(crate) parts: Parts,
     pub(crate) growth: Growth,
     pub(crate) state_keys: Vec<StateKey>,
+    pub(crate) task_store: Arc<dyn TaskStore>,
+    pub(crate) states: States,
+    pub(crate) is_strict: bool,
+    pub(crate) middleware: Vec<Arc<dyn Middleware>>,
 }
 
 impl ServerBuilder {
@@ -34,6 +42,10 @@ impl ServerBuilder {
             parts: Parts::default(),
             growth: Growth::default(),
             state_keys: Vec::new(),
+            task_store: Arc::new(MemoryTasks::default()),
+            states: States::default(),
+            is_strict: false,
+            middleware: Vec::new(),
         }
     }
 
@@ -106,6 +118,36 @@ impl ServerBuilder {
     #[must_use]
     pub fn state_keys(mut self, keys: impl IntoIterator<Item = StateKey>) -> Self {
         self.state_keys.extend(keys);
+        self
+    }
+
+    /// Where tasks are kept; without it, in memory.
+    #[must_use]
+    pub fn task_store(mut self, store: impl TaskStore) -> Self {
+        self.task_store = Arc::new(store);
+        self
+    }
+
+    /// Arguments are refused unless they fit their schema as they are. Otherwise what models are
+    /// known to get wrong is mended where the schema leaves no doubt: a number, boolean, list or
+    /// object in quotes, and null for an optional argument. [`Server::repairs`] counts.
+    #[must_use]
+    pub fn strict_arguments(mut self) -> Self {
+        self.is_strict = true;
+        self
+    }
+
+    /// A value that all handlers share, in place of another of the same type.
+    #[must_use]
+    pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.states.put(value);
+        self
+    }
+
+    /// Something around every tool, resource and prompt, inside of those before it.
+    #[must_use]
+    pub fn middleware(mut self, middleware: impl Middleware) -> Self {
+        self.middleware.push(Arc::new(middleware));
         self
     }
 
@@ -202,6 +244,13 @@ pub enum BuildError {
         /// Why.
         reason: String,
     },
+    /// A tool needs a value that the server has not.
+    MissingState {
+        /// Which tool.
+        tool: String,
+        /// The type of the value.
+        of: &'static str,
+    },
     /// Something of a kind that clients were not told of.
     NotOffered {
         /// Which kind: "prompts", say.
@@ -242,6 +291,9 @@ impl fmt::Display for BuildError {
             }
             Self::BadUriTemplate { template, reason } => {
                 write!(f, "the URI template {template:?} cannot be used: {reason}")
+            }
+            Self::MissingState { tool, of } => {
+                write!(f, "the tool `{tool}` needs a `{of}`: give the server one with `state`")
             }
             Self::NotOffered { kind } => write!(
                 f,

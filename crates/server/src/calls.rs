@@ -6,10 +6,14 @@ use crate::core::Core;
 use crate::driver::{Ending, Job, panicked};
 use crate::handler::{Answer, Call, Made, Written};
 use crate::headers::Headers;
+use crate::layers::{self, LayeredEnding};
+use crate::middleware::Request;
 use crate::nearest::nearest;
 use crate::registry::Snapshot;
 use crate::rounds::Rounds;
 use crate::schema::Violation;
+use crate::task_calls::takes_tasks;
+use crate::tasks::TaskUse;
 use crate::tool::Registered;
 use haft_proto::encode;
 use haft_proto::envelope::Id;
@@ -21,16 +25,13 @@ use haft_proto::version::Revision;
 use std::cell::{Cell, OnceCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Answers a call.
-pub(crate) fn call(
-    core: &Arc<Core>,
-    snapshot: &Snapshot,
-    ask: &Ask<'_>,
-    out: &mut Vec<u8>,
-) -> Turn {
-    let admitted = admit(snapshot, ask).and_then(|(tool, arguments)| {
+pub(crate) fn call(core: &Arc<Core>, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
+    let snapshot = core.snapshot.load();
+    let admitted = admit(&snapshot, ask).and_then(|(tool, arguments)| {
         let rounds = core.rounds(ask)?;
         Ok((tool, arguments, rounds))
     });
@@ -38,12 +39,15 @@ pub(crate) fn call(
         Ok(admitted) => admitted,
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
-    if let Err(violations) = tool.input.check(arguments) {
-        let result = ToolResult::error(explain(&tool.tool.name, &violations));
-        write(core, ask, &result, out);
-        return Turn::Done(Outcome::Result);
+    let Err(violations) = tool.input.check(arguments) else {
+        return run(core, tool, arguments, (ask, rounds), out);
+    };
+    if let Some(mended) = mend(core, tool, arguments) {
+        return run(core, tool, &mended, (ask, rounds), out);
     }
-    run(core, tool, arguments, (ask, rounds), out)
+    let result = ToolResult::error(explain(&tool.tool.name, &violations));
+    write(core, ask, &result, out);
+    Turn::Done(Outcome::Result)
 }
 
 /// Everything that is wrong with a call apart from its arguments' values is told as an error of the
@@ -67,11 +71,23 @@ fn admit<'a>(
             None => format!("Unknown tool: {shown:?}; `tools/list` has the names"),
         })
     })?;
+    if tool.task_use == TaskUse::Required && ask.revision.has_capabilities_in_requests() {
+        takes_tasks(ask)?;
+    }
     let arguments = params.arguments.unwrap_or("{}");
     if let Some(headers) = ask.headers.filter(|_| ask.revision.has_mirrored_headers()) {
         tool.param_headers.check(headers, arguments)?;
     }
     Ok((tool, arguments))
+}
+
+/// What a model meant that put values in quotes or wrote null for nothing, unless the server is
+/// strict.
+fn mend(core: &Core, tool: &Registered, arguments: &str) -> Option<String> {
+    let repaired = tool.input.repair(arguments).filter(|_| !core.is_strict)?;
+    let count = u64::try_from(repaired.count).unwrap_or(u64::MAX);
+    core.repairs.fetch_add(count, Ordering::Relaxed);
+    Some(repaired.text)
 }
 
 fn run(
@@ -88,14 +104,19 @@ fn run(
         let make = || {
             let headers = ask.headers.filter(|_| tool.wants_headers);
             let headers = headers.map(Headers::copy).unwrap_or_default();
-            Context::new(ask, rounds.take(), headers, &core.limits)
+            let can_become_task = tool.task_use != TaskUse::Never;
+            Context::new(core, ask, rounds.take(), headers, can_become_task)
         };
         Context::clone(context.get_or_init(make))
     };
+    if !core.middleware.is_empty() || !tool.middleware.is_empty() {
+        return run_layered(core, tool, (arguments, make_context()), ask, out);
+    }
     let mut made = None;
     encode::result(out, ask.id, |out| {
         let answer = Answer::new(out, ask.revision, core.fields(ask.revision), &mut written);
-        let call = Call { arguments, context: &make_context };
+        let (principal, headers) = (ask.principal, ask.headers);
+        let call = Call { arguments, core, principal, headers, context: &make_context };
         made = Some(catch_unwind(AssertUnwindSafe(|| tool.handler.call(call, answer))));
     });
     match made {
@@ -114,9 +135,10 @@ fn run(
         }
         Some(Ok(Made::Later(work))) => {
             out.truncate(start);
-            let fields = Arc::clone(core.fields(ask.revision));
-            let ending = ToolEnding { tool: Arc::clone(tool), fields, revision: ask.revision };
-            Job::new(core, ask, ending, work, context.into_inner(), tool.timeout).start(out)
+            let ending = ToolEnding::new(core, tool, ask);
+            let context = context.into_inner();
+            let job = Job::new(core, ask, ending, work, context, tool.timeout);
+            job.with_task_ttl(tool.task_ttl).start(becomes_task(tool, ask), out)
         }
         Some(Err(_)) | None => {
             out.truncate(start);
@@ -125,11 +147,50 @@ fn run(
     }
 }
 
+/// The same through middleware.
+fn run_layered(
+    core: &Arc<Core>,
+    tool: &Arc<Registered>,
+    (arguments, context): (&str, Context),
+    ask: &Ask<'_>,
+    out: &mut Vec<u8>,
+) -> Turn {
+    let request = Request {
+        method: ask.method,
+        name: tool.tool.name.clone(),
+        arguments: arguments.to_owned(),
+        context: context.clone(),
+    };
+    let ending = LayeredEnding(ToolEnding::new(core, tool, ask));
+    let (inner_core, inner_tool) = (Arc::clone(core), Arc::clone(tool));
+    // A layer that panics before it waits is caught with those that panic later.
+    let work = async move { layers::call(&inner_core, &inner_tool, request).await };
+    let job = Job::new(core, ask, ending, Box::pin(work), Some(context), tool.timeout);
+    job.with_task_ttl(tool.task_ttl).start(becomes_task(tool, ask), out)
+}
+
+/// Whether a call is answered with a task at once.
+fn becomes_task(tool: &Registered, ask: &Ask<'_>) -> bool {
+    match tool.task_use {
+        TaskUse::Always | TaskUse::Required => {
+            ask.revision.has_extensions() && takes_tasks(ask).is_ok()
+        }
+        TaskUse::Never | TaskUse::OnDemand => false,
+    }
+}
+
 /// How calls end.
-struct ToolEnding {
+pub(crate) struct ToolEnding {
     tool: Arc<Registered>,
     fields: Arc<[u8]>,
     revision: Revision,
+}
+
+impl ToolEnding {
+    fn new(core: &Core, tool: &Arc<Registered>, ask: &Ask<'_>) -> Self {
+        let fields = Arc::clone(core.fields(ask.revision));
+        Self { tool: Arc::clone(tool), fields, revision: ask.revision }
+    }
 }
 
 impl Ending for ToolEnding {

@@ -1,17 +1,22 @@
 //! What a running call may do besides answering: say how far it is, log, and ask its client. Given
 //! to handlers that answer later; knows no wire.
 
+use crate::core::Core;
+use crate::dispatch::Server;
 use crate::headers::Headers;
 use crate::rounds::Rounds;
+use crate::state::State;
+use crate::tasks::Running;
 use haft_proto::encode::notice::{self, Progress};
-use haft_proto::limits::Limits;
 use haft_proto::service::{Ask, Outlet, Principal};
 use haft_proto::session::Session;
 use haft_proto::spec::client::ClientCapabilities;
 use haft_proto::spec::level::Level;
 use haft_proto::version::Revision;
 use serde::Serialize;
+use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 /// One call's way back to its client. Cheap to clone.
@@ -31,9 +36,8 @@ pub(crate) struct Inner {
     level: Option<Level>,
     pub(crate) outlet: Arc<dyn Outlet>,
     desk: Mutex<Desk>,
-    /// The most questions at once.
-    pub(crate) questions: usize,
-    pub(crate) question_timeout: Duration,
+    can_become_task: bool,
+    pub(crate) core: Arc<Core>,
 }
 
 /// Where a client wants progress to be told.
@@ -52,22 +56,29 @@ pub(crate) struct Desk {
     pub(crate) waited: Duration,
     /// Since when it waits now, and for how many answers.
     pub(crate) waiting: Option<(tokio::time::Instant, usize)>,
+    /// The handler asks to go on as a task.
+    pub(crate) wants_task: bool,
+    waker: Option<Waker>,
 }
 
 /// Where questions go.
 pub(crate) enum Place {
     /// Into the answer: the client makes the request again, with what was asked.
     Rounds(Rounds),
+    /// To whoever looks at the task.
+    Task(Arc<Running>),
     /// To the client, while the call runs.
     Wire,
 }
 
 impl Context {
+    /// `can_become_task` says whether the tool's calls may become tasks.
     pub(crate) fn new(
+        core: &Arc<Core>,
         ask: &Ask<'_>,
         rounds: Option<Rounds>,
         headers: Headers,
-        limits: &Limits,
+        can_become_task: bool,
     ) -> Self {
         let is_token = |raw: &&str| {
             raw.starts_with(['"', '-']) || raw.starts_with(|c: char| c.is_ascii_digit())
@@ -83,7 +94,16 @@ impl Context {
         };
         let level = meta.log_level.map(|raw| raw.trim_matches('"')).and_then(Level::parse);
         let place = rounds.map_or(Place::Wire, Place::Rounds);
-        let desk = Desk { place, missing: None, waited: Duration::ZERO, waiting: None };
+        let can_become_task =
+            can_become_task && capabilities.tasks && ask.revision.has_extensions();
+        let desk = Desk {
+            place,
+            missing: None,
+            waited: Duration::ZERO,
+            waiting: None,
+            wants_task: false,
+            waker: None,
+        };
         let inner = Inner {
             revision: ask.revision,
             capabilities,
@@ -94,10 +114,22 @@ impl Context {
             level,
             outlet: ask.wire.outlet(),
             desk: Mutex::new(desk),
-            questions: limits.questions,
-            question_timeout: limits.question_timeout,
+            can_become_task,
+            core: Arc::clone(core),
         };
         Self { inner: Arc::new(inner) }
+    }
+
+    /// The server that was asked.
+    #[must_use]
+    pub fn server(&self) -> Server {
+        Server::of(Arc::clone(&self.inner.core))
+    }
+
+    /// The value of that type that the server was built with.
+    #[must_use]
+    pub fn state<T: Send + Sync + 'static>(&self) -> Option<State<T>> {
+        self.inner.core.states.find()
     }
 
     /// Who asks.
@@ -129,6 +161,11 @@ impl Context {
     /// (Progress: "MUST increase"). A client that reads slowly misses some; the result is never
     /// delayed.
     pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
+        if let Place::Task(task) = &self.desk().place {
+            // A task has no progress of its own; its message is what a person sees.
+            message.inspect(|message| task.note(message));
+            return;
+        }
         let Some(told) = &self.inner.progress else { return };
         {
             let mut last = told.last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -185,12 +222,39 @@ impl Context {
         self.inner.outlet.disconnect(retry);
     }
 
+    /// Goes on as a task, if the client takes tasks and the tool's calls may become some (see
+    /// [`Tool::task`](crate::Tool::task)): the client gets its answer now, a task to look at later,
+    /// and whatever is asked from here on is asked of the task. Elsewhere nothing happens. Worth it
+    /// before the long part of the work.
+    pub async fn become_task(&self) {
+        if !self.inner.can_become_task {
+            return;
+        }
+        poll_fn(|cx| {
+            let mut desk = self.desk();
+            if matches!(desk.place, Place::Task(_)) {
+                return Poll::Ready(());
+            }
+            desk.wants_task = true;
+            desk.waker = Some(cx.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+
     pub(crate) fn desk(&self) -> MutexGuard<'_, Desk> {
         self.inner.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Desk {
+    /// The call has become a task.
+    pub(crate) fn move_to(&mut self, task: Arc<Running>) {
+        self.place = Place::Task(task);
+        self.wants_task = false;
+        self.waker.take().inspect(Waker::wake_by_ref);
+    }
+
     /// How long the call has waited for its client so far.
     pub(crate) fn waited(&self) -> Duration {
         let now = self.waiting.map_or(Duration::ZERO, |(since, _)| since.elapsed());

@@ -1,41 +1,48 @@
-//! What all requests of a server share and none changes.
+//! What all requests of a server share.
 
+use crate::changes::Changes;
+use crate::middleware::Middleware;
+use crate::registry::Snapshot;
 use crate::rounds::Rounds;
 use crate::sealed::Sealer;
-use haft_proto::encode;
+use crate::state::States;
+use crate::tasks::Tasks;
+use arc_swap::ArcSwap;
 use haft_proto::encode::fields::Caching;
 use haft_proto::error::Refusal;
 use haft_proto::limits::Limits;
 use haft_proto::service::Ask;
-use haft_proto::spec::implementation::Implementation;
+use haft_proto::spec::implementation::{Capabilities, Implementation};
 use haft_proto::version::Revision;
-use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
 
 /// See above.
 pub(crate) struct Core {
     pub(crate) info: Implementation,
     pub(crate) caching: Caching,
     pub(crate) limits: Limits,
+    pub(crate) offers: Capabilities,
     pub(crate) sealer: Arc<Sealer>,
-    /// What every result of a revision ends with.
-    fields: [Arc<[u8]>; Revision::ALL.len()],
+    pub(crate) changes: Arc<Changes>,
+    pub(crate) tasks: Tasks,
+    pub(crate) states: States,
+    /// Arguments are refused unless they fit as they are.
+    pub(crate) is_strict: bool,
+    /// How many values of arguments were mended.
+    pub(crate) repairs: AtomicU64,
+    /// Around every handler, outermost first.
+    pub(crate) middleware: Vec<Arc<dyn Middleware>>,
+    pub(crate) snapshot: ArcSwap<Snapshot>,
+    /// Held while the snapshot is changed.
+    pub(crate) changing: Mutex<()>,
+    /// By revision: the result of `initialize` or `server/discover`.
+    pub(crate) hellos: [Vec<u8>; Revision::ALL.len()],
+    /// By revision: what every result ends with.
+    pub(crate) fields: [Arc<[u8]>; Revision::ALL.len()],
 }
 
 impl Core {
-    pub(crate) fn new(
-        info: Implementation,
-        caching: Caching,
-        limits: Limits,
-        sealer: Sealer,
-    ) -> Self {
-        let fields = Revision::ALL.map(|revision| {
-            let mut fields = Vec::new();
-            encode::fields::result_fields(&mut fields, revision, &info);
-            fields.into()
-        });
-        Self { info, caching, limits, sealer: Arc::new(sealer), fields }
-    }
-
     /// What a request brings of earlier rounds, where its revision asks in rounds.
     ///
     /// # Errors

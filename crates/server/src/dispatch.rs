@@ -3,12 +3,16 @@
 
 use crate::builder::{BuildError, Growth, ServerBuilder};
 use crate::calls::{self, refuse};
+use crate::changes::{Change, Changes};
 use crate::core::Core;
 use crate::prompt::Prompt;
 use crate::reads;
 use crate::registry::{Parts, Snapshot};
 use crate::resource::{Resource, ResourceTemplate};
 use crate::sealed::{Sealer, StateKey};
+use crate::subscriptions;
+use crate::task_calls;
+use crate::tasks::Tasks;
 use crate::tool::Tool;
 use arc_swap::ArcSwap;
 use haft_proto::admit::log_level;
@@ -17,20 +21,18 @@ use haft_proto::error::{Mistake, Refusal};
 use haft_proto::json::member;
 use haft_proto::limits::Limits;
 use haft_proto::method::Method;
-use haft_proto::service::{Ask, Outcome, Service, Turn};
+use haft_proto::service::{Ask, Feed, Outcome, Service, Turn};
+use haft_proto::session::Session;
 use haft_proto::spec::implementation::Capabilities;
 use haft_proto::version::Revision;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A server of tools, resources and prompts, for any number of wires at once.
+/// A server of tools, resources and prompts, for any number of wires at once. Cheap to clone; all
+/// clones are one server.
+#[derive(Clone)]
 pub struct Server {
     core: Arc<Core>,
-    snapshot: ArcSwap<Snapshot>,
-    /// Held while the snapshot is changed.
-    changing: Mutex<()>,
-    offers: Capabilities,
-    /// By revision: the result of `initialize` or `server/discover`.
-    hellos: [Vec<u8>; Revision::ALL.len()],
 }
 
 impl Server {
@@ -41,9 +43,8 @@ impl Server {
     }
 
     pub(crate) fn new(built: ServerBuilder) -> Result<Self, BuildError> {
-        let ServerBuilder { info, instructions, caching, limits, parts, growth, state_keys } =
-            built;
-        let snapshot = Snapshot::new(parts, &info, caching, &limits)?;
+        let ServerBuilder { info, instructions, caching, limits, growth, .. } = built;
+        let snapshot = Snapshot::new(built.parts, &info, caching, &limits, &built.states)?;
         let offers = offers(&snapshot, growth);
         let instructions = instructions.as_deref();
         let hellos = Revision::ALL.map(|revision| {
@@ -62,15 +63,37 @@ impl Server {
             }
             hello
         });
-        let sealer = Sealer::new(&state_keys, &limits)
+        let fields = Revision::ALL.map(|revision| {
+            let mut fields = Vec::new();
+            encode::fields::result_fields(&mut fields, revision, &info);
+            fields.into()
+        });
+        let sealer = Sealer::new(&built.state_keys, &limits)
             .map_err(|refusal| BuildError::NoRandomness { reason: refusal.to_string() })?;
-        Ok(Self {
-            core: Arc::new(Core::new(info, caching, limits, sealer)),
+        let changes = Arc::new(Changes::default());
+        let tasks = Tasks::new(built.task_store, Arc::clone(&changes), &limits);
+        let core = Core {
+            info,
+            caching,
+            limits,
+            offers,
+            sealer: Arc::new(sealer),
+            changes,
+            tasks,
+            states: built.states,
+            is_strict: built.is_strict,
+            repairs: AtomicU64::new(0),
+            middleware: built.middleware,
             snapshot: ArcSwap::from_pointee(snapshot),
             changing: Mutex::new(()),
-            offers,
             hellos,
-        })
+            fields,
+        };
+        Ok(Self { core: Arc::new(core) })
+    }
+
+    pub(crate) fn of(core: Arc<Core>) -> Self {
+        Self { core }
     }
 
     /// The server's name.
@@ -88,7 +111,13 @@ impl Server {
     /// The names of all tools, in the order in which they are listed.
     #[must_use]
     pub fn tool_names(&self) -> Vec<String> {
-        self.snapshot.load().tools.iter().map(|tool| tool.tool.name.clone()).collect()
+        self.core.snapshot.load().tools.iter().map(|tool| tool.tool.name.clone()).collect()
+    }
+
+    /// How many values of arguments were mended so far: see [`ServerBuilder::strict_arguments`].
+    #[must_use]
+    pub fn repairs(&self) -> u64 {
+        self.core.repairs.load(Ordering::Relaxed)
     }
 
     /// Swaps all tools for others. Calls in flight finish on the old ones.
@@ -96,7 +125,7 @@ impl Server {
     /// # Errors
     /// [`BuildError`], and then nothing has changed.
     pub fn replace_tools(&self, tools: Vec<Tool>) -> Result<(), BuildError> {
-        self.change(|parts| parts.tools = tools)
+        self.change(Change::Tools, |parts| parts.tools = tools)
     }
 
     /// One more tool, in place of one of the same name if there is one.
@@ -104,12 +133,12 @@ impl Server {
     /// # Errors
     /// [`BuildError`], and then nothing has changed.
     pub fn add_tool(&self, tool: Tool) -> Result<(), BuildError> {
-        self.change(|parts| put(&mut parts.tools, tool, Tool::name))
+        self.change(Change::Tools, |parts| put(&mut parts.tools, tool, Tool::name))
     }
 
     /// One tool less; false if there was none of that name.
     pub fn remove_tool(&self, name: &str) -> bool {
-        self.remove(|parts| take(&mut parts.tools, name, Tool::name))
+        self.remove(Change::Tools, |parts| take(&mut parts.tools, name, Tool::name))
     }
 
     /// One more resource, in place of one of the same address if there is one.
@@ -117,12 +146,12 @@ impl Server {
     /// # Errors
     /// [`BuildError`], and then nothing has changed.
     pub fn add_resource(&self, resource: Resource) -> Result<(), BuildError> {
-        self.change(|parts| put(&mut parts.resources, resource, Resource::uri))
+        self.change(Change::Resources, |parts| put(&mut parts.resources, resource, Resource::uri))
     }
 
     /// One resource less; false if there was none at that address.
     pub fn remove_resource(&self, uri: &str) -> bool {
-        self.remove(|parts| take(&mut parts.resources, uri, Resource::uri))
+        self.remove(Change::Resources, |parts| take(&mut parts.resources, uri, Resource::uri))
     }
 
     /// One more family of resources, in place of one of the same template if there is one.
@@ -130,12 +159,16 @@ impl Server {
     /// # Errors
     /// [`BuildError`], and then nothing has changed.
     pub fn add_resource_template(&self, template: ResourceTemplate) -> Result<(), BuildError> {
-        self.change(|parts| put(&mut parts.templates, template, ResourceTemplate::uri_template))
+        self.change(Change::Resources, |parts| {
+            put(&mut parts.templates, template, ResourceTemplate::uri_template);
+        })
     }
 
     /// One family less; false if there was none of that template.
     pub fn remove_resource_template(&self, template: &str) -> bool {
-        self.remove(|parts| take(&mut parts.templates, template, ResourceTemplate::uri_template))
+        self.remove(Change::Resources, |parts| {
+            take(&mut parts.templates, template, ResourceTemplate::uri_template)
+        })
     }
 
     /// One more prompt, in place of one of the same name if there is one.
@@ -143,12 +176,12 @@ impl Server {
     /// # Errors
     /// [`BuildError`], and then nothing has changed.
     pub fn add_prompt(&self, prompt: Prompt) -> Result<(), BuildError> {
-        self.change(|parts| put(&mut parts.prompts, prompt, Prompt::name))
+        self.change(Change::Prompts, |parts| put(&mut parts.prompts, prompt, Prompt::name))
     }
 
     /// One prompt less; false if there was none of that name.
     pub fn remove_prompt(&self, name: &str) -> bool {
-        self.remove(|parts| take(&mut parts.prompts, name, Prompt::name))
+        self.remove(Change::Prompts, |parts| take(&mut parts.prompts, name, Prompt::name))
     }
 
     /// Seals what clients keep with the first of these keys from now on, and opens what any of them
@@ -158,34 +191,41 @@ impl Server {
         self.core.sealer.set_keys(keys);
     }
 
-    fn remove(&self, act: impl FnOnce(&mut Parts) -> bool) -> bool {
+    /// Tells whoever watches it that a resource has changed.
+    pub fn resource_updated(&self, uri: &str) {
+        self.core.changes.publish(Change::Resource(uri.into()));
+    }
+
+    fn remove(&self, what: Change, act: impl FnOnce(&mut Parts) -> bool) -> bool {
         let mut is_removed = false;
-        let changed = self.change(|parts| is_removed = act(parts));
+        let changed = self.change(what, |parts| is_removed = act(parts));
         changed.is_ok() && is_removed
     }
 
-    fn change(&self, act: impl FnOnce(&mut Parts)) -> Result<(), BuildError> {
-        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut parts = self.snapshot.load().parts.clone();
-        act(&mut parts);
+    fn change(&self, what: Change, act: impl FnOnce(&mut Parts)) -> Result<(), BuildError> {
         let core = &self.core;
-        let snapshot = Snapshot::new(parts, &core.info, core.caching, &core.limits)?;
+        let _changing = core.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut parts = core.snapshot.load().parts.clone();
+        act(&mut parts);
+        let snapshot = Snapshot::new(parts, &core.info, core.caching, &core.limits, &core.states)?;
         let needed = offers(&snapshot, Growth::Fixed);
         for (kind, is_needed, is_offered) in [
-            ("resources", needed.resources, self.offers.resources),
-            ("prompts", needed.prompts, self.offers.prompts),
-            ("completions", needed.completions, self.offers.completions),
+            ("resources", needed.resources, core.offers.resources),
+            ("prompts", needed.prompts, core.offers.prompts),
+            ("completions", needed.completions, core.offers.completions),
+            ("tasks", needed.tasks, core.offers.tasks),
         ] {
             if is_needed && !is_offered {
                 return Err(BuildError::NotOffered { kind });
             }
         }
-        self.snapshot.store(Arc::new(snapshot));
+        core.snapshot.store(Arc::new(snapshot));
+        core.changes.publish(what);
         Ok(())
     }
 
     fn list(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
-        let snapshot = self.snapshot.load();
+        let snapshot = self.core.snapshot.load();
         let list = match ask.method {
             Method::ToolsList => &snapshot.tools.list,
             Method::PromptsList => &snapshot.prompts.list,
@@ -203,13 +243,19 @@ impl Server {
     }
 
     /// Whether the server offers what a method belongs to.
-    fn offers(&self, method: Method) -> bool {
+    fn offers(&self, method: Method, revision: Revision) -> bool {
         match method {
-            Method::PromptsGet | Method::PromptsList => self.offers.prompts,
+            Method::PromptsGet | Method::PromptsList => self.core.offers.prompts,
             Method::ResourcesList | Method::ResourcesRead | Method::ResourcesTemplatesList => {
-                self.offers.resources
+                self.core.offers.resources
             }
-            Method::Complete => self.offers.completions,
+            Method::Complete => self.core.offers.completions,
+            Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => self.core.offers.subscribe,
+            Method::SubscriptionsListen => self.core.offers.list_changed || self.core.offers.tasks,
+            // The revision before knew tasks of another kind.
+            Method::TasksCancel | Method::TasksGet | Method::TasksUpdate => {
+                self.core.offers.tasks && revision.has_extensions()
+            }
             _ => true,
         }
     }
@@ -217,27 +263,38 @@ impl Server {
 
 impl Service for Server {
     fn ask(&self, ask: Ask<'_>, out: &mut Vec<u8>) -> Turn {
-        if !self.offers(ask.method) {
+        if !self.offers(ask.method, ask.revision) {
             return self.not_offered(&ask, out);
         }
         match ask.method {
-            Method::ToolsCall => calls::call(&self.core, &self.snapshot.load(), &ask, out),
+            Method::ToolsCall => calls::call(&self.core, &ask, out),
             Method::ToolsList
             | Method::PromptsList
             | Method::ResourcesList
             | Method::ResourcesTemplatesList => self.list(&ask, out),
-            Method::ResourcesRead => reads::read(&self.core, &self.snapshot.load(), &ask, out),
-            Method::PromptsGet => reads::get(&self.core, &self.snapshot.load(), &ask, out),
-            Method::Complete => reads::complete(&self.core, &self.snapshot.load(), &ask, out),
+            Method::ResourcesRead => reads::read(&self.core, &self.core.snapshot.load(), &ask, out),
+            Method::PromptsGet => reads::get(&self.core, &self.core.snapshot.load(), &ask, out),
+            Method::Complete => reads::complete(&self.core, &self.core.snapshot.load(), &ask, out),
             Method::Discover | Method::Initialize => {
-                let hello = &self.hellos[ask.revision.index()];
+                let hello = &self.core.hellos[ask.revision.index()];
                 encode::result(out, ask.id, |out| out.extend_from_slice(hello));
                 Turn::Done(Outcome::Result)
             }
             Method::Ping => empty_result(&ask, out),
             Method::SetLevel => set_level(&ask, out),
+            Method::SubscriptionsListen => subscriptions::listen(&self.core, &ask, out),
+            Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
+                subscriptions::subscribe(&self.core, &ask, out)
+            }
+            Method::TasksCancel | Method::TasksGet | Method::TasksUpdate => {
+                task_calls::call(&self.core, &ask, out)
+            }
             _ => self.not_offered(&ask, out),
         }
+    }
+
+    fn news(&self, session: &Arc<Session>) -> Option<Box<dyn Feed>> {
+        subscriptions::news(&self.core, session)
     }
 }
 
@@ -258,7 +315,10 @@ fn offers(snapshot: &Snapshot, growth: Growth) -> Capabilities {
         prompts: !snapshot.prompts.is_empty() || is_open,
         completions: snapshot.has_completions() || is_open,
         logging: true,
-        ..Capabilities::default()
+        list_changed: growth != Growth::Fixed,
+        subscribe: (has_resources || is_open) && growth != Growth::Fixed,
+        tasks: snapshot.has_tasks() || is_open,
+        ui: snapshot.has_ui(),
     }
 }
 

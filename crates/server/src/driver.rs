@@ -5,18 +5,22 @@
 use crate::context::{Context, Place};
 use crate::core::Core;
 use crate::rounds::{Pause, binding};
+use crate::task_calls::reply;
+use crate::task_store::TaskState;
+use crate::tasks::{Running, failure};
 use haft_proto::encode;
 use haft_proto::envelope::Id;
 use haft_proto::error::{Mistake, Refusal};
-use haft_proto::service::{Ask, Outcome, Reply, Turn};
+use haft_proto::service::{Ask, Outcome, Principal, Reply, Turn};
 use haft_proto::version::Revision;
+use serde_json::value::RawValue;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{self, Poll, Waker};
 use std::time::Duration;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
 /// How requests of one kind end.
 pub(crate) trait Ending: Send + 'static {
@@ -54,6 +58,8 @@ pub(crate) struct Job<E: Ending> {
     id: Box<str>,
     revision: Revision,
     binding: Option<Vec<u8>>,
+    principal: Principal,
+    task_ttl: Option<Duration>,
 }
 
 /// Why a handler does not go on.
@@ -86,13 +92,27 @@ impl<E: Ending> Job<E> {
             id: ask.id.raw().into(),
             revision: ask.revision,
             binding: has_rounds.then(|| binding(ask)),
+            principal: ask.principal.clone(),
+            task_ttl: None,
         }
     }
 
-    /// Answers at once if the handler does not wait for anything, else later.
-    pub(crate) fn start(mut self, out: &mut Vec<u8>) -> Turn {
+    /// How long it may run as a task.
+    pub(crate) fn with_task_ttl(mut self, ttl: Option<Duration>) -> Self {
+        self.task_ttl = ttl;
+        self
+    }
+
+    /// Answers at once if the handler does not wait for anything, else later, or with a task.
+    pub(crate) fn start(mut self, becomes_task: bool, out: &mut Vec<u8>) -> Turn {
+        if becomes_task {
+            return Turn::Later(Box::pin(self.become_task()));
+        }
         // Whoever awaits the rest polls again, with a waker that wakes.
         match self.poll(&mut task::Context::from_waker(Waker::noop())) {
+            Poll::Ready(Ended::Paused(Pause::BecomesTask)) => {
+                Turn::Later(Box::pin(self.become_task()))
+            }
             Poll::Ready(ended) => Turn::Done(self.settle(ended, out)),
             Poll::Pending => Turn::Later(Box::pin(self.finish())),
         }
@@ -117,9 +137,50 @@ impl<E: Ending> Job<E> {
             })
             .await
         };
+        if let Ended::Paused(Pause::BecomesTask) = ended {
+            return self.become_task().await;
+        }
         let mut message = Vec::new();
         let outcome = self.settle(ended, &mut message);
         Reply { message, outcome }
+    }
+
+    /// The call is answered with a task, and goes on without its client.
+    async fn become_task(self) -> Reply {
+        let task = match self.core.tasks.begin(&self.principal, self.task_ttl).await {
+            Ok(task) => task,
+            Err(refusal) => return reply(&self.id, Err(refusal)),
+        };
+        let mut created = Vec::new();
+        let (core, revision, id) = (Arc::clone(&self.core), self.revision, self.id.clone());
+        task.with_task(core.tasks.poll_interval(), |task| {
+            encode::task::created(&mut created, revision, &core.info, task);
+        });
+        self.burn();
+        if let Some(context) = &self.context {
+            context.desk().move_to(Arc::clone(&task));
+        }
+        let running = tokio::spawn(self.run_task(Arc::clone(&task)));
+        task.set_abort(running.abort_handle());
+        reply(&id, Ok(created))
+    }
+
+    async fn run_task(mut self, task: Arc<Running>) {
+        self.timeout = task.ttl();
+        let ended = match timeout(self.timeout, poll_fn(|cx| self.poll(cx))).await {
+            Ok(ended) => ended,
+            Err(_) => Ended::TookTooLong,
+        };
+        let mut result = Vec::new();
+        let state = match self.write(ended, &mut result) {
+            Ok(()) => {
+                let result = String::from_utf8(result).expect("encoders write UTF-8");
+                let result = RawValue::from_string(result).expect("encoders write JSON");
+                TaskState::Completed { result }
+            }
+            Err(refusal) => failure(&refusal),
+        };
+        self.core.tasks.end(&task, state).await;
     }
 
     fn waited(&self) -> Duration {
@@ -138,9 +199,13 @@ impl<E: Ending> Job<E> {
     }
 
     fn pause(&self) -> Option<Pause> {
-        match &mut self.context.as_ref()?.desk().place {
+        let mut desk = self.context.as_ref()?.desk();
+        if desk.wants_task {
+            return Some(Pause::BecomesTask);
+        }
+        match &mut desk.place {
             Place::Rounds(rounds) => rounds.pause(),
-            Place::Wire => None,
+            Place::Task(_) | Place::Wire => None,
         }
     }
 
@@ -171,6 +236,7 @@ impl<E: Ending> Job<E> {
             },
             Ended::Paused(Pause::Input) => self.ask_for_input(out),
             Ended::Paused(Pause::Refused(refusal)) => Err(refusal),
+            Ended::Paused(Pause::BecomesTask) => unreachable!("a task is begun, not written"),
             Ended::TookTooLong => self.ending.too_long(self.timeout, out),
             Ended::Panicked => Err(panicked(E::KIND)),
         }
@@ -183,9 +249,7 @@ impl<E: Ending> Job<E> {
         if !self.revision.has_capabilities_in_requests() {
             return None;
         }
-        let message = "Missing capability: this needs what `data.requiredCapabilities` has";
-        let data = format!(r#"{{"requiredCapabilities":{missing}}}"#);
-        Some(Refusal::new(Mistake::MissingCapability, message).with_data(data))
+        Some(crate::task_calls::missing(missing))
     }
 
     fn ask_for_input(&self, out: &mut Vec<u8>) -> Result<(), Refusal> {

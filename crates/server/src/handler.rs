@@ -3,7 +3,12 @@
 //! later. It never sees an envelope.
 
 use crate::context::Context;
+use crate::core::Core;
+use crate::headers::Headers;
+use crate::state::State;
 use haft_proto::encode;
+use haft_proto::mirror;
+use haft_proto::service::Principal;
 use haft_proto::spec::tool_result::ToolResult;
 use haft_proto::version::Revision;
 use serde::Serialize;
@@ -27,14 +32,39 @@ pub trait Handler: Send + Sync + 'static {
 pub struct Call<'a> {
     /// The arguments: JSON text of an object that fits the tool's input schema.
     pub arguments: &'a str,
+    pub(crate) core: &'a Arc<Core>,
+    pub(crate) principal: &'a Principal,
+    pub(crate) headers: Option<&'a dyn mirror::Headers>,
     pub(crate) context: &'a dyn Fn() -> Context,
 }
 
 impl Call<'_> {
-    /// The way to report progress while the call runs; made only when it is asked for.
+    /// The way back to the client while the call runs; made only when it is asked for.
     #[must_use]
     pub fn context(&self) -> Context {
         (self.context)()
+    }
+
+    /// The value of that type that the server was built with.
+    #[must_use]
+    pub fn state<T: Send + Sync + 'static>(&self) -> Option<State<T>> {
+        self.core.states.find()
+    }
+
+    /// Who asks.
+    #[must_use]
+    pub fn principal(&self) -> &Principal {
+        self.principal
+    }
+
+    /// The HTTP headers of the request; empty over other wires, and behind a middleware unless the
+    /// tool says that it wants them (see [`Tool::with_headers`](crate::Tool::with_headers)).
+    #[must_use]
+    pub fn headers(&self) -> Headers {
+        match self.headers {
+            Some(headers) => Headers::copy(headers),
+            None => self.context().headers().clone(),
+        }
     }
 }
 
@@ -51,11 +81,14 @@ pub type LaterResult = Pin<Box<dyn Future<Output = ToolResult> + Send>>;
 
 /// Where a handler that answers at once writes its result. Dropped unused, the tool answered with
 /// no content.
-pub struct Answer<'a> {
-    out: &'a mut Vec<u8>,
-    revision: Revision,
-    fields: &'a [u8],
-    written: &'a mut Written,
+pub struct Answer<'a>(Sink<'a>);
+
+/// Where an answer goes.
+enum Sink<'a> {
+    /// To a middleware.
+    Kept(&'a mut ToolResult),
+    /// Into the wire's buffer.
+    Wire { out: &'a mut Vec<u8>, revision: Revision, fields: &'a [u8], written: &'a mut Written },
 }
 
 /// What became of an [`Answer`].
@@ -77,57 +110,76 @@ impl<'a> Answer<'a> {
         fields: &'a [u8],
         written: &'a mut Written,
     ) -> Self {
-        Self { out, revision, fields, written }
+        Self(Sink::Wire { out, revision, fields, written })
+    }
+
+    /// An answer that somebody looks at first.
+    pub(crate) fn kept(result: &'a mut ToolResult) -> Self {
+        Self(Sink::Kept(result))
     }
 
     /// One text.
     pub fn text(self, text: &str) {
-        *self.written = Written::Result(None);
-        encode::tools::text_result(self.out, self.revision, self.fields, None, |out| {
-            encode::string(out, text);
-        });
+        match self.0 {
+            Sink::Kept(kept) => *kept = ToolResult::text(text),
+            Sink::Wire { out, revision, fields, written } => {
+                *written = Written::Result(None);
+                encode::tools::text_result(out, revision, fields, None, |out| {
+                    encode::string(out, text);
+                });
+            }
+        }
     }
 
     /// One text whose characters need no escape in JSON: numbers and words.
     fn plain(self, text: std::fmt::Arguments<'_>) {
-        *self.written = Written::Result(None);
-        encode::tools::text_result(self.out, self.revision, self.fields, None, |out| {
-            out.push(b'"');
-            // Writing to memory does not fail.
-            let _ = out.write_fmt(text);
-            out.push(b'"');
-        });
+        match self.0 {
+            Sink::Kept(kept) => *kept = ToolResult::text(text.to_string()),
+            Sink::Wire { out, revision, fields, written } => {
+                *written = Written::Result(None);
+                encode::tools::text_result(out, revision, fields, None, |out| {
+                    out.push(b'"');
+                    // Writing to memory does not fail.
+                    let _ = out.write_fmt(text);
+                    out.push(b'"');
+                });
+            }
+        }
     }
 
     /// A value, as structured content and as the same JSON in a text.
     pub fn json(self, value: &impl Serialize) {
-        match serde_json::to_string(value) {
-            Ok(json) => {
-                encode::tools::text_result(
-                    self.out,
-                    self.revision,
-                    self.fields,
-                    Some(&json),
-                    |out| {
-                        encode::string(out, &json);
-                    },
-                );
-                *self.written = Written::Result(Some(json));
-            }
+        let json = match serde_json::to_string(value) {
+            Ok(json) => json,
             Err(error) => {
-                self.result(&ToolResult::error(format!("The tool's answer is not JSON: {error}")));
+                let text = format!("The tool's answer is not JSON: {error}");
+                return self.result(&ToolResult::error(text));
+            }
+        };
+        match self.0 {
+            Sink::Kept(kept) => *kept = ToolResult::json(&json),
+            Sink::Wire { out, revision, fields, written } => {
+                encode::tools::text_result(out, revision, fields, Some(&json), |out| {
+                    encode::string(out, &json);
+                });
+                *written = Written::Result(Some(json));
             }
         }
     }
 
     /// Any result.
     pub fn result(self, result: &ToolResult) {
-        encode::tools::result(self.out, self.revision, self.fields, result);
-        *self.written = if result.is_error {
-            Written::Failure
-        } else {
-            Written::Result(result.structured.as_ref().map(|raw| raw.get().to_owned()))
-        };
+        match self.0 {
+            Sink::Kept(kept) => *kept = result.clone(),
+            Sink::Wire { out, revision, fields, written } => {
+                encode::tools::result(out, revision, fields, result);
+                *written = if result.is_error {
+                    Written::Failure
+                } else {
+                    Written::Result(result.structured.as_ref().map(|raw| raw.get().to_owned()))
+                };
+            }
+        }
     }
 }
 
@@ -149,10 +201,8 @@ impl<T: Serialize> Output for Json<T> {
     }
 
     fn into_result(self) -> ToolResult {
-        match serde_json::value::to_raw_value(&self.0) {
-            Ok(json) => {
-                ToolResult { structured: Some(json.clone()), ..ToolResult::text(json.get()) }
-            }
+        match serde_json::to_string(&self.0) {
+            Ok(json) => ToolResult::json(&json),
             Err(error) => ToolResult::error(format!("The tool's answer is not JSON: {error}")),
         }
     }

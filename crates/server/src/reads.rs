@@ -7,8 +7,11 @@ use crate::context::Context;
 use crate::core::Core;
 use crate::driver::{Ending, Job};
 use crate::headers::Headers;
+use crate::layers::{around, mistaken};
+use crate::middleware::{Next, Outcome, Request};
 use crate::nearest::nearest;
 use crate::prompt::{Get, Prompt};
+use crate::reading::{Answering, Reader};
 use crate::registry::Snapshot;
 use crate::resource::Read;
 use crate::uri_template::Variables;
@@ -17,15 +20,33 @@ use haft_proto::encode::fields::Caching;
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::json::JsonStr;
 use haft_proto::service::{Ask, Turn};
+use haft_proto::spec::Meta;
 use haft_proto::spec::completion::Completion;
 use haft_proto::spec::prompt::PromptResult;
 use haft_proto::spec::resource::ReadResult;
 use haft_proto::version::Revision;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// What an address leads to.
+struct Found {
+    reader: Arc<dyn Reader>,
+    variables: Variables,
+    /// What the answer has where the reader does not say.
+    defaults: Defaults,
+}
+
+/// What contents have that do not say.
+#[derive(Default)]
+struct Defaults {
+    caching: Option<Caching>,
+    mime_type: Option<String>,
+    meta: Option<Meta>,
+}
 
 /// Answers `resources/read`.
 pub(crate) fn read(
@@ -41,35 +62,49 @@ pub(crate) fn read(
             format!("Invalid params: `params.uri` must be a string of at most {limit} bytes");
         return refuse(out, ask.id, &Refusal::new(Mistake::InvalidParams, message));
     };
-    let found = match snapshot.resources.find(&uri) {
-        Some(resource) => Some((
-            &resource.reader,
-            Variables::new(),
-            resource.caching,
-            resource.spec.mime_type.as_ref(),
-        )),
-        None => snapshot.find_template(&uri).map(|(family, variables)| {
-            let built = &family.built;
-            (&built.reader, variables, built.caching, built.spec.mime_type.as_ref())
-        }),
-    };
-    let ending = |caching: Option<Caching>, mime_type: Option<&String>| ReadEnding {
-        uri: uri.clone().into_owned(),
-        mime_type: mime_type.cloned(),
-        caching: caching.unwrap_or(core.caching),
-        fields: Arc::clone(core.fields(ask.revision)),
-        revision: ask.revision,
-    };
-    let Some((reader, variables, caching, mime_type)) = found else {
-        return refuse(out, ask.id, &ending(None, None).not_found());
+    let uri = uri.into_owned();
+    let Some(found) = find(snapshot, &uri) else {
+        let nothing = ReadEnding::new(core, ask, uri, Defaults::default());
+        return refuse(out, ask.id, &nothing.not_found());
     };
     let context = match context(core, ask) {
         Ok(context) => context,
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
-    let request = Read { uri: uri.clone().into_owned(), variables, context: context.clone() };
-    let begun = catch_unwind(AssertUnwindSafe(|| reader.read(request)));
-    begin(core, ask, (ending(caching, mime_type), context), begun, out)
+    let Found { reader, variables, defaults } = found;
+    let request = Read { uri: uri.clone(), variables, context: context.clone() };
+    let work: Answering<ReadResult> = if core.middleware.is_empty() {
+        Box::pin(async move { reader.read(request).await })
+    } else {
+        let handler = async move {
+            let read = reader.read(request).await;
+            read.map_or_else(Outcome::Refused, Outcome::Resource)
+        };
+        let made = |made| match made {
+            Outcome::Resource(result) => Ok(result),
+            Outcome::Refused(refusal) => Err(refusal),
+            _ => Err(mistaken("resource")),
+        };
+        through(core, ask, uri.clone(), context.clone(), made, handler)
+    };
+    begin(core, ask, (ReadEnding::new(core, ask, uri, defaults), context), work, out)
+}
+
+fn find(snapshot: &Snapshot, uri: &str) -> Option<Found> {
+    if let Some(resource) = snapshot.resources.find(uri) {
+        let defaults = Defaults {
+            caching: resource.caching,
+            mime_type: resource.spec.mime_type.clone(),
+            meta: resource.contents_meta.clone(),
+        };
+        let reader = Arc::clone(&resource.reader);
+        return Some(Found { reader, variables: Variables::new(), defaults });
+    }
+    let (family, variables) = snapshot.find_template(uri)?;
+    let built = &family.built;
+    let mime_type = built.spec.mime_type.clone();
+    let defaults = Defaults { caching: built.caching, mime_type, meta: None };
+    Some(Found { reader: Arc::clone(&built.reader), variables, defaults })
 }
 
 /// Answers `prompts/get`.
@@ -89,8 +124,24 @@ pub(crate) fn get(core: &Arc<Core>, snapshot: &Snapshot, ask: &Ask<'_>, out: &mu
         revision: ask.revision,
     };
     let context = request.context.clone();
-    let begun = catch_unwind(AssertUnwindSafe(|| prompt.writer.get(request)));
-    begin(core, ask, (ending, context), begun, out)
+    let writer = Arc::clone(&prompt.writer);
+    let work: Answering<PromptResult> = if core.middleware.is_empty() {
+        Box::pin(async move { writer.get(request).await })
+    } else {
+        through(
+            core,
+            ask,
+            prompt.name().to_owned(),
+            context.clone(),
+            |made| match made {
+                Outcome::Prompt(result) => Ok(result),
+                Outcome::Refused(refusal) => Err(refusal),
+                _ => Err(mistaken("prompt")),
+            },
+            async move { writer.get(request).await.map_or_else(Outcome::Refused, Outcome::Prompt) },
+        )
+    };
+    begin(core, ask, (ending, context), work, out)
 }
 
 fn admit_get<'a>(
@@ -150,7 +201,7 @@ pub(crate) fn complete(
             None => Ok(Completion::default()),
         }
     });
-    Job::new(core, ask, ending, work, None, core.limits.request_timeout).start(out)
+    Job::new(core, ask, ending, work, None, core.limits.request_timeout).start(false, out)
 }
 
 /// What suggests values for the argument that is being typed. An argument without suggestions has
@@ -211,25 +262,38 @@ fn admit_completion(
     Ok((completer, Completing { value, arguments: written.context.arguments }))
 }
 
-fn context(core: &Core, ask: &Ask<'_>) -> Result<Context, Refusal> {
-    Ok(Context::new(ask, core.rounds(ask)?, Headers::default(), &core.limits))
+fn context(core: &Arc<Core>, ask: &Ask<'_>) -> Result<Context, Refusal> {
+    Ok(Context::new(core, ask, core.rounds(ask)?, Headers::default(), false))
 }
 
-/// Goes on with what a handler has begun, if it did not panic.
+/// Sends a request through the middleware of the server.
+fn through<T: 'static>(
+    core: &Core,
+    ask: &Ask<'_>,
+    name: String,
+    context: Context,
+    read: impl Fn(Outcome) -> Result<T, Refusal> + Send + 'static,
+    handler: impl Future<Output = Outcome> + Send + 'static,
+) -> Answering<T> {
+    let arguments = ask.message.params.arguments.unwrap_or("{}").to_owned();
+    let request = Request { method: ask.method, name, arguments, context };
+    let next = Next::new(around(core, &[]), |_| Box::pin(handler));
+    Box::pin(async move {
+        let made = next.run(request).await;
+        read(made)
+    })
+}
+
+/// Goes on with what a handler has begun.
 fn begin<E: Ending>(
     core: &Arc<Core>,
     ask: &Ask<'_>,
     (ending, context): (E, Context),
-    begun: std::thread::Result<std::pin::Pin<Box<dyn Future<Output = E::Made> + Send>>>,
+    work: Pin<Box<dyn Future<Output = E::Made> + Send>>,
     out: &mut Vec<u8>,
 ) -> Turn {
-    match begun {
-        Ok(work) => {
-            let timeout = core.limits.request_timeout;
-            Job::new(core, ask, ending, work, Some(context), timeout).start(out)
-        }
-        Err(_) => refuse(out, ask.id, &crate::driver::panicked(E::KIND)),
-    }
+    let timeout = core.limits.request_timeout;
+    Job::new(core, ask, ending, work, Some(context), timeout).start(false, out)
 }
 
 fn timed_out(what: &str, limit: Duration) -> Refusal {
@@ -239,13 +303,23 @@ fn timed_out(what: &str, limit: Duration) -> Refusal {
 /// How readings end.
 struct ReadEnding {
     uri: String,
-    mime_type: Option<String>,
+    defaults: Defaults,
     caching: Caching,
     fields: Arc<[u8]>,
     revision: Revision,
 }
 
 impl ReadEnding {
+    fn new(core: &Core, ask: &Ask<'_>, uri: String, defaults: Defaults) -> Self {
+        Self {
+            uri,
+            caching: defaults.caching.unwrap_or(core.caching),
+            defaults,
+            fields: Arc::clone(core.fields(ask.revision)),
+            revision: ask.revision,
+        }
+    }
+
     fn not_found(&self) -> Refusal {
         let mut data = b"{\"uri\":".to_vec();
         encode::string(&mut data, &self.uri);
@@ -272,7 +346,10 @@ impl Ending for ReadEnding {
                 contents.uri.clone_from(&self.uri);
             }
             if contents.mime_type.is_none() {
-                contents.mime_type.clone_from(&self.mime_type);
+                contents.mime_type.clone_from(&self.defaults.mime_type);
+            }
+            if contents.meta.is_none() {
+                contents.meta.clone_from(&self.defaults.meta);
             }
         }
         let (revision, fields) = (self.revision, &self.fields);

@@ -6,6 +6,8 @@ use crate::completion::Completers;
 use crate::list_cache::ListCache;
 use crate::prompt::Prompt;
 use crate::resource::{RegisteredTemplate, Resource, ResourceTemplate};
+use crate::state::States;
+use crate::tasks::TaskUse;
 use crate::tool::{Registered, Tool};
 use crate::uri_template::{UriTemplate, Variables};
 use haft_proto::encode;
@@ -76,9 +78,10 @@ impl Snapshot {
         server: &Implementation,
         caching: Caching,
         limits: &Limits,
+        states: &States,
     ) -> Result<Self, BuildError> {
         let snapshot = Self {
-            tools: tools(&parts.tools, server, caching, limits)?,
+            tools: tools(&parts.tools, server, caching, (limits, states))?,
             resources: resources(&parts.resources, server, caching, limits)?,
             templates: templates(&parts.templates, server, caching, limits)?,
             prompts: prompts(&parts.prompts, server, caching, limits)?,
@@ -92,6 +95,16 @@ impl Snapshot {
         self.templates.iter().find_map(|family| Some((family, family.template.matches(uri)?)))
     }
 
+    /// Whether calls of any tool may become tasks.
+    pub(crate) fn has_tasks(&self) -> bool {
+        self.tools.iter().any(|tool| tool.task_use != TaskUse::Never)
+    }
+
+    /// Whether any resource is a user interface.
+    pub(crate) fn has_ui(&self) -> bool {
+        self.resources.iter().any(|resource| resource.uri().starts_with("ui://"))
+    }
+
     /// Whether any argument has suggestions.
     pub(crate) fn has_completions(&self) -> bool {
         let of_prompts = self.prompts.iter().any(|prompt| !prompt.completers.is_empty());
@@ -103,9 +116,9 @@ fn tools(
     tools: &[Tool],
     server: &Implementation,
     caching: Caching,
-    limits: &Limits,
+    (limits, states): (&Limits, &States),
 ) -> Result<Part<Registered>, BuildError> {
-    let compile = |tool: &Tool| tool.clone().compile(limits.request_timeout).map(Arc::new);
+    let compile = |tool: &Tool| tool.clone().compile(limits.request_timeout, states).map(Arc::new);
     let entries = tools.iter().map(compile).collect::<Result<Vec<_>, _>>()?;
     let listed: Vec<_> = entries.iter().map(|tool| &tool.tool).collect();
     let list = ListCache::new("tools", &listed, server, caching, limits.page_entries, |o, r, t| {

@@ -30,6 +30,7 @@ pub struct Read {
 #[derive(Clone)]
 pub struct Resource {
     pub(crate) spec: spec::resource::Resource,
+    pub(crate) contents_meta: Option<Meta>,
     pub(crate) caching: Option<Caching>,
     pub(crate) reader: Arc<dyn Reader>,
 }
@@ -67,7 +68,7 @@ impl Resource {
             name: name.into(),
             ..spec::resource::Resource::default()
         };
-        Self { spec, caching: None, reader: Arc::new(reader(read)) }
+        Self { spec, contents_meta: None, caching: None, reader: Arc::new(reader(read)) }
     }
 
     /// A resource whose text never changes.
@@ -94,6 +95,13 @@ impl Resource {
     #[must_use]
     pub fn uri(&self) -> &str {
         &self.spec.uri
+    }
+
+    /// `_meta` of its contents, where they have none of their own.
+    #[must_use]
+    pub fn contents_meta(mut self, meta: Meta) -> Self {
+        self.contents_meta = Some(meta);
+        self
     }
 
     /// How many bytes it has, before any encoding.

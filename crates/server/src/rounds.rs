@@ -1,6 +1,6 @@
 //! A modern call that needs its client's input ends, and is made again with the answers
-//! (2026-07-28, "Multi Round-Trip Requests"). Its handler runs again from the start; what it has been told
-//! before travels sealed in `requestState`. This is that memory; `sealed` protects it.
+//! (2026-07-28, "Multi Round-Trip Requests"). Its handler runs again from the start; what it has
+//! been told before travels sealed in `requestState`. This is that memory; `sealed` protects it.
 
 use crate::sealed::{Claim, Sealer};
 use haft_proto::encode;
@@ -42,6 +42,8 @@ pub(crate) type Next<'a> = (&'a [(Box<str>, Question)], String);
 
 /// Why a call stops here.
 pub(crate) enum Pause {
+    /// It goes on as a task.
+    BecomesTask,
     /// It needs answers.
     Input,
     /// It was answered with something that is no answer.

@@ -3,8 +3,11 @@
 
 use crate::builder::BuildError;
 use crate::handler::Handler;
+use crate::middleware::Middleware;
 use crate::param_headers::ParamHeaders;
 use crate::schema::Schema;
+use crate::state::{Needed, States};
+use crate::tasks::TaskUse;
 use haft_proto::spec;
 use haft_proto::spec::Meta;
 use haft_proto::spec::icon::Icon;
@@ -27,6 +30,10 @@ pub struct Tool {
     meta: Option<Meta>,
     timeout: Option<Duration>,
     wants_headers: bool,
+    task_use: TaskUse,
+    task_ttl: Option<Duration>,
+    needs: Vec<Needed>,
+    middleware: Vec<Arc<dyn Middleware>>,
     pub(crate) handler: Arc<dyn Handler>,
 }
 
@@ -47,6 +54,10 @@ impl Tool {
             meta: None,
             timeout: None,
             wants_headers: false,
+            task_use: TaskUse::Never,
+            task_ttl: None,
+            needs: Vec::new(),
+            middleware: Vec::new(),
             handler: Arc::new(handler),
         }
     }
@@ -106,6 +117,10 @@ impl Tool {
         self
     }
 
+    pub(crate) fn meta_text(&self) -> Option<&RawValue> {
+        self.meta.as_deref()
+    }
+
     /// How long a call may take; without it,
     /// [`Limits::request_timeout`](haft_proto::limits::Limits::request_timeout).
     #[must_use]
@@ -122,8 +137,44 @@ impl Tool {
         self
     }
 
-    pub(crate) fn compile(self, default_timeout: Duration) -> Result<Registered, BuildError> {
+    /// When calls become tasks, for clients that take tasks.
+    #[must_use]
+    pub fn task(mut self, task_use: TaskUse) -> Self {
+        self.task_use = task_use;
+        self
+    }
+
+    /// How long a task may run and is kept, from its beginning; without it,
+    /// [`Limits::task_ttl`](haft_proto::limits::Limits::task_ttl).
+    #[must_use]
+    pub fn task_ttl(mut self, ttl: Duration) -> Self {
+        self.task_ttl = Some(ttl);
+        self
+    }
+
+    /// The handler needs a shared value of that type: without one, the server cannot be built.
+    #[must_use]
+    pub fn needs_state<T: Send + Sync + 'static>(mut self) -> Self {
+        self.needs.push(Needed::of::<T>());
+        self
+    }
+
+    /// Something around this tool, inside of those before it and of those of its server.
+    #[must_use]
+    pub fn middleware(mut self, middleware: impl Middleware) -> Self {
+        self.middleware.push(Arc::new(middleware));
+        self
+    }
+
+    pub(crate) fn compile(
+        self,
+        default_timeout: Duration,
+        states: &States,
+    ) -> Result<Registered, BuildError> {
         let name = self.name;
+        if let Some(needed) = self.needs.iter().find(|needed| !states.has(**needed)) {
+            return Err(BuildError::MissingState { tool: name, of: needed.name });
+        }
         if !spec::tool::is_valid_name(&name) {
             return Err(BuildError::BadToolName { name });
         }
@@ -165,6 +216,9 @@ impl Tool {
             handler: self.handler,
             timeout,
             wants_headers: self.wants_headers,
+            task_use: self.task_use,
+            task_ttl: self.task_ttl,
+            middleware: self.middleware,
         })
     }
 }
@@ -178,4 +232,7 @@ pub(crate) struct Registered {
     pub(crate) handler: Arc<dyn Handler>,
     pub(crate) timeout: Duration,
     pub(crate) wants_headers: bool,
+    pub(crate) task_use: TaskUse,
+    pub(crate) task_ttl: Option<Duration>,
+    pub(crate) middleware: Vec<Arc<dyn Middleware>>,
 }

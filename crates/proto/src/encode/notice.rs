@@ -1,9 +1,11 @@
 //! Notifications: how far a call has come, what it logs, what has changed.
 
+use super::fields::implementation;
 use super::object::Object;
 use super::string;
-use crate::envelope::SUBSCRIPTION_ID;
+use crate::envelope::{SERVER_INFO, SUBSCRIPTION_ID};
 use crate::method::Method;
+use crate::spec::implementation::Implementation;
 use crate::spec::level::Level;
 use crate::version::Revision;
 
@@ -82,6 +84,21 @@ pub fn listen_acknowledged<S: AsRef<str>>(out: &mut Vec<u8>, id: &str, honoured:
         wishes.close();
         subscribed(params, Some(id));
     });
+}
+
+/// Appends the answer that ends a subscription.
+pub fn listen_ended(out: &mut Vec<u8>, id: &str, server: &Implementation) {
+    let mut object = Object::open(out);
+    object.text("jsonrpc", "2.0");
+    object.raw("id", id);
+    let mut result = Object::open(object.key("result"));
+    result.text("resultType", "complete");
+    let mut meta = Object::open(result.key("_meta"));
+    meta.raw(SUBSCRIPTION_ID, id);
+    implementation(meta.key(SERVER_INFO), Revision::LATEST, server);
+    meta.close();
+    result.close();
+    object.close();
 }
 
 /// What a client wants to be told of.

@@ -24,6 +24,13 @@ impl ToolResult {
         Self { content: vec![Content::Text(text.into())], ..Self::default() }
     }
 
+    /// A value that programs read, and the same JSON for the model. `json` is JSON text.
+    #[must_use]
+    pub fn json(json: &str) -> Self {
+        let structured = RawValue::from_string(json.to_owned()).ok();
+        Self { structured, ..Self::text(json) }
+    }
+
     /// A failure of the tool that the model should read: what went wrong and what to do.
     #[must_use]
     pub fn error(text: impl Into<String>) -> Self {

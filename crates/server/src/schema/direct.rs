@@ -1,14 +1,20 @@
 //! The check of common schemas, straight on JSON text: one pass, and no allocation unless something
 //! is wrong. `schema` uses it for schemas that have no other keywords than the ones here.
 
-use super::{VIOLATIONS_MAX, Violation, one_line};
+use super::Violation;
+use super::bounds::{Bounds, Range};
+use super::kind_set::Kinds;
+use super::limits::VIOLATIONS_MAX;
+use super::place::Place;
+use super::view::is_same;
+use super::wording::{any_of, listed, shorten};
 use haft_proto::json::{Cursor, JsonStr, Kind};
 use serde_json::{Map, Value};
 
 /// A compiled schema, or a part of one.
 #[derive(Debug, Default)]
 pub(super) struct Node {
-    types: Option<Types>,
+    types: Option<Kinds>,
     allowed: Vec<Value>,
     length: Bounds,
     items_count: Bounds,
@@ -35,41 +41,14 @@ enum Others {
     Fitting(Box<Node>),
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Bounds {
-    min: Option<u64>,
-    max: Option<u64>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Range {
-    min: Option<f64>,
-    max: Option<f64>,
-    above: Option<f64>,
-    below: Option<f64>,
-}
-
-/// A set of JSON types; `integer` is a number without a fraction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Types(u8);
-
-const TYPES: [(&str, &str); 7] = [
-    ("array", "an array"),
-    ("boolean", "true or false"),
-    ("integer", "an integer"),
-    ("null", "null"),
-    ("number", "a number"),
-    ("object", "an object"),
-    ("string", "a string"),
-];
-const INTEGER: u8 = 1 << 2;
-const NUMBER: u8 = 1 << 4;
-
 /// Keywords that say nothing about validity, and are texts.
 const TEXTS: [&str; 6] = ["$comment", "$id", "$schema", "description", "format", "title"];
 
 /// Others that say nothing about validity.
 const SILENT: [&str; 2] = ["default", "example"];
+
+/// How many values of an `enum` are compared here.
+const ALLOWED_MAX: usize = 64;
 
 /// How deep a schema may nest to be checked here; the check recurses as deep as the schema does.
 const DEPTH_MAX: usize = 32;
@@ -97,7 +76,7 @@ impl Node {
     fn take(&mut self, keyword: &str, value: &Value, depth: usize) -> Option<()> {
         let deeper = |schema: &Value| Self::compile_at(schema, depth + 1);
         match keyword {
-            "type" => self.types = Some(Types::compile(value)?),
+            "type" => self.types = Some(Kinds::compile(value)?),
             "enum" => self.allowed = scalars(value.as_array()?)?,
             "const" => self.allowed = scalars(std::slice::from_ref(value))?,
             "minLength" => self.length.min = Some(value.as_u64()?),
@@ -229,10 +208,7 @@ impl Node {
                 let problem = match crate::nearest(key, known.clone()) {
                     Some(meant) => format!("is not known; did you mean `{meant}`?"),
                     None if self.properties.is_empty() => "is not known; send none".to_owned(),
-                    None => {
-                        let known: Vec<_> = known.collect();
-                        format!("is not known; known are {}", known.join(", "))
-                    }
+                    None => format!("is not known; known are {}", listed(known.map(str::to_owned))),
                 };
                 found.say(place, problem)?;
             }
@@ -269,11 +245,7 @@ impl Node {
 
     fn check_scalar(&self, raw: &str, place: &Place<'_>, found: &mut Found) -> Result<(), Ended> {
         if !self.allowed.is_empty() && !self.allowed.iter().any(|allowed| is_same(allowed, raw)) {
-            let allowed: Vec<_> = self.allowed.iter().map(Value::to_string).collect();
-            let expected = match &*allowed {
-                [only] => only.clone(),
-                several => format!("one of {}", several.join(", ")),
-            };
+            let expected = any_of(&self.allowed);
             found.say(place, format!("must be {expected}, not {}", shorten(raw)))?;
         }
         if let Some(text) = JsonStr::from_raw(raw) {
@@ -296,10 +268,7 @@ impl Node {
         match (&*self.allowed, self.types) {
             ([], Some(types)) => types.describe(),
             ([], None) => "given".to_owned(),
-            (allowed, _) => {
-                let allowed: Vec<_> = allowed.iter().map(Value::to_string).collect();
-                format!("one of {}", allowed.join(", "))
-            }
+            (allowed, _) => any_of(allowed),
         }
     }
 }
@@ -318,33 +287,6 @@ impl From<haft_proto::error::Malformed> for Ended {
     }
 }
 
-/// Where the check stands: a chain of steps on the stack, written out only if something is wrong.
-#[derive(Clone, Copy)]
-enum Place<'a> {
-    Root,
-    Key(&'a Self, &'a str),
-    Index(&'a Self, u64),
-}
-
-impl Place<'_> {
-    fn write(&self, path: &mut String) {
-        match self {
-            Self::Root => {}
-            Self::Key(parent, key) => {
-                parent.write(path);
-                if !path.is_empty() {
-                    path.push('.');
-                }
-                path.push_str(&shorten(key));
-            }
-            Self::Index(parent, index) => {
-                parent.write(path);
-                path.push_str(&format!("[{index}]"));
-            }
-        }
-    }
-}
-
 /// What does not fit so far.
 #[derive(Default)]
 struct Found(Vec<Violation>);
@@ -353,101 +295,14 @@ impl Found {
     /// Keeps a violation. When there are enough the check ends: a peer that sends a million bad
     /// values is told of a few and costs no more than those.
     fn say(&mut self, place: &Place<'_>, problem: String) -> Result<(), Ended> {
-        let mut path = String::new();
-        place.write(&mut path);
-        self.0.push(Violation { path, problem });
+        self.0.push(Violation { path: place.path(), problem });
         if self.0.len() < VIOLATIONS_MAX { Ok(()) } else { Err(Ended::Full) }
-    }
-}
-
-impl Types {
-    fn compile(value: &Value) -> Option<Self> {
-        let names = match value {
-            Value::String(_) => std::slice::from_ref(value),
-            Value::Array(names) => names,
-            _ => return None,
-        };
-        let mut set = 0;
-        for name in names {
-            set |= 1 << TYPES.iter().position(|(known, _)| Some(*known) == name.as_str())?;
-        }
-        Some(Self(set))
-    }
-
-    /// `raw` is looked at for numbers only.
-    fn has(self, kind: Kind, raw: &str) -> bool {
-        let bits = match kind {
-            Kind::Array => 1,
-            Kind::Bool => 1 << 1,
-            Kind::Null => 1 << 3,
-            Kind::Number if is_integer(raw) => INTEGER | NUMBER,
-            Kind::Number => NUMBER,
-            Kind::Object => 1 << 5,
-            Kind::String => 1 << 6,
-        };
-        self.0 & bits != 0
-    }
-
-    fn describe(self) -> String {
-        let words: Vec<_> = TYPES
-            .iter()
-            .enumerate()
-            .filter(|(index, _)| self.0 & 1 << index != 0)
-            .map(|(_, (_, words))| *words)
-            .collect();
-        words.join(" or ")
-    }
-}
-
-impl Bounds {
-    fn broken_by(self, count: u64) -> Option<String> {
-        match self {
-            Self { min: Some(min), .. } if count < min => Some(format!("at least {min}")),
-            Self { max: Some(max), .. } if count > max => Some(format!("at most {max}")),
-            _ => None,
-        }
-    }
-}
-
-impl Range {
-    fn broken_by(self, number: f64) -> Option<String> {
-        match self {
-            Self { min: Some(min), .. } if number < min => Some(format!("at least {min}")),
-            Self { max: Some(max), .. } if number > max => Some(format!("at most {max}")),
-            Self { above: Some(above), .. } if number <= above => Some(format!("above {above}")),
-            Self { below: Some(below), .. } if number >= below => Some(format!("below {below}")),
-            _ => None,
-        }
     }
 }
 
 fn scalars(values: &[Value]) -> Option<Vec<Value>> {
     let are_scalars = values.iter().all(|value| !value.is_array() && !value.is_object());
-    (are_scalars && !values.is_empty()).then(|| values.to_vec())
-}
-
-fn is_same(allowed: &Value, raw: &str) -> bool {
-    match allowed {
-        Value::String(text) => JsonStr::from_raw(raw).is_some_and(|raw| raw.decode() == *text),
-        Value::Number(number) => {
-            !raw.starts_with('"') && raw.parse::<f64>().ok() == number.as_f64()
-        }
-        Value::Bool(true) => raw == "true",
-        Value::Bool(false) => raw == "false",
-        _ => raw == "null",
-    }
-}
-
-fn is_integer(raw: &str) -> bool {
-    let is_plain = !raw.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E'));
-    is_plain || raw.parse::<f64>().is_ok_and(|number| number.fract() == 0.0)
-}
-
-/// A value as it came, cut to what fits in a sentence.
-fn shorten(raw: &str) -> String {
-    if raw.chars().count() <= 60 {
-        return one_line(raw);
-    }
-    let start: String = raw.chars().take(57).collect();
-    format!("{}…", one_line(&start))
+    // They are compared one by one.
+    let are_few = (1..=ALLOWED_MAX).contains(&values.len());
+    (are_scalars && are_few).then(|| values.to_vec())
 }

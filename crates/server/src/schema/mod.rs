@@ -2,21 +2,40 @@
 //! the message's text by `direct`; any other by the `jsonschema` crate, on a parsed value. Neither
 //! reads a file or the network.
 
+mod bounds;
 mod direct;
+mod explain;
+mod general;
+mod kind_set;
+mod limits;
+mod outline;
+mod outliner;
+mod pattern;
+mod place;
+mod reach;
+pub mod repair;
+mod view;
+mod wording;
 
 use haft_proto::json::Cursor;
 use jsonschema::Draft;
+use limits::SCHEMA_BYTES_MAX;
+use outline::Outline;
+use repair::Repaired;
 use serde_json::Value;
 use std::fmt;
+use wording::one_line;
 
 /// A compiled schema.
 pub struct Schema {
     checker: Checker,
+    /// What repairs and explanations go by; no check that succeeds looks at it.
+    outline: Outline,
 }
 
 enum Checker {
     Direct(Box<direct::Node>),
-    General(Box<jsonschema::Validator>),
+    General(Box<general::General>),
 }
 
 /// Why a text is not a usable schema.
@@ -53,9 +72,6 @@ impl fmt::Display for Violation {
     }
 }
 
-/// How many violations one check tells at most: enough to mend a call in one go.
-const VIOLATIONS_MAX: usize = 8;
-
 impl Schema {
     /// Compiles a schema. The dialect is 2020-12 unless `$schema` says otherwise.
     ///
@@ -71,25 +87,36 @@ impl Schema {
     /// # Ok::<(), haft_server::schema::BadSchema>(())
     /// ```
     pub fn compile(text: &str) -> Result<Self, BadSchema> {
-        let value: Value = serde_json::from_str(text)
-            .map_err(|error| BadSchema { reason: format!("the schema is not JSON: {error}") })?;
+        if text.len() > SCHEMA_BYTES_MAX {
+            let reason = format!("the schema is longer than {SCHEMA_BYTES_MAX} bytes");
+            return Err(BadSchema { reason });
+        }
+        let value: Value = serde_json::from_str(text).map_err(|error| {
+            let error = error.to_string();
+            let is_deep = error.starts_with("recursion limit");
+            let reason = if is_deep { "nested too deep" } else { "not JSON" };
+            BadSchema { reason: format!("the schema is {reason}: {error}") }
+        })?;
         if !value.is_object() {
             return Err(BadSchema { reason: "the schema must be an object".to_owned() });
         }
-        let dialect = dialect(&value)?;
+        let dialect = match value.get("$schema") {
+            Some(uri) => dialect_named(uri)?,
+            None => Draft::Draft202012,
+        };
         // Older dialects have keywords of the same name that mean something else.
         let is_current = dialect == Draft::Draft202012;
         let direct = is_current.then(|| direct::Node::compile(&value)).flatten();
-        if let Some(node) = direct {
-            return Ok(Self { checker: Checker::Direct(Box::new(node)) });
-        }
-        // What is not handled directly may also be no schema at all; this knows all the rules.
-        let general = jsonschema::options()
-            .with_draft(dialect)
-            .should_validate_formats(false)
-            .build(&value)
-            .map_err(|error| BadSchema { reason: one_line(&error.to_string()) })?;
-        Ok(Self { checker: Checker::General(Box::new(general)) })
+        // The outline goes first: it refuses what the compiler of the general check cannot bear.
+        let outline = outliner::outline(&value, dialect, direct.is_none())?;
+        // What is not handled directly may also be no schema at all; the general check knows.
+        let checker = match direct {
+            Some(node) => Checker::Direct(Box::new(node)),
+            None => {
+                Checker::General(Box::new(general::General::compile(&value, dialect, &outline)?))
+            }
+        };
+        Ok(Self { checker, outline })
     }
 
     /// Whether values are checked straight on their text.
@@ -105,13 +132,41 @@ impl Schema {
     pub fn check(&self, text: &str) -> Result<(), Vec<Violation>> {
         match &self.checker {
             Checker::Direct(node) => node.check(&mut Cursor::new(text, usize::MAX)),
-            Checker::General(validator) => check_generally(validator, text),
+            Checker::General(general) => general.check(&self.outline, text),
+        }
+    }
+
+    /// Mends JSON text that did not pass [`Schema::check`], if nothing else is needed than to take
+    /// numbers, booleans, arrays and objects out of quotes where the schema allows no string, and
+    /// to leave out optional properties that are `null` where it allows none. The outcome passes
+    /// the check; everything outside of the mended spots is as it was, to the byte.
+    ///
+    /// ```
+    /// let schema = haft_server::schema::Schema::compile(r#"{"type":"object","properties":
+    ///     {"days":{"type":"integer"},"unit":{"enum":["C","F"]}},"required":["days"]}"#)?;
+    /// let mended = schema.repair(r#"{"days": "5", "unit": null}"#).expect("it can be mended");
+    /// assert_eq!(mended.text, r#"{"days": 5}"#);
+    /// assert_eq!(mended.count, 2);
+    /// assert_eq!(mended.repairs[0].to_string(), "`days` was a number in quotes");
+    /// assert_eq!(schema.repair(r#"{"days": "five"}"#), None);
+    /// # Ok::<(), haft_server::schema::BadSchema>(())
+    /// ```
+    #[must_use]
+    pub fn repair(&self, text: &str) -> Option<Repaired> {
+        let mended = pattern::with_budget(|| repair::mend(&self.outline, text)).ok()??;
+        self.fits(&mended.text).then_some(mended)
+    }
+
+    fn fits(&self, text: &str) -> bool {
+        match &self.checker {
+            Checker::Direct(node) => node.check(&mut Cursor::new(text, usize::MAX)).is_ok(),
+            Checker::General(general) => general.fits(&self.outline, text),
         }
     }
 }
 
-fn dialect(schema: &Value) -> Result<Draft, BadSchema> {
-    let Some(uri) = schema.get("$schema") else { return Ok(Draft::Draft202012) };
+/// The dialect that `$schema` names.
+fn dialect_named(uri: &Value) -> Result<Draft, BadSchema> {
     let known = [
         ("https://json-schema.org/draft/2020-12/schema", Draft::Draft202012),
         ("https://json-schema.org/draft/2019-09/schema", Draft::Draft201909),
@@ -121,58 +176,7 @@ fn dialect(schema: &Value) -> Result<Draft, BadSchema> {
     ];
     let named = uri.as_str().unwrap_or_default().trim_end_matches('#');
     known.into_iter().find(|(uri, _)| *uri == named).map(|(_, draft)| draft).ok_or_else(|| {
-        BadSchema {
-            reason: format!("`$schema` {uri} is not a known dialect; use {:?}", known[0].0),
-        }
+        let reason = format!("`$schema` {uri} is not a known dialect; use {:?}", known[0].0);
+        BadSchema { reason: one_line(&reason) }
     })
-}
-
-fn check_generally(validator: &jsonschema::Validator, text: &str) -> Result<(), Vec<Violation>> {
-    let value: Value = match serde_json::from_str(text) {
-        Ok(value) => value,
-        Err(error) => {
-            let problem = format!("is not usable JSON: {error}");
-            return Err(vec![Violation { path: String::new(), problem }]);
-        }
-    };
-    let violations: Vec<_> = validator
-        .iter_errors(&value)
-        .take(VIOLATIONS_MAX)
-        .map(|error| Violation {
-            path: one_line(&dotted(error.instance_path().as_str())),
-            problem: one_line(&error.to_string()),
-        })
-        .collect();
-    if violations.is_empty() { Ok(()) } else { Err(violations) }
-}
-
-/// `/filter/tags/2` as `filter.tags[2]`, the spelling that models know from code.
-fn dotted(pointer: &str) -> String {
-    let mut path = String::new();
-    for part in pointer.split('/').skip(1) {
-        if part.bytes().all(|byte| byte.is_ascii_digit()) {
-            path.push('[');
-            path.push_str(part);
-            path.push(']');
-            continue;
-        }
-        if !path.is_empty() {
-            path.push('.');
-        }
-        path.push_str(&part.replace("~1", "/").replace("~0", "~"));
-    }
-    path
-}
-
-/// At most 200 characters, without line breaks.
-fn one_line(text: &str) -> String {
-    let mut line: String = text
-        .chars()
-        .map(|character| if character.is_control() { ' ' } else { character })
-        .take(200)
-        .collect();
-    if line.len() < text.len() {
-        line.push('…');
-    }
-    line
 }

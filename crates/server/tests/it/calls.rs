@@ -65,7 +65,7 @@ async fn a_structured_result_is_also_text_and_only_where_the_revision_has_it() {
 async fn bad_arguments_are_told_so_that_a_model_can_mend_them() {
     let server = server([sum()]);
     let cases = [
-        (json!({"a": "1", "b": 2}), "`a` must be an integer, not \"1\""),
+        (json!({"a": "one", "b": 2}), "`a` must be an integer, not \"one\""),
         (json!({"a": 1.5, "b": 2}), "`a` must be an integer, not 1.5"),
         (json!({"a": 1}), "`b` is missing; it must be an integer"),
         (json!({"a": 1, "b": 2, "c": 3}), "`c` is not known; known are a, b"),

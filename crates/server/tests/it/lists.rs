@@ -129,7 +129,7 @@ async fn a_server_says_who_it_is_in_the_words_of_the_revision() {
     let hello =
         ask(&server, Revision::LATEST, "server/discover", json!({})).await["result"].clone();
     assert_eq!((&hello["ttlMs"], &hello["cacheScope"]), (&json!(5), &json!("private")));
-    assert_eq!(hello["capabilities"], json!({"logging": {}, "tools": {}}));
+    assert_eq!(hello["capabilities"], json!({"logging": {}, "tools": {"listChanged": true}}));
     assert_eq!(hello["_meta"]["io.modelcontextprotocol/serverInfo"]["title"], "Server");
 }
 

@@ -1,9 +1,15 @@
 //! A server as a wire sees it: messages in, messages out, nothing in between.
 
 mod calls;
+mod explanations;
 mod lists;
+mod middleware;
 mod reads;
 mod registration;
+mod repair_properties;
+mod repairs;
 mod rounds;
 mod schemas;
+mod subscriptions;
+mod tasks;
 mod wire;

@@ -201,3 +201,37 @@ fn what_cannot_be_registered_is_told_by_name() {
     let typo = typo.complete("lang", |typing| async move { typing.among(["de"]) });
     assert!(fails(builder().prompt(typo)).contains("no argument `lang`"));
 }
+
+#[tokio::test]
+async fn a_page_shows_what_a_tool_answers_to_hosts_that_show_pages() {
+    let may = haft_server::Ui {
+        csp: haft_server::Csp {
+            connect_domains: vec!["https://api.example".to_owned()],
+            ..haft_server::Csp::default()
+        },
+        permissions: vec!["camera".to_owned()],
+        prefers_border: Some(true),
+    };
+    let clock = haft_server::handler::function(|_: Value| "12:00");
+    let server = Server::builder("s", "1")
+        .resource(Resource::ui("ui://clock/face", "face", "<title>Clock</title>", &may))
+        .tool(haft_server::Tool::new("clock", clock).ui("ui://clock/face"))
+        .build()
+        .expect("right");
+    let hello = ask(&server, Revision::LATEST, "server/discover", json!({})).await;
+    let extensions = &hello["result"]["capabilities"]["extensions"];
+    assert_eq!(*extensions, json!({"io.modelcontextprotocol/ui": {}}));
+    let listed = ask(&server, Revision::LATEST, "tools/list", json!({})).await;
+    let expected = json!({"ui": {"resourceUri": "ui://clock/face"}});
+    assert_eq!(listed["result"]["tools"][0]["_meta"], expected);
+    let read =
+        ask(&server, Revision::LATEST, "resources/read", json!({"uri": "ui://clock/face"})).await;
+    let page = &read["result"]["contents"][0];
+    assert_eq!(page["mimeType"], "text/html;profile=mcp-app");
+    let expected = json!({
+        "csp": {"connectDomains": ["https://api.example"]},
+        "permissions": {"camera": {}},
+        "prefersBorder": true,
+    });
+    assert_eq!(page["_meta"]["ui"], expected);
+}

@@ -3,13 +3,14 @@
 use haft_proto::admit;
 use haft_proto::envelope::{self, Incoming};
 use haft_proto::method::Method;
-use haft_proto::service::{Ask, Asked, Outlet, Principal, Service, Turn, Unanswered, Wire};
+use haft_proto::service::{Ask, Asked, Feed, Outlet, Principal, Service, Turn, Unanswered, Wire};
 use haft_proto::session::Session;
 use haft_proto::spec::client::ClientCapabilities;
 use haft_proto::version::{Era, Revision};
 use haft_server::Server;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
 
 /// A wire that keeps the notifications of its calls, to a client that answers questions.
 #[derive(Clone)]
@@ -19,6 +20,9 @@ pub(crate) struct TestWire {
     pub(crate) asked: Arc<Mutex<Vec<(Method, Value)>>>,
     /// What legacy questions are answered with, in their order; then nobody answers any more.
     pub(crate) answers: Arc<Mutex<Vec<Value>>>,
+    /// What was answered with a stream.
+    pub(crate) feed: Arc<Mutex<Option<Box<dyn Feed>>>>,
+    pub(crate) session: Option<Arc<Session>>,
     pub(crate) capabilities: Value,
     pub(crate) principal: Principal,
 }
@@ -29,6 +33,8 @@ impl Default for TestWire {
             told: Arc::default(),
             asked: Arc::default(),
             answers: Arc::default(),
+            feed: Arc::default(),
+            session: None,
             capabilities: json!({}),
             principal: Principal::Local,
         }
@@ -96,19 +102,41 @@ pub(crate) async fn ask_on(
     let admitted = admitted.expect("a test asks what the revision has");
     let (method, revision) = (admitted.method, admitted.revision);
     let id = message.id.expect("a request has an id");
-    let mut out = Vec::new();
     let capabilities = ClientCapabilities::read(&wire.capabilities.to_string());
-    let session = Arc::new(Session::new(revision, capabilities));
-    let session = Some(&session).filter(|_| revision.era() == Era::Legacy);
+    let fresh = Arc::new(Session::new(revision, capabilities));
+    let session =
+        Some(wire.session.as_ref().unwrap_or(&fresh)).filter(|_| revision.era() == Era::Legacy);
     let principal = &wire.principal;
     let ask =
         Ask { message: &message, id, method, revision, session, principal, headers: None, wire };
-    if let Turn::Later(later) = server.ask(ask, &mut out) {
-        assert!(out.is_empty(), "nothing is written before the answer");
-        out = later.await.message;
+    let mut out = Vec::new();
+    match server.ask(ask, &mut out) {
+        Turn::Done(_) => {}
+        Turn::Later(later) => {
+            assert!(out.is_empty(), "nothing is written before the answer");
+            out = later.await.message;
+        }
+        Turn::Stream(feed) => *wire.feed.lock().expect("as above") = Some(feed),
     }
-    assert!(!out.contains(&b'\n'), "a message is one line");
-    serde_json::from_slice(&out).expect("an answer is JSON")
+    if out.is_empty() {
+        return Value::Null;
+    }
+    read(&out)
+}
+
+/// The next message of a stream, if there is one.
+pub(crate) fn next(feed: &mut dyn Feed) -> Option<Value> {
+    let mut out = Vec::new();
+    match feed.poll_next(&mut Context::from_waker(Waker::noop()), &mut out) {
+        Poll::Ready(true) => Some(read(&out)),
+        Poll::Ready(false) => panic!("no stream ends by itself"),
+        Poll::Pending => None,
+    }
+}
+
+pub(crate) fn read(message: &[u8]) -> Value {
+    assert!(!message.contains(&b'\n'), "a message is one line");
+    serde_json::from_slice(message).expect("a message is JSON")
 }
 
 /// Calls a tool in the newest revision and returns its result.

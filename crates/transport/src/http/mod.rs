@@ -8,7 +8,10 @@ mod guard;
 mod listen;
 mod request;
 mod sessions;
+mod sse;
 mod stall;
+mod stopping;
+mod subscription;
 
 pub use listen::{Listener, serve_stream};
 

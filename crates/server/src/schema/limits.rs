@@ -1,0 +1,37 @@
+//! Every bound on schemas and on the work that a check, an explanation or a repair may do, each
+//! with a name. What peers may push against on a wire is in `haft_proto::limits`.
+
+/// The longest schema, in bytes.
+pub(super) const SCHEMA_BYTES_MAX: usize = 1024 * 1024;
+/// The most `$ref`s, `allOf`s, `anyOf`s and the like that follow each other at one place of a
+/// value. The check goes as deep as this times the depth of the value, on the caller's stack.
+pub(super) const IN_PLACE_MAX: usize = 32;
+/// The most regular expressions of a schema.
+pub(super) const PATTERNS_MAX: usize = 256;
+/// The largest regular expression, in bytes once compiled.
+pub(super) const PATTERN_BYTES_MAX: usize = 512 * 1024;
+/// The most memory that one regular expression takes while it runs, in bytes.
+pub(super) const PATTERN_CACHE_BYTES_MAX: usize = 512 * 1024;
+/// The most steps back of a regular expression that looks around or refers back, before its long
+/// try begins.
+pub(super) const QUICK_STEPS_MAX: usize = 100;
+/// The most steps back of its long try.
+pub(super) const PATIENT_STEPS_MAX: usize = 20_000;
+/// The most bytes that such expressions read quickly in one check.
+pub(super) const QUICK_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// The most bytes that they read patiently in one check; each may be read again for each step.
+pub(super) const PATIENT_BYTES_MAX: usize = 16 * 1024;
+/// The most values that `enum` may compare one by one; texts are looked up and have no such bound.
+pub(super) const ENUM_MAX: usize = 1024;
+/// The most that a check may cost: the bytes of the value times the subschemas at one place.
+pub(super) const CHECK_COST_MAX: u64 = 4_000_000_000;
+/// How many violations one check tells at most: enough to mend a call in one go.
+pub(super) const VIOLATIONS_MAX: usize = 8;
+/// How many steps an explanation or a repair may take, and as many more as the value has bytes.
+pub(super) const FUEL: usize = 100_000;
+/// How deep an explanation follows subschemas, on the caller's stack.
+pub(super) const EXPLAIN_DEPTH_MAX: usize = 256;
+/// The most spots that one repair mends.
+pub(super) const REPAIRS_MAX: usize = 50_000;
+/// The most of them that are told one by one.
+pub(super) const REPAIRS_TOLD_MAX: usize = 8;

@@ -1,0 +1,192 @@
+//! What clients are told without asking each time: `subscriptions/listen` in the modern era,
+//! `resources/subscribe` and the standing stream of a session in the legacy one. Both read from the
+//! bus of `changes` as fast as their client does, and write each message when it is fetched.
+
+use crate::calls::refuse;
+use crate::changes::{Change, Watch};
+use crate::core::Core;
+use crate::task_calls::{takes_tasks, wished_for};
+use crate::tasks::Running;
+use haft_proto::encode;
+use haft_proto::encode::notice::{self, Wishes};
+use haft_proto::error::{Mistake, Refusal};
+use haft_proto::json::JsonStr;
+use haft_proto::method::Method;
+use haft_proto::service::{Ask, Feed, Outcome, Turn};
+use haft_proto::session::Session;
+use haft_proto::version::Revision;
+use serde::Deserialize;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// Answers `subscriptions/listen`.
+pub(crate) fn listen(core: &Arc<Core>, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
+    let wishes = match wishes(core, ask) {
+        Ok(wishes) => wishes,
+        Err(refusal) => return refuse(out, ask.id, &refusal),
+    };
+    // From here on nothing is missed; it is told after the acknowledgement.
+    let watch = core.changes.watch(&wishes);
+    let tasks = core.tasks.running_of(&wishes.tasks, ask.principal);
+    let (core, id) = (Arc::clone(core), ask.id.raw().into());
+    Turn::Stream(Box::new(Listening { core, watch, tasks, id, unsaid: Some(wishes) }))
+}
+
+/// What a client asks for, as far as this server has it.
+fn wishes(core: &Core, ask: &Ask<'_>) -> Result<Wishes<Arc<str>>, Refusal> {
+    #[derive(Deserialize)]
+    struct Params {
+        notifications: Written,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Written {
+        #[serde(default)]
+        tools_list_changed: bool,
+        #[serde(default)]
+        prompts_list_changed: bool,
+        #[serde(default)]
+        resources_list_changed: bool,
+        #[serde(default)]
+        resource_subscriptions: Vec<Arc<str>>,
+        #[serde(default)]
+        task_ids: Vec<Arc<str>>,
+    }
+    let invalid = |message: String| Refusal::new(Mistake::InvalidParams, message);
+    let params: Params = serde_json::from_str(ask.message.params.raw.unwrap_or("{}"))
+        .map_err(|error| invalid(format!("Invalid params: {error}")))?;
+    let written = params.notifications;
+    if wished_for(ask) {
+        takes_tasks(ask)?;
+    }
+    let limits = &core.limits;
+    if written.resource_subscriptions.len() + written.task_ids.len() > limits.watched {
+        return Err(invalid(format!(
+            "Invalid params: a subscription watches at most {} resources and tasks",
+            limits.watched
+        )));
+    }
+    if written.resource_subscriptions.iter().any(|uri| uri.len() > limits.uri_bytes) {
+        let limit = limits.uri_bytes;
+        return Err(invalid(format!("Invalid params: an address has at most {limit} bytes")));
+    }
+    let offers = &core.offers;
+    let is_told = offers.list_changed;
+    Ok(Wishes {
+        tools: written.tools_list_changed && offers.tools && is_told,
+        prompts: written.prompts_list_changed && offers.prompts && is_told,
+        resources: written.resources_list_changed && offers.resources && is_told,
+        uris: if offers.subscribe { written.resource_subscriptions } else { Vec::new() },
+        tasks: core.tasks.running_of(&written.task_ids, ask.principal).iter().map(id_of).collect(),
+    })
+}
+
+fn id_of(task: &Arc<Running>) -> Arc<str> {
+    Arc::clone(task.id())
+}
+
+/// One modern subscription.
+struct Listening {
+    core: Arc<Core>,
+    watch: Watch,
+    /// Those that it watches; what they came to is told even once they are over.
+    tasks: Vec<Arc<Running>>,
+    /// Raw JSON.
+    id: Box<str>,
+    /// What is to be acknowledged.
+    unsaid: Option<Wishes<Arc<str>>>,
+}
+
+impl Feed for Listening {
+    fn poll_next(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) -> Poll<bool> {
+        if let Some(wishes) = self.unsaid.take() {
+            notice::listen_acknowledged(out, &self.id, &wishes);
+            return Poll::Ready(true);
+        }
+        self.watch.poll_next(cx).map(|change| {
+            match &change {
+                Change::Task(id) => {
+                    let task = self.tasks.iter().find(|task| task.id() == id);
+                    let task = task.expect("no other tasks are watched");
+                    task.with_task(self.core.tasks.poll_interval(), |task| {
+                        encode::task::changed(out, Revision::LATEST, task, &self.id);
+                    });
+                }
+                change => write(out, change, Some(&self.id)),
+            }
+            true
+        })
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) -> bool {
+        notice::listen_ended(out, &self.id, &self.core.info);
+        true
+    }
+}
+
+fn write(out: &mut Vec<u8>, change: &Change, subscription: Option<&str>) {
+    let (method, uri) = match change {
+        Change::Prompts => (Method::PromptsChanged, None),
+        Change::Resources => (Method::ResourcesChanged, None),
+        Change::Tools => (Method::ToolsChanged, None),
+        Change::Resource(uri) => (Method::ResourceUpdated, Some(&**uri)),
+        Change::Task(_) => return,
+    };
+    notice::change(out, method, uri, subscription);
+}
+
+/// What a legacy session is told.
+struct News(Arc<Watch>);
+
+impl Feed for News {
+    fn poll_next(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) -> Poll<bool> {
+        self.0.poll_next(cx).map(|change| {
+            write(out, &change, None);
+            true
+        })
+    }
+}
+
+/// The stream of a session, if there will ever be something on it.
+pub(crate) fn news(core: &Arc<Core>, session: &Session) -> Option<Box<dyn Feed>> {
+    let can_change = core.offers.list_changed || core.offers.subscribe;
+    let watch = watch_of(core, session).filter(|_| can_change)?;
+    Some(Box::new(News(Arc::clone(watch))))
+}
+
+/// A session is told of all lists, and of the resources that it subscribes to.
+fn watch_of<'s>(core: &Arc<Core>, session: &'s Session) -> Option<&'s Arc<Watch>> {
+    let offers = &core.offers;
+    let is_told = offers.list_changed;
+    session.keep(|| {
+        Arc::new(core.changes.watch(&Wishes {
+            tools: is_told && offers.tools,
+            prompts: is_told && offers.prompts,
+            resources: is_told && offers.resources,
+            ..Wishes::default()
+        }))
+    })
+}
+
+/// Answers `resources/subscribe` and `resources/unsubscribe`.
+pub(crate) fn subscribe(core: &Arc<Core>, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
+    let limits = &core.limits;
+    let uri = ask.message.params.uri.and_then(JsonStr::from_raw).map(JsonStr::decode);
+    let uri = uri.filter(|uri| uri.len() <= limits.uri_bytes);
+    let watch = ask.session.and_then(|session| watch_of(core, session));
+    let (Some(uri), Some(watch)) = (uri, watch) else {
+        let limit = limits.uri_bytes;
+        let message =
+            format!("Invalid params: `params.uri` must be a string of at most {limit} bytes");
+        return refuse(out, ask.id, &Refusal::new(Mistake::InvalidParams, message));
+    };
+    if ask.method == Method::ResourcesUnsubscribe {
+        watch.remove_resource(&uri);
+    } else if !watch.add_resource(&uri, limits.watched) {
+        let limit = limits.watched;
+        let message = format!("Invalid params: a session watches at most {limit} resources");
+        return refuse(out, ask.id, &Refusal::new(Mistake::InvalidParams, message));
+    }
+    encode::result(out, ask.id, |out| out.extend_from_slice(b"{}"));
+    Turn::Done(Outcome::Result)
+}

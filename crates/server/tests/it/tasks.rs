@@ -1,0 +1,273 @@
+//! Calls that go on after their answer: who gets a task, what can be asked of it, and how it ends.
+
+use crate::wire::{TestWire, ask_on, next};
+use haft_proto::limits::Limits;
+use haft_proto::service::Principal;
+use haft_proto::version::Revision;
+use haft_server::{AskError, Context, FolderTasks, Server, TaskStore, TaskUse, Tool, handler};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const CONFIRM: &str = r#"{"type":"object","properties":{"confirm":{"type":"boolean"}}}"#;
+
+fn tools() -> Vec<Tool> {
+    let quick = handler::future(|_: Value, _: Context| async { "done" });
+    let broken = handler::future(|_: Value, _: Context| async { Err::<String, _>("it broke") });
+    let panics = handler::future(|_: Value, _: Context| async { panic!("tools may") as String });
+    let endless = handler::future(|_: Value, context: Context| async move {
+        context.progress(1.0, None, Some("far from done"));
+        std::future::pending::<String>().await
+    });
+    let confirm = handler::future(|_: Value, context: Context| async move {
+        let ask = |key: &'static str| {
+            let context = context.clone();
+            async move { context.elicit::<Value>(key, "Sure?", CONFIRM).await }
+        };
+        let (first, second) = tokio::join!(ask("first"), ask("second"));
+        let again = context.elicit::<Value>("first", "Really?", CONFIRM).await?;
+        let words = [first?.action(), second?.action(), again.action()];
+        Ok::<_, AskError>(words.join(" "))
+    });
+    let on_demand = handler::future(|_: Value, context: Context| async move {
+        let name = context.elicit::<Value>("name", "Who?", r#"{"type":"object"}"#).await?;
+        context.become_task().await;
+        let name = name.accepted().unwrap_or_default();
+        Ok::<_, AskError>(format!("Hello, {}", name["name"]))
+    });
+    vec![
+        Tool::new("quick", quick).task(TaskUse::Always),
+        Tool::new("broken", broken).task(TaskUse::Required),
+        Tool::new("panics", panics).task(TaskUse::Always),
+        Tool::new("endless", endless).task(TaskUse::Always),
+        Tool::new("confirm", confirm).task(TaskUse::Always),
+        Tool::new("on_demand", on_demand).task(TaskUse::OnDemand),
+        Tool::new("short", handler::future(|_: Value, _| std::future::pending::<String>()))
+            .task(TaskUse::Always)
+            .task_ttl(Duration::from_millis(20)),
+    ]
+}
+
+fn server() -> Server {
+    Server::builder("s", "1").tools(tools()).build().expect("right")
+}
+
+fn client() -> TestWire {
+    let extensions = json!({"io.modelcontextprotocol/tasks": {}});
+    TestWire::to_client(json!({"elicitation": {}, "extensions": extensions}))
+}
+
+async fn call(server: &Server, wire: &TestWire, tool: &str) -> Value {
+    ask_on(wire, server, Revision::LATEST, "tools/call", json!({"name": tool})).await
+}
+
+async fn ask(server: &Server, method: &str, params: Value) -> Value {
+    ask_on(&client(), server, Revision::LATEST, method, params).await
+}
+
+/// Begins a task and returns its id.
+async fn begin(server: &Server, tool: &str) -> String {
+    let answer = call(server, &client(), tool).await;
+    let task = &answer["result"];
+    assert_eq!(task["resultType"], "task", "{answer}");
+    assert_eq!(task["status"], "working");
+    assert!(task["createdAt"].as_str().is_some_and(|at| at.contains('T') && at.ends_with('Z')));
+    task["taskId"].as_str().expect("an id").to_owned()
+}
+
+async fn state(server: &Server, task: &str) -> Value {
+    ask(server, "tasks/get", json!({"taskId": task})).await["result"].clone()
+}
+
+/// The state of a task once it has that status.
+async fn state_once(server: &Server, task: &str, status: &str) -> Value {
+    loop {
+        let state = state(server, task).await;
+        if state["status"] == status {
+            return state;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_task_keeps_the_result_that_the_call_would_have_had() {
+    let server = server();
+    let task = begin(&server, "quick").await;
+    let state = state_once(&server, &task, "completed").await;
+    assert_eq!(state["result"]["content"][0]["text"], "done");
+    assert_eq!(state["resultType"], "complete");
+    assert_eq!((&state["ttlMs"], &state["pollIntervalMs"]), (&json!(3_600_000), &json!(1000)));
+    // What the tool itself says of its failure is a result; a panic is none.
+    let task = begin(&server, "broken").await;
+    let state = state_once(&server, &task, "completed").await;
+    assert_eq!(state["result"]["isError"], true);
+    let task = begin(&server, "panics").await;
+    let state = state_once(&server, &task, "failed").await;
+    assert_eq!((&state["error"]["code"], state.get("result")), (&json!(-32603), None));
+}
+
+#[tokio::test]
+async fn a_client_that_takes_no_tasks_gets_none() {
+    let (server, plain) = (server(), TestWire::default());
+    let answer = call(&server, &plain, "quick").await;
+    assert_eq!(answer["result"]["content"][0]["text"], "done");
+    let answer = call(&server, &plain, "broken").await;
+    assert_eq!(answer["error"]["code"], -32021);
+    let needed = &answer["error"]["data"]["requiredCapabilities"]["extensions"];
+    assert_eq!(*needed, json!({"io.modelcontextprotocol/tasks": {}}));
+    let task = json!({"taskId": begin(&server, "quick").await});
+    let answer = ask_on(&plain, &server, Revision::LATEST, "tasks/get", task).await;
+    assert_eq!(answer["error"]["code"], -32021);
+    // The legacy era has no such tasks.
+    let params = json!({"name": "quick"});
+    let answer = ask_on(&client(), &server, Revision::V2025_11_25, "tools/call", params).await;
+    assert_eq!(answer["result"]["content"][0]["text"], "done");
+}
+
+#[tokio::test]
+async fn a_task_waits_for_answers_that_come_one_by_one() {
+    let server = server();
+    let task = begin(&server, "confirm").await;
+    let asked = state_once(&server, &task, "input_required").await;
+    assert_eq!(asked["inputRequests"].as_object().map(serde_json::Map::len), Some(2));
+    assert_eq!(asked["inputRequests"]["first"]["method"], "elicitation/create");
+    let answer = async |key: &str, action: &str| {
+        let answers = json!({key: {"action": action}, "nobody-asked": {"action": "accept"}});
+        let params = json!({"taskId": task, "inputResponses": answers});
+        let answer = ask(&server, "tasks/update", params).await;
+        assert_eq!(answer["result"], json!({"resultType": "complete"}), "{answer}");
+    };
+    answer("first", "accept").await;
+    let asked = state(&server, &task).await;
+    assert_eq!(
+        asked["inputRequests"].as_object().map(|all| all.contains_key("first")),
+        Some(false)
+    );
+    answer("second", "decline").await;
+    // The same key is asked again under another name: no key ever stands for two questions.
+    let asked = state_once(&server, &task, "input_required").await;
+    let keys: Vec<_> = asked["inputRequests"].as_object().expect("questions").keys().collect();
+    assert_eq!(keys, ["first-2"]);
+    answer("first-2", "cancel").await;
+    let done = state_once(&server, &task, "completed").await;
+    assert_eq!(done["result"]["content"][0]["text"], "accept decline cancel");
+}
+
+#[tokio::test]
+async fn a_task_that_is_cancelled_stays_so() {
+    let server = server();
+    let task = begin(&server, "endless").await;
+    loop {
+        let state = state(&server, &task).await;
+        if state["statusMessage"] == "far from done" {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    for _ in 0..2 {
+        let answer = ask(&server, "tasks/cancel", json!({"taskId": task})).await;
+        assert_eq!(answer["result"], json!({"resultType": "complete"}));
+        assert_eq!(state(&server, &task).await["status"], "cancelled");
+    }
+}
+
+#[tokio::test]
+async fn questions_come_first_where_a_call_becomes_a_task_late() {
+    let (server, wire) = (server(), client());
+    let first = call(&server, &wire, "on_demand").await;
+    assert_eq!(first["result"]["resultType"], "input_required");
+    let params = json!({
+        "name": "on_demand",
+        "requestState": first["result"]["requestState"],
+        "inputResponses": {"name": {"action": "accept", "content": {"name": "Alice"}}},
+    });
+    let second = ask_on(&wire, &server, Revision::LATEST, "tools/call", params.clone()).await;
+    assert_eq!(second["result"]["resultType"], "task");
+    assert_eq!(second["result"].get("requestState"), None);
+    let task = second["result"]["taskId"].as_str().expect("an id");
+    let done = state_once(&server, task, "completed").await;
+    assert_eq!(done["result"]["content"][0]["text"], "Hello, \"Alice\"");
+    let again = ask_on(&wire, &server, Revision::LATEST, "tools/call", params).await;
+    assert_eq!(again["error"]["code"], -32602, "one state makes one task");
+}
+
+#[tokio::test]
+async fn nobody_sees_the_tasks_of_others() {
+    let server = server();
+    let task = begin(&server, "endless").await;
+    let eve = TestWire { principal: Principal::Named("eve".into()), ..client() };
+    for method in ["tasks/get", "tasks/cancel", "tasks/update"] {
+        for id in [json!(task), json!("0".repeat(32)), json!("../../etc/passwd"), json!(7)] {
+            let params = json!({"taskId": id, "inputResponses": {}});
+            let answer = ask_on(&eve, &server, Revision::LATEST, method, params).await;
+            assert_eq!(answer["error"]["code"], -32602, "{method} {answer}");
+        }
+    }
+    assert_eq!(state(&server, &task).await["status"], "working");
+}
+
+#[tokio::test]
+async fn what_becomes_of_a_task_is_told_to_whoever_listens() {
+    let (server, wire) = (server(), client());
+    let task = begin(&server, "confirm").await;
+    let params = json!({"notifications": {"taskIds": [task, "unknown"]}});
+    ask_on(&wire, &server, Revision::LATEST, "subscriptions/listen", params.clone()).await;
+    let mut feed = wire.feed.lock().expect("free").take().expect("a stream");
+    let first = next(&mut *feed).expect("the acknowledgement");
+    assert_eq!(first["params"]["notifications"], json!({"taskIds": [task]}));
+    state_once(&server, &task, "input_required").await;
+    let told = next(&mut *feed).expect("that it waits");
+    assert_eq!(told["method"], "notifications/tasks");
+    assert_eq!(told["params"]["status"], "input_required");
+    ask(&server, "tasks/cancel", json!({"taskId": task})).await;
+    assert_eq!(next(&mut *feed).expect("its end")["params"]["status"], "cancelled");
+    let plain = TestWire::default();
+    let answer = ask_on(&plain, &server, Revision::LATEST, "subscriptions/listen", params).await;
+    assert_eq!(answer["error"]["code"], -32021);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_takes_longer_than_it_is_kept_is_stopped() {
+    let server = server();
+    let task = begin(&server, "short").await;
+    let told = loop {
+        let answer = ask(&server, "tasks/get", json!({"taskId": task})).await;
+        if answer["result"]["status"] != "working" {
+            break answer;
+        }
+        tokio::time::advance(Duration::from_millis(1)).await;
+    };
+    let text = &told["result"]["result"]["content"][0]["text"];
+    assert!(text.as_str().is_some_and(|text| text.contains("took longer")), "{told}");
+}
+
+#[tokio::test]
+async fn tasks_are_bounded_in_number() {
+    let limits = Limits { tasks: 2, ..Limits::default() };
+    let server = Server::builder("s", "1").limits(limits).tools(tools()).build().expect("right");
+    let first = begin(&server, "endless").await;
+    begin(&server, "endless").await;
+    let answer = call(&server, &client(), "endless").await;
+    assert_eq!(answer["error"]["code"], -31003, "{answer}");
+    ask(&server, "tasks/cancel", json!({"taskId": first})).await;
+    begin(&server, "endless").await;
+}
+
+#[tokio::test]
+async fn results_in_a_folder_outlive_their_server_and_what_ran_has_failed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let build = || {
+        let store = FolderTasks::open(folder.path()).expect("a store");
+        Server::builder("s", "1").tools(tools()).task_store(store).build().expect("right")
+    };
+    let first = build();
+    let (done, endless) = (begin(&first, "quick").await, begin(&first, "endless").await);
+    state_once(&first, &done, "completed").await;
+    let second = build();
+    assert_eq!(state(&second, &done).await["result"]["content"][0]["text"], "done");
+    assert_eq!(state(&second, &endless).await["status"], "failed");
+    // What has expired is swept away.
+    let store = FolderTasks::open(folder.path()).expect("a store");
+    store.sweep(u64::MAX).await.expect("swept");
+    assert!(store.find(&done).await.expect("looked").is_none());
+}
