@@ -5,7 +5,7 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use crate::failure::Failure;
 
-/// How long one cargo command may take in CI before it counts as hung, in minutes.
+/// How long one command may take in CI before it counts as hung, in minutes.
 const MINUTES_MAX: u32 = 25;
 /// What coreutils' `timeout` exits with when the time is up.
 const TIMED_OUT: i32 = 124;
@@ -13,12 +13,16 @@ const TIMED_OUT: i32 = 124;
 /// `cargo` of the toolchain that built us. In CI it is ended when it hangs, because nobody watches;
 /// a person has Ctrl-C.
 pub(crate) fn cargo() -> Command {
-    let cargo = cargo_path();
+    limited(cargo_path())
+}
+
+/// A program with the same limit.
+pub(crate) fn limited(program: OsString) -> Command {
     if !in_ci() || !works("timeout", &["--version"]) {
-        return Command::new(cargo);
+        return Command::new(program);
     }
     let mut command = Command::new("timeout");
-    command.arg("--kill-after=10").arg(format!("{MINUTES_MAX}m")).arg(cargo);
+    command.arg("--kill-after=10").arg(format!("{MINUTES_MAX}m")).arg(program);
     command
 }
 

@@ -21,6 +21,10 @@ pub(crate) enum Failure {
     InputCrashes { target: String, input: String },
     /// The machine lacks something; the sentence says how to get it.
     MachineLacks(String),
+    /// The conformance suite is not content; the findings are above.
+    NotConformant { findings: usize },
+    /// The conformance suite could not be run, or does not write what it used to.
+    SuiteBroken(String),
     /// Files break rules; the findings are above.
     Untidy { findings: usize },
     /// Steps of `test` failed; the closing line has said so.
@@ -41,7 +45,9 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::BadArguments(said) | Self::MachineLacks(said) => f.write_str(said),
+            Self::BadArguments(said) | Self::MachineLacks(said) | Self::SuiteBroken(said) => {
+                f.write_str(said)
+            }
             Self::CommandFailed { line, code: Some(code) } => {
                 write!(f, "`{line}` ended with exit code {code}, see its output above")
             }
@@ -59,6 +65,9 @@ impl fmt::Display for Failure {
                 f,
                 "{target} crashes on {input}, repeat it with: cargo xtask fuzz {target} {input}"
             ),
+            Self::NotConformant { findings } => {
+                write!(f, "{findings} findings, see them above; conformance/README.md says more")
+            }
             Self::Untidy { findings } => {
                 write!(f, "{findings} findings, see them above; STYLE.md has the rules")
             }

@@ -16,8 +16,17 @@ struct Need {
 const NEEDS: &[Need] = &[
     Need { package: "g++", probe: &["c++", "--version"], user: "linking, and libFuzzer" },
     Need { package: "git", probe: &["git", "--version"], user: "tidy lists files with it" },
-    Need { package: "nodejs", probe: &["node", "--version"], user: "the foreign clients" },
-    Need { package: "npm", probe: &["npm", "--version"], user: "the foreign clients" },
+    Need { package: "golang-go", probe: &["go", "version"], user: "the foreign clients" },
+    Need {
+        package: "nodejs",
+        probe: &["node", "--version"],
+        user: "the foreign clients and the conformance suite",
+    },
+    Need {
+        package: "npm",
+        probe: &["npm", "--version"],
+        user: "the foreign clients and the conformance suite",
+    },
     Need { package: "procps", probe: &["ps", "--version"], user: "tests that look at processes" },
     Need {
         package: "python3-venv",
@@ -101,9 +110,9 @@ mod tests {
 
     #[test]
     fn advice_is_one_sentence_that_can_be_pasted() {
-        let said = advice(&[&NEEDS[0], &NEEDS[2]]);
-        assert!(said.contains("`sudo apt-get update && sudo apt-get install -y g++ nodejs`"));
-        assert!(said.contains("nodejs: the foreign clients"));
+        let said = advice(&[&NEEDS[0], &NEEDS[1]]);
+        assert!(said.contains("`sudo apt-get update && sudo apt-get install -y g++ git`"));
+        assert!(said.contains("git: tidy lists files with it"));
         assert_eq!(said.lines().count(), 1);
     }
 

@@ -6,6 +6,7 @@
 
 mod bench;
 mod command;
+mod conformance;
 mod deny;
 mod dependencies;
 mod failure;
@@ -35,6 +36,12 @@ const CHORES: &[Chore] = &[
         arguments: "[--seconds N] [TARGET [INPUT]]",
         purpose: "look for crashes, or repeat one",
         run: fuzz::run,
+    },
+    Chore {
+        name: "conformance",
+        arguments: "[REVISION [SCENARIO]]",
+        purpose: "the official suite of MCP",
+        run: conformance::run,
     },
     Chore { name: "bench", arguments: "[ARGS...]", purpose: "measure", run: bench::run },
     Chore { name: "deny", arguments: "", purpose: "judge the dependencies", run: deny::run },

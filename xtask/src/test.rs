@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::command::{self, cargo};
 use crate::failure::Failure;
-use crate::{bench, deny, dependencies, fuzz, machine, tidy};
+use crate::{bench, conformance, deny, dependencies, fuzz, machine, tidy};
 
 /// How long each fuzz target runs here.
 const FUZZ_SECONDS: &str = "60";
@@ -41,6 +41,7 @@ const STEPS: &[Step] = &[
     Step { name: "dependencies", run: |_| dependencies::check().into() },
     Step { name: "deny", run: |_| deny() },
     Step { name: "tests", run: |_| tests().into() },
+    Step { name: "conformance", run: |_| conformance::run(&[]).into() },
     Step { name: "docs", run: |_| docs().into() },
     Step { name: "wasm", run: |_| wasm() },
     Step { name: "fuzz", run: fuzz },
@@ -98,7 +99,10 @@ fn describe(name: &str, verdict: &Verdict, took: Duration) -> String {
 
 fn format() -> Result<(), Failure> {
     command::run(cargo().args(["fmt", "--all", "--check"]))?;
-    command::run(cargo().args(["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"]))
+    for apart in ["fuzz/Cargo.toml", "crates/cli/tests/clients/rust/Cargo.toml"] {
+        command::run(cargo().args(["fmt", "--manifest-path", apart, "--check"]))?;
+    }
+    Ok(())
 }
 
 fn clippy() -> Result<(), Failure> {

@@ -29,6 +29,8 @@ pub struct Limits {
     /// The most notifications that wait for a slow reader, on one stdio connection or of one HTTP
     /// call; further ones are dropped.
     pub queued_notifications: usize,
+    /// The most bytes of such notifications.
+    pub queued_bytes: usize,
     /// The most bytes of request bodies that one HTTP listener holds at once.
     pub bodies_bytes: usize,
     /// The most connections of one HTTP listener; the next ones wait to be accepted.
@@ -97,6 +99,7 @@ impl Default for Limits {
             request_timeout: Duration::from_secs(60),
             output_bytes: 8 * 1024 * 1024,
             queued_notifications: 64,
+            queued_bytes: 1024 * 1024,
             bodies_bytes: 256 * 1024 * 1024,
             connections: 4096,
             streams_per_connection: 256,

@@ -3,6 +3,11 @@
 //! tool is.
 
 mod asking;
+mod batch;
+mod conversation;
+mod feeds;
 pub mod http;
+mod outlet;
+mod questions;
 pub mod stdio;
 pub mod stop;

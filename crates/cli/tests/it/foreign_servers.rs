@@ -2,6 +2,7 @@
 //! those that listen. Asked by `list_call_inspect`; it writes nowhere but into
 //! `target/foreign-servers`.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -32,6 +33,11 @@ pub(crate) fn official(mode: &str) -> String {
 pub(crate) fn everything() -> String {
     let entry = folder().join("node_modules/@modelcontextprotocol/server-everything/dist/index.js");
     format!("'{}' '{}' stdio", node().display(), entry.display())
+}
+
+/// The command line of the conformance fixture on the official package; how to serve, is to follow.
+pub(crate) fn reference_conformance() -> Vec<OsString> {
+    vec![node().into(), folder().join("conformance.mjs").into()]
 }
 
 /// The official server on a port of its own.
@@ -90,6 +96,8 @@ fn install() -> PathBuf {
         assert!(status.is_ok_and(|status| status.success()), "`npm install` works in {folder:?}");
         fs::write(&stamp, wanted).expect("target can be written");
     }
-    fs::copy(sources.join("modern.mjs"), folder.join("modern.mjs")).expect("target can be written");
+    for name in ["conformance.mjs", "listen.mjs", "modern.mjs"] {
+        fs::copy(sources.join(name), folder.join(name)).expect("target can be written");
+    }
     folder
 }

@@ -3,7 +3,11 @@
 
 use super::bounds::Share;
 use super::request::Accepts;
-use crate::asking::{Call, Ticket};
+use super::sse::{Alarm, COMMENT, write_event};
+use super::subscription::FeedEvents;
+use crate::asking::Call;
+use crate::conversation::Ticket;
+use crate::outlet::Reader;
 use bytes::{Bytes, BytesMut};
 use haft_proto::limits::Limits;
 use haft_proto::service::{Later, Outcome, Reply};
@@ -11,17 +15,16 @@ use haft_proto::version::Era;
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body::{Body, Frame};
 use std::convert::Infallible;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
-use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::sleep;
 
 /// The body of any answer.
 pub(super) enum Answer {
     Events(Box<EventStream>),
+    Feed(Box<FeedEvents>),
     Whole(Option<Bytes>),
 }
 
@@ -33,12 +36,12 @@ impl Body for Answer {
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        match self.get_mut() {
-            Self::Events(stream) => {
-                stream.poll_event(cx).map(|event| event.map(|e| Ok(Frame::data(e))))
-            }
-            Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-        }
+        let polled = match self.get_mut() {
+            Self::Events(stream) => stream.poll_event(cx),
+            Self::Feed(feed) => feed.poll_events(cx),
+            Self::Whole(bytes) => Poll::Ready(bytes.take()),
+        };
+        polled.map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -50,7 +53,7 @@ impl Body for Answer {
             Self::Whole(bytes) => {
                 http_body::SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64)
             }
-            Self::Events(_) => http_body::SizeHint::default(),
+            Self::Events(_) | Self::Feed(_) => http_body::SizeHint::default(),
         }
     }
 }
@@ -74,12 +77,8 @@ pub(super) fn json(status: StatusCode, message: Vec<u8>) -> Response<Answer> {
 }
 
 /// An answer that is there, in the form that the client takes.
-pub(super) fn now(
-    message: Vec<u8>,
-    outcome: Outcome,
-    era: Era,
-    accepts: Accepts,
-) -> Response<Answer> {
+pub(super) fn now(reply: Reply, era: Era, accepts: Accepts) -> Response<Answer> {
+    let Reply { message, outcome } = reply;
     match outcome {
         Outcome::Result if !accepts.json => {
             let mut event = BytesMut::new();
@@ -97,37 +96,36 @@ pub(super) fn now(
 /// An answer to come: JSON if it is the first thing that comes, else a stream.
 pub(super) async fn later(
     mut work: Work,
-    mut notifications: Option<mpsc::Receiver<Vec<u8>>>,
+    queue: Reader,
     era: Era,
     accepts: Accepts,
     limits: &Limits,
 ) -> Response<Answer> {
     if !accepts.events {
-        return finished(work.await, None, era, accepts);
+        return finished(work.await, Reader::new(None), era, accepts);
     }
-    let mut pending = Vec::new();
+    let mut first = None;
     tokio::select! {
         biased;
-        Some(message) = receive(&mut notifications) => pending.push(message),
-        reply = &mut work => return finished(reply, notifications, era, accepts),
+        message = poll_fn(|cx| queue.poll_pop(cx)) => first = Some(message),
+        reply = &mut work => return finished(reply, queue, era, accepts),
         () = sleep(limits.keep_alive) => {}
     }
-    let keep_alive = limits.keep_alive;
-    let alarm = Box::pin(sleep(keep_alive));
+    let alarm = Alarm::new(limits.keep_alive);
     // hyper polls a stream only as fast as its client reads; the work shall not wait for that.
     let work = Some(work.on_its_own());
-    let stream = EventStream { work, notifications, pending, keep_alive, alarm };
+    let stream = EventStream { work, queue, first, alarm };
     event_response(Answer::Events(Box::new(stream)))
 }
 
 /// An answer that came before anything was sent, with what was said about it on the way.
-fn finished(
+pub(super) fn finished(
     reply: Option<Reply>,
-    mut notifications: Option<mpsc::Receiver<Vec<u8>>>,
+    queue: Reader,
     era: Era,
     accepts: Accepts,
 ) -> Response<Answer> {
-    let Some(Reply { message, outcome }) = reply else {
+    let Some(reply) = reply else {
         // A cancelled request is not answered, but HTTP wants some end of it.
         return match accepts.events {
             true => event_response(Answer::Whole(None)),
@@ -135,17 +133,18 @@ fn finished(
         };
     };
     let mut events = BytesMut::new();
-    while let Some(said) = notifications.as_mut().and_then(|queue| queue.try_recv().ok()) {
+    while let Some(said) = queue.pop() {
         write_event(&mut events, &said);
     }
     if events.is_empty() {
-        return now(message, outcome, era, accepts);
+        return now(reply, era, accepts);
     }
-    write_event(&mut events, &message);
+    write_event(&mut events, &reply.message);
     event_response(Answer::Whole(Some(events.freeze())))
 }
 
-fn event_response(answer: Answer) -> Response<Answer> {
+/// A stream of events.
+pub(super) fn event_response(answer: Answer) -> Response<Answer> {
     let mut response = Response::new(answer);
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, EVENTS);
@@ -153,13 +152,6 @@ fn event_response(answer: Answer) -> Response<Answer> {
     // A proxy that collects the stream first would defeat it.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
-}
-
-async fn receive(notifications: &mut Option<mpsc::Receiver<Vec<u8>>>) -> Option<Vec<u8>> {
-    match notifications {
-        Some(notifications) => notifications.recv().await,
-        None => None,
-    }
 }
 
 /// The work on one answer, and who ends when: a modern client cancels it by going away, a legacy
@@ -228,25 +220,22 @@ impl Future for Work {
 pub(super) struct EventStream {
     /// `None` once it is answered.
     work: Option<Work>,
-    notifications: Option<mpsc::Receiver<Vec<u8>>>,
-    /// Notifications that came before the stream began.
-    pending: Vec<Vec<u8>>,
-    keep_alive: Duration,
-    alarm: Pin<Box<Sleep>>,
+    queue: Reader,
+    /// What was said before the stream began.
+    first: Option<Vec<u8>>,
+    alarm: Alarm,
 }
 
 impl EventStream {
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let mut events = BytesMut::new();
-        for message in self.pending.drain(..) {
+        if let Some(message) = self.first.take() {
             write_event(&mut events, &message);
         }
         let Some(work) = &mut self.work else { return Poll::Ready(None) };
         // The work first, so that whatever it said on its way is in the queue when it is done.
         let reply = Pin::new(work).poll(cx);
-        while let Some(notifications) = &mut self.notifications
-            && let Poll::Ready(Some(message)) = notifications.poll_recv(cx)
-        {
+        while let Poll::Ready(message) = self.queue.poll_pop(cx) {
             write_event(&mut events, &message);
         }
         if let Poll::Ready(reply) = reply {
@@ -256,20 +245,10 @@ impl EventStream {
             }
             return Poll::Ready((!events.is_empty()).then(|| events.freeze()));
         }
-        if events.is_empty() && self.alarm.as_mut().poll(cx).is_ready() {
-            events.extend_from_slice(b": still working\n\n");
-        }
         if events.is_empty() {
-            return Poll::Pending;
+            return self.alarm.poll(cx).map(|()| Some(Bytes::from_static(COMMENT)));
         }
-        self.alarm.as_mut().reset(Instant::now() + self.keep_alive);
+        self.alarm.reset();
         Poll::Ready(Some(events.freeze()))
     }
-}
-
-/// One event; a message never has a line break.
-fn write_event(out: &mut BytesMut, message: &[u8]) {
-    out.extend_from_slice(b"event: message\ndata: ");
-    out.extend_from_slice(message);
-    out.extend_from_slice(b"\n\n");
 }

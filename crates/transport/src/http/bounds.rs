@@ -56,6 +56,15 @@ pub(super) fn overloaded(limits: &Limits) -> Refusal {
     )
 }
 
+/// What a client is told when there are subscriptions enough.
+pub(super) fn oversubscribed(limits: &Limits) -> Refusal {
+    let limit = limits.subscriptions;
+    Refusal::new(
+        Mistake::Overloaded,
+        format!("Overloaded: {limit} subscriptions are open; try again in a second"),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

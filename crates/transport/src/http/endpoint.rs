@@ -3,13 +3,16 @@
 
 use super::Options;
 use super::answer::{self, Answer, Work};
-use super::bounds::{Bound, overloaded};
+use super::bounds::{Bound, overloaded, oversubscribed};
 use super::guard::Guard;
 use super::request::{Accepts, HttpHeaders, SESSION_HEADER, Unread, is_json, read_body};
 use super::sessions::{Session, Sessions};
-use crate::asking::{
-    Asked, Batch, Conversation, Kept, Queue, ask_stateless, batches_refused, refuse, take,
-};
+use super::stopping::Stopping;
+use super::subscription::FeedEvents;
+use crate::asking::{Asked, ask_stateless, refuse, take};
+use crate::batch::{Batch, batches_refused};
+use crate::conversation::{Conversation, Kept};
+use crate::outlet::{Queue, Reader, Sink};
 use bytes::Bytes;
 use haft_proto::admit;
 use haft_proto::encode;
@@ -18,15 +21,14 @@ use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
 use haft_proto::method::Method;
 use haft_proto::mirror::VERSION_HEADER;
-use haft_proto::service::{Outcome, Reply, Service, Turn};
+use haft_proto::service::{Feed, Outcome, Principal, Reply, Service, Turn};
 use haft_proto::version::{Era, Revision};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method as Verb, Request, Response, StatusCode, header};
 use http_body::Body;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use tokio::sync::mpsc;
 
 /// What all connections of a listener share.
 pub(super) struct Endpoint {
@@ -39,6 +41,8 @@ pub(super) struct Endpoint {
     in_flight: Arc<Bound>,
     /// Bytes of bodies.
     bodies: Arc<Bound>,
+    subscriptions: Arc<Bound>,
+    pub(super) stopping: Stopping,
 }
 
 /// What is known of a request while its message is answered.
@@ -62,6 +66,8 @@ impl Endpoint {
             limits: limits.clone(),
             in_flight: Bound::new(limits.requests_in_flight),
             bodies: Bound::new(limits.bodies_bytes),
+            subscriptions: Bound::new(limits.subscriptions),
+            stopping: Stopping::default(),
         }
     }
 
@@ -184,29 +190,53 @@ impl Endpoint {
         if !place.take(1) {
             return self.try_again(Some(id), Era::Modern);
         }
-        let (notifications, turn, out) = {
-            let channel = LazyChannel::new(&self.limits);
+        let (queue, turn, message) = {
+            let queue = LazyQueue::new(&self.limits, asking.accepts);
             let mut out = Vec::new();
             let headers = HttpHeaders(asking.headers);
-            let queue = || channel.queue();
-            let turn = ask_stateless(&*self.service, message, id, &headers, &queue, &mut out);
-            (channel.into_notifications(), turn, out)
+            let sink = || queue.sink();
+            let turn = ask_stateless(&*self.service, message, id, &headers, &sink, &mut out);
+            (queue.into_reader(), turn, out)
         };
         match turn {
-            Turn::Done(outcome) => answer::now(out, outcome, Era::Modern, asking.accepts),
-            Turn::Stream(_) => answer::empty(StatusCode::NOT_IMPLEMENTED),
+            Turn::Done(outcome) => answer::finished(
+                Some(Reply { message, outcome }),
+                queue,
+                Era::Modern,
+                asking.accepts,
+            ),
+            Turn::Stream(feed) => self.subscribe(asking, feed, id),
             Turn::Later(later) => {
                 let work = Work::Here(later, place);
-                answer::later(work, notifications, Era::Modern, asking.accepts, &self.limits).await
+                answer::later(work, queue, Era::Modern, asking.accepts, &self.limits).await
             }
         }
     }
 
+    /// Answers with a stream that goes on until its client goes or the server stops.
+    fn subscribe(&self, asking: &Asking<'_>, feed: Box<dyn Feed>, id: Id<'_>) -> Response<Answer> {
+        if !asking.accepts.events {
+            let refusal = Refusal::new(
+                Mistake::InvalidRequest,
+                "Not acceptable: this is answered with a stream; `Accept` must list \
+                 `text/event-stream`",
+            );
+            let mut response = refused_to(Some(id), Era::Modern, &refusal);
+            *response.status_mut() = StatusCode::NOT_ACCEPTABLE;
+            return response;
+        }
+        let mut place = self.subscriptions.share();
+        if !place.take(1) {
+            return try_again(Some(id), Era::Modern, &oversubscribed(&self.limits));
+        }
+        let stopped = self.stopping.wait();
+        let events = FeedEvents::new(feed, self.limits.keep_alive, stopped, place);
+        answer::event_response(Answer::Feed(Box::new(events)))
+    }
+
     /// What a client is told when there is no room for its request.
     fn try_again(&self, id: Option<Id<'_>>, era: Era) -> Response<Answer> {
-        let mut response = refused_to(id, era, &overloaded(&self.limits));
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-        response
+        try_again(id, era, &overloaded(&self.limits))
     }
 
     async fn legacy(&self, asking: &Asking<'_>, message: &Envelope<'_>) -> Response<Answer> {
@@ -218,39 +248,45 @@ impl Endpoint {
             Err(refusal) => return refused_to(message.id, Era::Legacy, &refusal),
         };
         let mut place = self.in_flight.share();
-        if !place.take(1) {
+        // What is no request must get through: it may be what a request in flight waits for.
+        if message.kind == Kind::Request && !place.take(1) {
             return self.try_again(message.id, Era::Legacy);
         }
-        let (notifications, asked, out) = {
-            let channel = LazyChannel::new(&self.limits);
+        let (queue, asked, message) = {
+            let queue = LazyQueue::new(&self.limits, asking.accepts);
             let mut out = Vec::new();
-            let queue = || channel.queue();
-            let asked = take(&session.conversation, &*self.service, message, &queue, &mut out);
-            (channel.into_notifications(), asked, out)
+            let sink = || queue.sink();
+            let asked = take(&session.conversation, &*self.service, message, &sink, &mut out);
+            (queue.into_reader(), asked, out)
         };
         match asked {
-            Asked::Silent => answer::empty(StatusCode::ACCEPTED),
-            Asked::Answered(outcome) => answer::now(out, outcome, Era::Legacy, asking.accepts),
+            Asked::Silent | Asked::Stream(_) => answer::empty(StatusCode::ACCEPTED),
+            Asked::Answered { outcome, .. } => answer::finished(
+                Some(Reply { message, outcome }),
+                queue,
+                Era::Legacy,
+                asking.accepts,
+            ),
             Asked::Later(call) => {
                 let work = Work::task(call, place, move |ticket| {
                     session.conversation.with(|kept| kept.ended(ticket));
                 });
-                answer::later(work, notifications, Era::Legacy, asking.accepts, &self.limits).await
+                answer::later(work, queue, Era::Legacy, asking.accepts, &self.limits).await
             }
         }
     }
 
     /// Begins a session, and answers in JSON: every client takes that here.
     fn initialize(&self, message: &Envelope<'_>) -> Response<Answer> {
-        let fresh = RefCell::new(Conversation::new(&self.limits));
+        let fresh = RefCell::new(Conversation::new(Principal::Anonymous, &self.limits));
         let mut out = Vec::new();
-        let queue = || mpsc::channel(1).0;
-        let asked = take(&fresh, &*self.service, message, &queue, &mut out);
-        let Asked::Answered(outcome) = asked else {
+        let sink = || Queue::without_reader() as Arc<dyn Sink>;
+        let asked = take(&fresh, &*self.service, message, &sink, &mut out);
+        let Asked::Answered { outcome, .. } = asked else {
             return answer::empty(StatusCode::ACCEPTED);
         };
         let accepts = Accepts { json: true, events: false };
-        let mut response = answer::now(out, outcome, Era::Legacy, accepts);
+        let mut response = answer::now(Reply { message: out, outcome }, Era::Legacy, accepts);
         if let (Outcome::Result, Some(agreed)) = (outcome, fresh.into_inner().agreed) {
             match self.sessions.begin(agreed) {
                 Ok(id) => {
@@ -283,16 +319,22 @@ impl Endpoint {
         if !session.conversation.with(|kept| kept.has_batches()) {
             return refused_to(None, Era::Legacy, &batches_refused());
         }
+        let is_request = |message: &Envelope<'_>| message.kind == Kind::Request;
+        let wants_answers =
+            messages.iter().any(|message| message.as_ref().map_or(true, is_request));
         let mut place = self.in_flight.share();
-        if !place.take(1) {
+        if wants_answers && !place.take(1) {
             return self.try_again(None, Era::Legacy);
         }
-        let (notifications, batch) = {
-            let channel = LazyChannel::new(&self.limits);
-            let queue = || channel.queue();
-            let batch = Batch::take(&session.conversation, &*self.service, messages, &queue);
-            (channel.into_notifications(), batch)
+        let (queue, batch) = {
+            let queue = LazyQueue::new(&self.limits, asking.accepts);
+            let sink = || queue.sink();
+            let batch = Batch::take(&session.conversation, &*self.service, messages, &sink);
+            (queue.into_reader(), batch)
         };
+        if !wants_answers {
+            return answer::empty(StatusCode::ACCEPTED);
+        }
         let tickets = batch.tickets();
         let work = Work::Task(tokio::spawn(async move {
             let message = batch.finish().await?;
@@ -302,7 +344,7 @@ impl Endpoint {
             drop(place);
             Some(Reply { message, outcome: Outcome::Result })
         }));
-        answer::later(work, notifications, Era::Legacy, asking.accepts, &self.limits).await
+        answer::later(work, queue, Era::Legacy, asking.accepts, &self.limits).await
     }
 
     fn session(&self, headers: &HeaderMap) -> Result<Arc<Session>, Refusal> {
@@ -317,23 +359,28 @@ impl Endpoint {
     }
 }
 
-/// A queue for the notifications of one request, made when the first call wants one.
-struct LazyChannel {
-    room: usize,
-    made: RefCell<Option<(Queue, mpsc::Receiver<Vec<u8>>)>>,
+/// A queue for what is said about one request, made when the first call wants it.
+struct LazyQueue<'a> {
+    limits: &'a Limits,
+    accepts: Accepts,
+    made: OnceCell<Arc<Queue>>,
 }
 
-impl LazyChannel {
-    fn new(limits: &Limits) -> Self {
-        Self { room: limits.queued_notifications.max(1), made: RefCell::new(None) }
+impl<'a> LazyQueue<'a> {
+    fn new(limits: &'a Limits, accepts: Accepts) -> Self {
+        Self { limits, accepts, made: OnceCell::new() }
     }
 
-    fn queue(&self) -> Queue {
-        self.made.borrow_mut().get_or_insert_with(|| mpsc::channel(self.room)).0.clone()
+    fn sink(&self) -> Arc<dyn Sink> {
+        let make = || match self.accepts.events {
+            true => Queue::new(self.limits),
+            false => Queue::without_reader(),
+        };
+        Arc::<Queue>::clone(self.made.get_or_init(make))
     }
 
-    fn into_notifications(self) -> Option<mpsc::Receiver<Vec<u8>>> {
-        self.made.into_inner().map(|(_, notifications)| notifications)
+    fn into_reader(self) -> Reader {
+        Reader::new(self.made.into_inner())
     }
 }
 
@@ -368,7 +415,14 @@ fn refused_to(id: Option<Id<'_>>, era: Era, refusal: &Refusal) -> Response<Answe
     let mut message = Vec::new();
     refuse(&mut message, id, refusal);
     let accepts = Accepts { json: true, events: false };
-    answer::now(message, Outcome::Refused(refusal.mistake), era, accepts)
+    let outcome = Outcome::Refused(refusal.mistake);
+    answer::now(Reply { message, outcome }, era, accepts)
+}
+
+fn try_again(id: Option<Id<'_>>, era: Era, refusal: &Refusal) -> Response<Answer> {
+    let mut response = refused_to(id, era, refusal);
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    response
 }
 
 fn method_not_allowed() -> Response<Answer> {

@@ -139,6 +139,7 @@ impl Connections {
 
     async fn end(mut self, stop: Stop) {
         if stop == Stop::Gracefully {
+            self.endpoint.stopping.stop();
             let grace = self.endpoint.limits.shutdown_grace;
             let _ = timeout(grace, self.graceful.shutdown()).await;
         }

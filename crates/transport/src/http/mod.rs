@@ -9,7 +9,10 @@ mod guard;
 mod listen;
 mod request;
 mod sessions;
+mod sse;
 mod stall;
+mod stopping;
+mod subscription;
 
 pub use address::address;
 pub use listen::{Listener, serve_stream};

@@ -1,9 +1,10 @@
 //! The sessions of legacy HTTP clients: begun by `initialize`, ended by DELETE or by idleness,
 //! bounded in number. The modern era never comes here.
 
-use crate::asking::{Conversation, Kept};
+use crate::conversation::{Conversation, Kept};
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
+use haft_proto::service::Principal;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -39,7 +40,7 @@ impl Sessions {
             Refusal::new(Mistake::Internal, format!("Internal error: no random numbers: {error}"))
         })?;
         let id: Box<str> = format!("{:032x}", u128::from_ne_bytes(random)).into();
-        let mut conversation = Conversation::new(&self.limits);
+        let mut conversation = Conversation::new(Principal::Anonymous, &self.limits);
         conversation.agreed = Some(agreed);
         let session = Arc::new(Session {
             conversation: Mutex::new(conversation),

@@ -2,21 +2,25 @@
 //! for each read, many answers for each write, and slow calls beside fast ones.
 
 use super::pipe::Pipe;
-use crate::asking::{
-    Asked, Batch, Call, Conversation, Kept, Queue, Ticket, batches_refused, refuse, take,
-};
+use crate::asking::{Asked, Call, refuse, take};
+use crate::batch::{Batch, batches_refused};
+use crate::conversation::{Conversation, Kept, Ticket};
+use crate::feeds::Feeds;
+use crate::outlet::{Queue, Sink};
 use crate::stop::Stop;
 use haft_proto::envelope::{self, Envelope, Incoming, Rejected};
 use haft_proto::error::{Malformed, Mistake, Refusal};
 use haft_proto::framing::{Line, Lines};
 use haft_proto::limits::Limits;
-use haft_proto::service::Service;
+use haft_proto::service::{Principal, Service};
 use std::cell::RefCell;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
+use std::ops::ControlFlow;
+use std::os::fd::OwnedFd;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
@@ -30,8 +34,29 @@ pub async fn serve(
     limits: &Limits,
     stop: impl Future<Output = Stop>,
 ) -> io::Result<()> {
-    let input = Pipe::input()?;
-    let output = Pipe::output()?;
+    converse(service, limits, (Pipe::input()?, Pipe::output()?), stop).await
+}
+
+/// Serves the client at the other end of any two pipes or sockets in the same way.
+///
+/// # Errors
+/// As [`serve`].
+pub async fn serve_pipes(
+    service: Arc<dyn Service>,
+    limits: &Limits,
+    (input, output): (OwnedFd, OwnedFd),
+    stop: impl Future<Output = Stop>,
+) -> io::Result<()> {
+    let pipes = (Pipe::read_from(input)?, Pipe::write_to(output)?);
+    converse(service, limits, pipes, stop).await
+}
+
+async fn converse(
+    service: Arc<dyn Service>,
+    limits: &Limits,
+    (input, output): (Pipe, Pipe),
+    stop: impl Future<Output = Stop>,
+) -> io::Result<()> {
     let mut connection = Connection::new(service, limits);
     let ended = connection.drive(&input, &output, stop).await;
     connection.conversation.with(Conversation::cancel_all);
@@ -43,8 +68,11 @@ pub async fn serve(
 
 /// What wakes the connection.
 enum Event {
+    /// What feeds say, and which of them have ended.
+    Fed(Vec<u8>, Vec<Ticket>),
     Finished(Finished),
     Notification(Vec<u8>),
+    Panicked,
     Read(usize),
     Stop(Stop),
     TimeIsUp,
@@ -65,13 +93,18 @@ struct Connection {
     lines: Lines,
     conversation: RefCell<Conversation>,
     running: JoinSet<Finished>,
-    notify: Queue,
-    notifications: mpsc::Receiver<Vec<u8>>,
+    /// What is said about calls.
+    queue: Arc<Queue>,
+    feeds: Feeds,
     out: Vec<u8>,
     /// How much of `out` has been written.
     sent: usize,
     /// Whether there may be whole lines that are not taken yet, for want of room.
     has_lines: bool,
+    /// Whether the client may still say something.
+    is_reading: bool,
+    /// When calls, and later the writing of answers, must be over.
+    deadline: Option<Instant>,
     /// Whether every call has been refused.
     is_stopping: bool,
 }
@@ -81,18 +114,19 @@ const LAST_WRITE: Duration = Duration::from_secs(1);
 
 impl Connection {
     fn new(service: Arc<dyn Service>, limits: &Limits) -> Self {
-        let (notify, notifications) = mpsc::channel(limits.queued_notifications.max(1));
         Self {
             service,
             limits: limits.clone(),
             lines: Lines::new(limits.message_bytes),
-            conversation: RefCell::new(Conversation::new(limits)),
+            conversation: RefCell::new(Conversation::new(Principal::Local, limits)),
             running: JoinSet::new(),
-            notify,
-            notifications,
+            queue: Queue::new(limits),
+            feeds: Feeds::default(),
             out: Vec::new(),
             sent: 0,
             has_lines: false,
+            is_reading: true,
+            deadline: None,
             is_stopping: false,
         }
     }
@@ -105,63 +139,95 @@ impl Connection {
         stop: impl Future<Output = Stop>,
     ) -> io::Result<()> {
         let mut stop = std::pin::pin!(stop);
-        let mut is_reading = true;
-        let mut deadline: Option<Instant> = None;
         loop {
             self.flush(output)?;
             if self.has_lines && self.has_room() {
                 self.take_lines();
+                if !self.is_reading {
+                    self.end_conversation();
+                }
                 continue;
             }
-            let is_written = self.sent == self.out.len();
-            if !is_reading && is_written && self.running.is_empty() {
+            if !self.is_reading && self.unsent().is_empty() && self.running.is_empty() {
                 return Ok(());
             }
-            let has_room = self.has_room();
-            let event = tokio::select! {
-                biased;
-                stop = &mut stop, if deadline.is_none() => Event::Stop(stop),
-                () = until(deadline), if deadline.is_some() => Event::TimeIsUp,
-                Some(message) = self.notifications.recv(), if has_room => {
-                    Event::Notification(message)
-                }
-                Some(done) = self.running.join_next(), if has_room => match done {
-                    Ok(finished) => Event::Finished(finished),
-                    // Whoever panicked has told of it, and has nobody left to answer to.
-                    Err(_) => continue,
-                },
-                count = output.write(&self.out[self.sent..]), if !is_written => {
-                    Event::Wrote(count?)
-                }
-                count = input.read(self.lines.room()), if is_reading && has_room => {
-                    Event::Read(count?)
-                }
-            };
-            match event {
-                Event::Read(0) => {
-                    is_reading = false;
-                    self.take_rest();
-                }
-                Event::Read(count) => {
-                    self.lines.filled(count);
-                    self.has_lines = true;
-                }
-                Event::Wrote(count) => self.sent += count,
-                Event::Notification(message) => self.push_line(&message),
-                Event::Finished(finished) => self.finish(finished),
-                Event::Stop(Stop::AtOnce) => return Ok(()),
-                Event::Stop(Stop::Gracefully) => {
-                    is_reading = false;
-                    deadline = Some(Instant::now() + self.limits.shutdown_grace);
-                }
-                // The first time ends the calls, the second the writing of their answers.
-                Event::TimeIsUp if self.conversation.borrow().is_idle() => return Ok(()),
-                Event::TimeIsUp => {
-                    self.refuse_all();
-                    deadline = Some(Instant::now() + LAST_WRITE);
-                }
+            let event = self.next_event(input, output, stop.as_mut()).await?;
+            if self.handle(event) == ControlFlow::Break(()) {
+                return Ok(());
             }
         }
+    }
+
+    async fn next_event(
+        &mut self,
+        input: &Pipe,
+        output: &Pipe,
+        stop: Pin<&mut impl Future<Output = Stop>>,
+    ) -> io::Result<Event> {
+        let (has_room, may_feed) = (self.has_room(), self.unsent().len() < FED_AT_ONCE);
+        let (deadline, is_reading) = (self.deadline, self.is_reading);
+        let unsent = &self.out[self.sent..];
+        Ok(tokio::select! {
+            biased;
+            stop = stop, if deadline.is_none() => Event::Stop(stop),
+            () = until(deadline), if deadline.is_some() => Event::TimeIsUp,
+            Some(done) = self.running.join_next(), if has_room => match done {
+                Ok(finished) => Event::Finished(finished),
+                Err(_) => Event::Panicked,
+            },
+            count = output.write(unsent), if !unsent.is_empty() => Event::Wrote(count?),
+            count = input.read(self.lines.room()), if is_reading && has_room => {
+                Event::Read(count?)
+            }
+            // Last, so that however much is said, the client is heard.
+            message = poll_fn(|cx| self.queue.poll_pop(cx)), if has_room => {
+                Event::Notification(message)
+            }
+            (said, ended) = said_by(&mut self.feeds), if has_room && may_feed => {
+                Event::Fed(said, ended)
+            }
+        })
+    }
+
+    fn handle(&mut self, event: Event) -> ControlFlow<()> {
+        match event {
+            Event::Fed(said, ended) => {
+                self.out.extend_from_slice(&said);
+                self.ended(&ended);
+            }
+            Event::Finished(finished) => self.finish(finished),
+            Event::Notification(message) => {
+                self.push_line(&message);
+                self.say();
+            }
+            // Whoever panicked has told of it, and has nobody left to answer to.
+            Event::Panicked => {}
+            Event::Read(0) => {
+                self.is_reading = false;
+                self.take_rest();
+                self.end_conversation();
+            }
+            Event::Read(count) => {
+                self.lines.filled(count);
+                self.has_lines = true;
+            }
+            Event::Stop(Stop::AtOnce) => return ControlFlow::Break(()),
+            Event::Stop(Stop::Gracefully) => {
+                self.is_reading = false;
+                self.end_conversation();
+                self.deadline = Some(Instant::now() + self.limits.shutdown_grace);
+            }
+            // The first time ends the calls, the second the writing of their answers.
+            Event::TimeIsUp if self.conversation.borrow().is_idle() => {
+                return ControlFlow::Break(());
+            }
+            Event::TimeIsUp => {
+                self.refuse_all();
+                self.deadline = Some(Instant::now() + LAST_WRITE);
+            }
+            Event::Wrote(count) => self.sent += count,
+        }
+        ControlFlow::Continue(())
     }
 
     /// Writes what goes in at once; what does not waits for the loop.
@@ -182,7 +248,11 @@ impl Connection {
     }
 
     fn has_room(&self) -> bool {
-        self.out.len() - self.sent < self.limits.output_bytes
+        self.unsent().len() < self.limits.output_bytes
+    }
+
+    fn unsent(&self) -> &[u8] {
+        &self.out[self.sent..]
     }
 
     /// Takes whole lines until there are no more, or no room for their answers.
@@ -217,11 +287,29 @@ impl Connection {
         match envelope::read(line, &self.limits) {
             Ok(Incoming::One(message)) => {
                 let start = self.out.len();
-                let (service, queue) = (&*self.service, || self.notify.clone());
-                match take(&self.conversation, service, &message, &queue, &mut self.out) {
-                    Asked::Answered(_) => self.out.push(b'\n'),
+                let (service, queue) = (&*self.service, &self.queue);
+                let sink = || Arc::<Queue>::clone(queue) as Arc<dyn Sink>;
+                match take(&self.conversation, service, &message, &sink, &mut self.out) {
+                    Asked::Answered { had_outlet, .. } => {
+                        self.out.push(b'\n');
+                        if had_outlet {
+                            self.say_before(start);
+                        }
+                    }
                     Asked::Later(call) => self.run(call),
-                    Asked::Silent => self.out.truncate(start),
+                    Asked::Stream(subscription) => {
+                        self.out.truncate(start);
+                        self.feeds.subscribe(subscription);
+                    }
+                    Asked::Silent => {
+                        self.out.truncate(start);
+                        // It may have been a cancellation.
+                        self.feeds.drop_cancelled();
+                    }
+                }
+                let listener = self.conversation.borrow_mut().begins_to_listen();
+                if let Some(session) = listener {
+                    self.feeds.tell(self.service.news(&session));
                 }
             }
             Ok(Incoming::Batch(messages)) if self.has_batches() => self.take_batch(&messages),
@@ -238,8 +326,8 @@ impl Connection {
     }
 
     fn take_batch(&mut self, messages: &[Result<Envelope<'_>, Rejected<'_>>]) {
-        let (service, queue) = (&*self.service, || self.notify.clone());
-        let batch = Batch::take(&self.conversation, service, messages, &queue);
+        let sink = || Arc::<Queue>::clone(&self.queue) as Arc<dyn Sink>;
+        let batch = Batch::take(&self.conversation, &*self.service, messages, &sink);
         let (tickets, has_more) = (batch.tickets(), batch.has_answers());
         self.running
             .spawn(async move { Finished { tickets, has_more, message: batch.finish().await } });
@@ -258,9 +346,7 @@ impl Connection {
 
     fn finish(&mut self, finished: Finished) {
         // What was said about the call comes before its answer.
-        while let Ok(message) = self.notifications.try_recv() {
-            self.push_line(&message);
-        }
+        self.say();
         // A call that was cancelled in the meantime, or refused because the server stops, has been
         // dealt with; its late answer is not sent.
         let mut is_wanted = finished.has_more && !self.is_stopping;
@@ -269,6 +355,19 @@ impl Connection {
         }
         if let Some(message) = finished.message.filter(|_| is_wanted) {
             self.push_line(&message);
+        }
+    }
+
+    /// Nothing will be read any more: nobody can answer a question or end a subscription.
+    fn end_conversation(&mut self) {
+        self.conversation.borrow().questions.close();
+        let ended = self.feeds.end(&mut self.out);
+        self.ended(&ended);
+    }
+
+    fn ended(&self, tickets: &[Ticket]) {
+        for ticket in tickets {
+            self.conversation.borrow_mut().ended(ticket);
         }
     }
 
@@ -292,6 +391,21 @@ impl Connection {
         self.out.push(b'\n');
     }
 
+    /// Appends what has been said about calls.
+    fn say(&mut self) {
+        while let Some(message) = self.queue.pop() {
+            self.push_line(&message);
+        }
+    }
+
+    /// Puts what has been said about calls before an answer that is in the buffer already.
+    fn say_before(&mut self, answer: usize) {
+        let end = self.out.len();
+        self.say();
+        let said = self.out.len() - end;
+        self.out[answer..].rotate_right(said);
+    }
+
     fn push_line(&mut self, message: &[u8]) {
         self.out.extend_from_slice(message);
         self.out.push(b'\n');
@@ -300,6 +414,17 @@ impl Connection {
 
 /// What the output buffer keeps between bursts.
 const BUFFER_KEPT: usize = 1024 * 1024;
+
+/// How much feeds may say before it is written: what waits in a feed is told anew, what waits here
+/// is old.
+const FED_AT_ONCE: usize = 64 * 1024;
+
+/// What feeds say, and which of them have ended.
+async fn said_by(feeds: &mut Feeds) -> (Vec<u8>, Vec<Ticket>) {
+    let mut said = Vec::new();
+    let ended = poll_fn(|cx| feeds.poll_lines(cx, FED_AT_ONCE, &mut said)).await;
+    (said, ended)
+}
 
 async fn until(deadline: Option<Instant>) {
     match deadline {

@@ -3,4 +3,4 @@
 mod listen;
 mod pipe;
 
-pub use listen::serve;
+pub use listen::{serve, serve_pipes};

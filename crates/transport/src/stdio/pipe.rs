@@ -6,15 +6,16 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 use rustix::io::Errno;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// One of the two standard streams.
+/// One end of a wire.
 pub(super) struct Pipe {
-    fd: BorrowedFd<'static>,
+    fd: Arc<OwnedFd>,
     /// `None`: a file, which epoll refuses and which never blocks for long.
-    readiness: Option<AsyncFd<BorrowedFd<'static>>>,
+    readiness: Option<AsyncFd<Arc<OwnedFd>>>,
     is_nonblocking: bool,
     /// What to put back at the end.
     former_flags: Option<OFlags>,
@@ -23,26 +24,37 @@ pub(super) struct Pipe {
 impl Pipe {
     /// Standard input.
     pub(super) fn input() -> io::Result<Self> {
-        Self::new(rustix::stdio::stdin(), Interest::READABLE)
+        Self::read_from(rustix::stdio::stdin().try_clone_to_owned()?)
     }
 
     /// Standard output.
     pub(super) fn output() -> io::Result<Self> {
-        Self::new(rustix::stdio::stdout(), Interest::WRITABLE)
+        Self::write_to(rustix::stdio::stdout().try_clone_to_owned()?)
     }
 
-    fn new(fd: BorrowedFd<'static>, interest: Interest) -> io::Result<Self> {
-        let kind = FileType::from_raw_mode(fstat(fd)?.st_mode);
+    /// Any descriptor to read from.
+    pub(super) fn read_from(fd: OwnedFd) -> io::Result<Self> {
+        Self::new(fd, Interest::READABLE)
+    }
+
+    /// Any descriptor to write to.
+    pub(super) fn write_to(fd: OwnedFd) -> io::Result<Self> {
+        Self::new(fd, Interest::WRITABLE)
+    }
+
+    fn new(fd: OwnedFd, interest: Interest) -> io::Result<Self> {
+        let fd = Arc::new(fd);
+        let kind = FileType::from_raw_mode(fstat(&fd)?.st_mode);
         let is_nonblocking = matches!(kind, FileType::Fifo | FileType::Socket);
         let former_flags = if is_nonblocking {
-            let flags = fcntl_getfl(fd)?;
-            fcntl_setfl(fd, flags | OFlags::NONBLOCK)?;
+            let flags = fcntl_getfl(&fd)?;
+            fcntl_setfl(&fd, flags | OFlags::NONBLOCK)?;
             Some(flags)
         } else {
             None
         };
-        #[expect(deprecated, reason = "its successor is unsafe; this descriptor is 'static")]
-        let readiness = match AsyncFd::with_interest(fd, interest) {
+        #[expect(deprecated, reason = "its successor is unsafe; the AsyncFd owns this descriptor")]
+        let readiness = match AsyncFd::with_interest(Arc::clone(&fd), interest) {
             Ok(readiness) => Some(readiness),
             Err(error) if error.raw_os_error() == Some(Errno::PERM.raw_os_error()) => None,
             Err(error) => return Err(error),
@@ -54,11 +66,11 @@ impl Pipe {
     /// nothing has been read then.
     pub(super) async fn read(&self, room: &mut [u8]) -> io::Result<usize> {
         let Some(readiness) = &self.readiness else {
-            return Ok(rustix::io::read(self.fd, room)?);
+            return Ok(rustix::io::read(&self.fd, room)?);
         };
         loop {
             let mut ready = readiness.readable().await?;
-            match self.if_ready(PollFlags::IN, || rustix::io::read(self.fd, &mut *room)) {
+            match self.if_ready(PollFlags::IN, || rustix::io::read(&self.fd, &mut *room)) {
                 Ok(count) => {
                     // A pipe that gave less than there was room for is empty now, and the next
                     // bytes raise a new edge: the call that would only say so is saved.
@@ -78,7 +90,7 @@ impl Pipe {
     pub(super) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         loop {
             // A terminal or file is written as it is: it takes what it gets.
-            match rustix::io::write(self.fd, bytes) {
+            match rustix::io::write(&self.fd, bytes) {
                 Ok(count) => return Ok(count),
                 Err(Errno::AGAIN) => return Ok(0),
                 Err(Errno::INTR) => {}
@@ -118,7 +130,7 @@ impl Drop for Pipe {
     fn drop(&mut self) {
         if let Some(flags) = self.former_flags {
             // Nobody is left to tell if this fails.
-            let _ = fcntl_setfl(self.fd, flags);
+            let _ = fcntl_setfl(&self.fd, flags);
         }
     }
 }

@@ -1,6 +1,9 @@
 //! A server of a few tools on a free port, for one test. It never outlives its test.
 
+use crate::asking_tools::asking_tools;
+use crate::hook::{Hook, Hooked};
 use haft_proto::limits::Limits;
+use haft_proto::service::Service;
 use haft_proto::spec::tool_result::ToolResult;
 use haft_server::{Server, Tool, handler};
 use haft_transport::http::{Listener, Options};
@@ -54,8 +57,9 @@ impl Drop for Inside {
     }
 }
 
+/// No arguments.
 #[derive(Deserialize)]
-struct Nothing {}
+pub(crate) struct Nothing {}
 
 #[derive(Deserialize)]
 struct Echo {
@@ -69,16 +73,31 @@ impl Fixture {
 
     pub(crate) async fn with(limits: Limits, options: Options) -> Self {
         let gate = Arc::new(Gate::default());
-        let server = Arc::new(server(&gate, limits));
+        let server = server(&gate, limits.clone());
+        Self::serving(Arc::new(server), gate, limits, options).await
+    }
+
+    /// The same server with a hook before it.
+    pub(crate) async fn hooked(limits: Limits, hook: impl Hook) -> Self {
+        let gate = Arc::new(Gate::default());
+        let server = Hooked { server: server(&gate, limits.clone()), hook };
+        Self::serving(Arc::new(server), gate, limits, Options::default()).await
+    }
+
+    async fn serving(
+        service: Arc<dyn Service>,
+        gate: Arc<Gate>,
+        limits: Limits,
+        options: Options,
+    ) -> Self {
         let any = "127.0.0.1:0".parse().expect("an address");
         let listener = Listener::bind(any, options).await.expect("a free port");
         let url = listener.url();
         let address = url.split('/').nth(2).and_then(|host| host.parse().ok()).expect("a URL");
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(async move {
-            let limits = server.limits().clone();
             let stop = async { stopped.await.unwrap_or(Stop::AtOnce) };
-            listener.serve(server, &limits, stop).await;
+            listener.serve(service, &limits, stop).await;
         });
         Self { address, gate, stop: Some(stop), serving }
     }
@@ -91,11 +110,11 @@ impl Fixture {
     }
 }
 
-fn server(gate: &Arc<Gate>, limits: Limits) -> Server {
+pub(crate) fn server(gate: &Arc<Gate>, limits: Limits) -> Server {
     let waiting = Arc::clone(gate);
     let text = r#"{"type":"object","properties":{"text":{"type":"string","x-mcp-header":"Text"}},
         "required":["text"],"additionalProperties":false}"#;
-    Server::builder("fixture", "1.0.0")
+    let builder = Server::builder("fixture", "1.0.0")
         .limits(limits)
         .tool(Tool::new("hello", handler::function(|Nothing {}| "hello")))
         .tool(Tool::new("echo", handler::function(|echo: Echo| echo.text)).input_schema(text))
@@ -123,6 +142,15 @@ fn server(gate: &Arc<Gate>, limits: Limits) -> Server {
                 "done"
             }),
         ))
+        .tool(Tool::new(
+            "say",
+            handler::future(|Nothing {}, context| async move {
+                for step in 1..=3 {
+                    context.progress(f64::from(step), None, Some("at once"));
+                }
+                "done"
+            }),
+        ))
         .tool(Tool::new("panic", handler::function(|Nothing {}| -> &str { panic!("on purpose") })))
         .tool(
             Tool::new(
@@ -131,7 +159,6 @@ fn server(gate: &Arc<Gate>, limits: Limits) -> Server {
             )
             .timeout(Duration::from_millis(50)),
         )
-        .tool(Tool::new("large", handler::function(|Nothing {}| "x".repeat(16 * 1024 * 1024))))
-        .build()
-        .expect("the fixture is right")
+        .tool(Tool::new("large", handler::function(|Nothing {}| "x".repeat(16 * 1024 * 1024))));
+    asking_tools(builder, gate).build().expect("the fixture is right")
 }

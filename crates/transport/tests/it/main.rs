@@ -1,8 +1,15 @@
 //! The HTTP wire against real sockets: what clients of both eras get, and what hostile ones do not.
 
+mod asking_tools;
+mod changes;
 mod fixture;
+mod hook;
 mod http2;
 mod http_calls;
 mod http_eras;
 mod http_hostile;
+mod pipe_client;
+mod questions;
 mod raw_client;
+mod said_before;
+mod subscriptions;

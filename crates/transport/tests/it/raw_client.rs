@@ -1,10 +1,12 @@
 //! An HTTP/1.1 client that sends whatever bytes a test wants and reads what comes back, so that
 //! nothing is made right on the way.
 
+use crate::pipe_client::DEADLINE;
 use serde_json::Value;
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, BufStream};
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 
 /// One connection.
 pub(crate) struct RawClient {
@@ -84,7 +86,131 @@ pub(crate) fn modern_body(method: &str, params: &Value) -> String {
     serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string()
 }
 
+/// A legacy session of a client that can do everything.
+#[derive(Clone, Debug)]
+pub(crate) struct Session {
+    pub(crate) id: String,
+    pub(crate) version: String,
+}
+
+/// A stream of events that is open.
+pub(crate) struct EventReader {
+    client: RawClient,
+    /// What came before it.
+    pub(crate) head: Answer,
+    unread: String,
+    has_ended: bool,
+}
+
+/// One event, or one comment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Event {
+    pub(crate) id: Option<String>,
+    pub(crate) retry: Option<u64>,
+    pub(crate) name: Option<String>,
+    pub(crate) data: Option<String>,
+    pub(crate) comment: Option<String>,
+}
+
+impl Event {
+    pub(crate) fn json(&self) -> Value {
+        let data = self.data.as_deref().unwrap_or_else(|| panic!("no data: {self:?}"));
+        serde_json::from_str(data).unwrap_or_else(|_| panic!("no JSON: {self:?}"))
+    }
+
+    fn read(text: &str) -> Self {
+        let mut event = Self::default();
+        for line in text.lines() {
+            let (field, value) = line.split_once(':').expect("a line is a field");
+            let value = value.strip_prefix(' ').unwrap_or(value).to_owned();
+            let before = match field {
+                "" => event.comment.replace(value),
+                "id" => event.id.replace(value),
+                "event" => event.name.replace(value),
+                "data" => event.data.replace(value),
+                "retry" => event.retry.replace(value.parse().expect("a number")).map(|_| value),
+                _ => panic!("no field of an event: {line}"),
+            };
+            assert_eq!(before, None, "a field comes once");
+        }
+        event
+    }
+}
+
+impl EventReader {
+    /// The next event or comment; `None` at the end.
+    pub(crate) async fn next_if_any(&mut self) -> Option<Event> {
+        loop {
+            if let Some((event, rest)) = self.unread.split_once("\n\n") {
+                let event = Event::read(event);
+                self.unread = rest.to_owned();
+                return Some(event);
+            }
+            if self.has_ended {
+                assert_eq!(self.unread, "", "a stream ends with an event");
+                return None;
+            }
+            let chunk = timeout(DEADLINE, self.client.chunk()).await.expect("an event in time");
+            self.has_ended = chunk.is_empty();
+            self.unread.push_str(&chunk);
+        }
+    }
+
+    pub(crate) async fn next(&mut self) -> Event {
+        self.next_if_any().await.expect("the stream goes on")
+    }
+
+    /// The next event with a message in it.
+    pub(crate) async fn message(&mut self) -> Value {
+        loop {
+            let event = self.next().await;
+            if event.data.as_deref().is_some_and(|data| !data.is_empty()) {
+                return event.json();
+            }
+        }
+    }
+
+    /// Reads to the end, which the server makes.
+    pub(crate) async fn end(mut self) -> Vec<Event> {
+        let mut rest = Vec::new();
+        while let Some(event) = self.next_if_any().await {
+            rest.push(event);
+        }
+        rest
+    }
+}
+
+impl Session {
+    /// The end of this session.
+    pub(crate) fn delete(&self) -> Vec<u8> {
+        let id = &self.id;
+        format!("DELETE /mcp HTTP/1.1\r\nhost: localhost\r\nmcp-session-id: {id}\r\n\r\n")
+            .into_bytes()
+    }
+
+    /// A POST in this session.
+    pub(crate) fn post(&self, body: &str) -> Vec<u8> {
+        post(&[("mcp-session-id", &self.id), ("mcp-protocol-version", &self.version)], body)
+    }
+
+    /// A call of a tool.
+    pub(crate) fn call(&self, id: u64, params: &str) -> Vec<u8> {
+        let (start, end) = (r#"{"jsonrpc":"2.0","id":"#, r#","method":"tools/call","params":"#);
+        self.post(&format!("{start}{id}{end}{params}}}"))
+    }
+}
+
 impl RawClient {
+    /// Begins a legacy session.
+    pub(crate) async fn session(&mut self, version: &str) -> Session {
+        let answer = self.ask(&post(&[], &crate::pipe_client::initialize(version))).await;
+        let id = answer.header("mcp-session-id").unwrap_or_else(|| panic!("none: {answer:?}"));
+        let session = Session { id: id.to_owned(), version: version.to_owned() };
+        let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        assert_eq!(self.ask(&session.post(ready)).await.status, 202);
+        session
+    }
+
     pub(crate) async fn connect(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).await.expect("the server listens");
         Self { stream: BufStream::new(stream) }
@@ -100,16 +226,15 @@ impl RawClient {
         self.answer().await
     }
 
+    /// Sends a request whose answer is read event by event.
+    pub(crate) async fn open(mut self, request: &[u8]) -> EventReader {
+        self.send(request).await;
+        let head = timeout(DEADLINE, self.head()).await.expect("a head in time");
+        EventReader { client: self, head, unread: String::new(), has_ended: false }
+    }
+
     pub(crate) async fn answer(&mut self) -> Answer {
-        let head = self.read_until("\r\n\r\n").await;
-        let mut lines = head.lines();
-        let status = lines.next().and_then(|line| line.split(' ').nth(1)?.parse().ok());
-        let headers: Vec<(String, String)> = lines
-            .filter_map(|line| line.split_once(':'))
-            .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
-            .collect();
-        let status = status.unwrap_or_else(|| panic!("no status in {head:?}"));
-        let mut answer = Answer { status, headers, body: String::new() };
+        let mut answer = self.head().await;
         answer.body = if answer.header("transfer-encoding") == Some("chunked") {
             self.chunks().await
         } else {
@@ -121,18 +246,38 @@ impl RawClient {
         answer
     }
 
+    /// An answer without its body.
+    async fn head(&mut self) -> Answer {
+        let head = self.read_until("\r\n\r\n").await;
+        let mut lines = head.lines();
+        let status = lines.next().and_then(|line| line.split(' ').nth(1)?.parse().ok());
+        let headers: Vec<(String, String)> = lines
+            .filter_map(|line| line.split_once(':'))
+            .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
+            .collect();
+        let status = status.unwrap_or_else(|| panic!("no status in {head:?}"));
+        Answer { status, headers, body: String::new() }
+    }
+
     async fn chunks(&mut self) -> String {
         let mut body = String::new();
         loop {
-            let size = self.read_until("\r\n").await;
-            let size = usize::from_str_radix(size.trim(), 16).expect("a chunk size");
-            let mut chunk = vec![0; size + 2];
-            self.stream.read_exact(&mut chunk).await.expect("a whole chunk");
-            body.push_str(std::str::from_utf8(&chunk[..size]).expect("UTF-8"));
-            if size == 0 {
+            let chunk = self.chunk().await;
+            if chunk.is_empty() {
                 return body;
             }
+            body.push_str(&chunk);
         }
+    }
+
+    /// The next piece of a body; the last is empty.
+    async fn chunk(&mut self) -> String {
+        let size = self.read_until("\r\n").await;
+        let size = usize::from_str_radix(size.trim(), 16).expect("a chunk size");
+        let mut chunk = vec![0; size + 2];
+        self.stream.read_exact(&mut chunk).await.expect("a whole chunk");
+        chunk.truncate(size);
+        String::from_utf8(chunk).expect("UTF-8")
     }
 
     async fn read_until(&mut self, end: &str) -> String {

@@ -1,6 +1,7 @@
 //! Starts programs for `foreign` and stops them: a client that must end by itself, and the server
 //! under test, which must not. It never leaves a child behind, and never waits without a deadline.
 
+use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -8,19 +9,44 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// A client does its whole work in a second or two. One that is kept waiting for an answer gives
-/// up after 60 seconds of its own, and has to be caught before.
-const CLIENT_DEADLINE: Duration = Duration::from_secs(45);
+/// A client does its whole work in a few seconds, and gives up a step after 20. On a busy machine
+/// the inspector, which starts anew for each step, takes the longest.
+const CLIENT_DEADLINE: Duration = Duration::from_secs(90);
 
 /// How long the server may take until it says where it listens.
 const LISTEN_DEADLINE: Duration = Duration::from_secs(20);
 
-/// The binary under test.
-pub(super) const HAFT: &str = env!("CARGO_BIN_EXE_haft");
+/// Between client and server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wire {
+    Http,
+    Stdio,
+}
 
-/// The file that it serves.
-pub(super) fn quickstart() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/quickstart/haft.yaml")
+impl Wire {
+    pub(super) const ALL: [Self; 2] = [Self::Stdio, Self::Http];
+
+    /// Where a client finds the server that this command line starts, which gets one more flag
+    /// that says over which wire it is to serve.
+    pub(super) fn target(self, words: Vec<OsString>) -> Target {
+        match self {
+            Self::Http => Target::Http(Server::start(&words)),
+            Self::Stdio => Target::Stdio([words, vec!["--stdio".into()]].concat()),
+        }
+    }
+}
+
+/// Where a client finds the server.
+pub(super) enum Target {
+    Http(Server),
+    /// The client launches it.
+    Stdio(Vec<OsString>),
+}
+
+/// The binary under test with the first example.
+pub(super) fn quickstart() -> Vec<OsString> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/quickstart/haft.yaml");
+    [PathBuf::from(env!("CARGO_BIN_EXE_haft")), "serve".into(), file].map(OsString::from).into()
 }
 
 /// What a client left behind.
@@ -46,7 +72,7 @@ pub(super) fn finish(mut command: Command) -> Finished {
     Finished { status, stdout, stderr }
 }
 
-/// `haft serve` on a free port of the loopback interface, until it is dropped.
+/// A server on a free port of the loopback interface, until it is dropped.
 pub(super) struct Server {
     /// The endpoint, as the server itself announced it.
     pub(super) url: String,
@@ -54,16 +80,16 @@ pub(super) struct Server {
 }
 
 impl Server {
-    pub(super) fn start() -> Self {
-        let mut command = Command::new(HAFT);
-        command.arg("serve").arg(quickstart()).args(["--http", "127.0.0.1:0"]);
+    fn start(words: &[OsString]) -> Self {
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).args(["--http", "127.0.0.1:0"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut child = Guard(command.spawn().expect("the binary was built for this test"));
+        let mut child = Guard(command.spawn().expect("the server was built for this test"));
         let announced = announcement(child.0.stderr.take().expect("stderr is piped"));
         match announced.recv_timeout(LISTEN_DEADLINE) {
             Ok(Ok(url)) => Self { url, _child: child },
-            Ok(Err(said)) => panic!("haft ended without serving, it said: {said}"),
-            Err(_) => panic!("haft did not say within {LISTEN_DEADLINE:?} where it listens"),
+            Ok(Err(said)) => panic!("the server ended without serving, it said: {said}"),
+            Err(_) => panic!("the server did not say within {LISTEN_DEADLINE:?} where it listens"),
         }
     }
 }
@@ -89,15 +115,15 @@ fn read_all(mut pipe: impl Read + Send + 'static) -> mpsc::Receiver<String> {
     receiver
 }
 
-/// Waits for `haft: serving NAME at URL`, and gives the URL, or all that was said instead. The
-/// pipe is emptied to its end, because a server that cannot log would stand still.
+/// Waits for `serving NAME at URL`, and gives the URL, or all that was said instead. The pipe is
+/// emptied to its end, because a server that cannot log would stand still.
 fn announcement(pipe: impl Read + Send + 'static) -> mpsc::Receiver<Result<String, String>> {
     let (sender, receiver) = mpsc::sync_channel(1);
     thread::spawn(move || {
         let mut said = String::new();
         for line in BufReader::new(pipe).lines().map_while(Result::ok) {
-            if let Some((_, url)) =
-                line.strip_prefix("haft: serving ").and_then(|rest| rest.rsplit_once(" at "))
+            if let Some((_, rest)) = line.split_once("serving ")
+                && let Some((_, url)) = rest.rsplit_once(" at ")
             {
                 // Only the first is waited for; a full channel must not stop the reading.
                 let _ = sender.try_send(Ok(url.to_owned()));

@@ -1,8 +1,8 @@
-// Reads the command line that both TypeScript clients share. It connects to nothing.
+// Reads the command line that the clients in JavaScript share. It connects to nothing.
 //
 //   --url URL | --stdio        the target; with --stdio the command follows a bare `--`, at the end
 //   --era auto|modern|legacy   only where the client can choose
-//   --call 'NAME={"json":1}'   call this tool; repeatable, in order
+//   --call 'NAME={"json":1}'   list, and call this tool, instead of the walk; repeatable, in order
 import { parseArgs } from 'node:util';
 
 export function readArguments(eras) {

@@ -1,0 +1,149 @@
+//! The feeds of one connection: subscriptions of the modern era, and what a legacy client is told
+//! unasked. Polled by the connection when it has room for what they say; a feed that has nothing
+//! new is not polled.
+
+use crate::conversation::Ticket;
+use futures_util::future::{AbortHandle, AbortRegistration};
+use futures_util::task::AtomicWaker;
+use haft_proto::service::Feed;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+
+/// All feeds of one connection.
+#[derive(Default)]
+pub(crate) struct Feeds {
+    entries: Vec<Entry>,
+    /// Whose turn it is.
+    turn: usize,
+    bell: Arc<AtomicWaker>,
+}
+
+/// A request whose answer is a feed.
+pub(crate) struct Subscription {
+    pub(crate) ticket: Ticket,
+    pub(crate) feed: Box<dyn Feed>,
+    /// Aborted when it is cancelled.
+    pub(crate) abort: AbortHandle,
+}
+
+struct Entry {
+    feed: Box<dyn Feed>,
+    /// `None`: nobody asked for it.
+    request: Option<(Ticket, AbortHandle)>,
+    flag: Arc<Flag>,
+    /// Raises the flag.
+    waker: Waker,
+}
+
+/// Whether a feed may have something new.
+struct Flag {
+    is_up: AtomicBool,
+    bell: Arc<AtomicWaker>,
+}
+
+impl Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.is_up.store(true, Ordering::Release);
+        self.bell.wake();
+    }
+}
+
+impl Subscription {
+    /// A subscription, and a handle by which it is cancelled.
+    pub(crate) fn new(ticket: Ticket, feed: Box<dyn Feed>) -> (Self, AbortHandle) {
+        let (abort, _): (_, AbortRegistration) = AbortHandle::new_pair();
+        (Self { ticket, feed, abort: abort.clone() }, abort)
+    }
+}
+
+impl Feeds {
+    /// A subscription begins.
+    pub(crate) fn subscribe(&mut self, subscription: Subscription) {
+        let Subscription { ticket, feed, abort } = subscription;
+        self.add(feed, Some((ticket, abort)));
+    }
+
+    /// What is told unasked from now on, in place of what was.
+    pub(crate) fn tell(&mut self, news: Option<Box<dyn Feed>>) {
+        self.entries.retain(|entry| entry.request.is_some());
+        if let Some(feed) = news {
+            self.add(feed, None);
+        }
+    }
+
+    fn add(&mut self, feed: Box<dyn Feed>, request: Option<(Ticket, AbortHandle)>) {
+        let is_up = AtomicBool::new(true);
+        let flag = Arc::new(Flag { is_up, bell: Arc::clone(&self.bell) });
+        let waker = Waker::from(Arc::clone(&flag));
+        self.entries.push(Entry { feed, request, flag, waker });
+    }
+
+    /// Drops the subscriptions that have been cancelled.
+    pub(crate) fn drop_cancelled(&mut self) {
+        self.entries
+            .retain(|entry| entry.request.as_ref().is_none_or(|(_, abort)| !abort.is_aborted()));
+    }
+
+    /// Appends lines until there are `enough` bytes, each feed in its turn. The tickets are those
+    /// of subscriptions that have come to their end.
+    pub(crate) fn poll_lines(
+        &mut self,
+        cx: &Context<'_>,
+        enough: usize,
+        out: &mut Vec<u8>,
+    ) -> Poll<Vec<Ticket>> {
+        if self.entries.is_empty() {
+            return Poll::Pending;
+        }
+        self.bell.register(cx.waker());
+        let mut ended = Vec::new();
+        let mut silent = 0;
+        while silent < self.entries.len() && out.len() < enough {
+            self.turn = (self.turn + 1) % self.entries.len();
+            match self.entries[self.turn].poll_line(out) {
+                Poll::Ready(true) => silent = 0,
+                Poll::Ready(false) => {
+                    let entry = self.entries.swap_remove(self.turn);
+                    ended.extend(entry.request.map(|(ticket, _)| ticket));
+                }
+                Poll::Pending => silent += 1,
+            }
+        }
+        match out.is_empty() && ended.is_empty() {
+            true => Poll::Pending,
+            false => Poll::Ready(ended),
+        }
+    }
+
+    /// Ends all feeds, as the server stops: appends their last lines, and returns the tickets.
+    pub(crate) fn end(&mut self, out: &mut Vec<u8>) -> Vec<Ticket> {
+        self.drop_cancelled();
+        let mut ended = Vec::new();
+        for mut entry in std::mem::take(&mut self.entries) {
+            if entry.feed.end(out) {
+                out.push(b'\n');
+            }
+            ended.extend(entry.request.map(|(ticket, _)| ticket));
+        }
+        ended
+    }
+}
+
+impl Entry {
+    fn poll_line(&mut self, out: &mut Vec<u8>) -> Poll<bool> {
+        if !self.flag.is_up.swap(false, Ordering::AcqRel) {
+            return Poll::Pending;
+        }
+        if self.request.as_ref().is_some_and(|(_, abort)| abort.is_aborted()) {
+            return Poll::Ready(false);
+        }
+        let polled = self.feed.poll_next(&mut Context::from_waker(&self.waker), out);
+        if polled == Poll::Ready(true) {
+            out.push(b'\n');
+            // There may be more.
+            self.flag.is_up.store(true, Ordering::Release);
+        }
+        polled
+    }
+}

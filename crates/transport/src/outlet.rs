@@ -1,0 +1,265 @@
+//! What is said about calls before their answers: a bounded queue that a wire reads, and each
+//! call's share of it. Handlers use it from any thread; it never waits.
+
+use crate::questions::{Questions, Unsent};
+use haft_proto::limits::Limits;
+use haft_proto::method::Method;
+use haft_proto::service::{Asked, Outlet, Unanswered};
+use std::collections::VecDeque;
+use std::future::ready;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+/// Where what is said about calls goes.
+pub(crate) trait Sink: Send + Sync {
+    /// Queues a notification; false if there is no room or nobody to read it, and it is dropped.
+    fn notify(&self, message: Vec<u8>) -> bool;
+
+    /// Queues a question, whether or not there is room for notifications.
+    fn ask(&self, message: Vec<u8>, question: Unsent);
+
+    /// Nobody waits for a question any more: if it has been sent, `cancellation` follows it.
+    fn take_back(&self, question: u64, cancellation: Vec<u8>);
+
+    /// Lets the client go and come back; false if it cannot.
+    fn disconnect(&self, retry: Duration) -> bool {
+        let _ = retry;
+        false
+    }
+}
+
+/// One call's share of a sink. It closes when the call ends: nothing is said about a call after its
+/// answer.
+pub(crate) struct CallOutlet {
+    sink: Arc<dyn Sink>,
+    /// `None` where the client cannot be asked.
+    questions: Option<Arc<Questions>>,
+    is_open: AtomicBool,
+}
+
+impl CallOutlet {
+    pub(crate) fn new(sink: Arc<dyn Sink>, questions: Option<Arc<Questions>>) -> Self {
+        Self { sink, questions, is_open: AtomicBool::new(true) }
+    }
+
+    pub(crate) fn close(&self) {
+        self.is_open.store(false, Ordering::Release);
+    }
+
+    fn is_open(&self) -> bool {
+        self.is_open.load(Ordering::Acquire)
+    }
+}
+
+impl Outlet for CallOutlet {
+    fn send(&self, message: Vec<u8>) -> bool {
+        self.is_open() && self.sink.notify(message)
+    }
+
+    fn ask(&self, method: Method, params: String) -> Asked {
+        match &self.questions {
+            Some(questions) if self.is_open() => questions.ask(&self.sink, method, params),
+            _ => Box::pin(ready(Err(Unanswered::Gone))),
+        }
+    }
+
+    fn disconnect(&self, retry: Duration) -> bool {
+        self.is_open() && self.sink.disconnect(retry)
+    }
+}
+
+/// Messages that wait for their reader. Takes no memory while it is empty.
+pub(crate) struct Backlog {
+    said: VecDeque<Said>,
+    notifications: usize,
+    bytes: usize,
+    notifications_max: usize,
+    bytes_max: usize,
+}
+
+struct Said {
+    message: Vec<u8>,
+    kind: Kind,
+}
+
+enum Kind {
+    Cancellation,
+    Notification,
+    Question(Unsent),
+}
+
+impl Backlog {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self {
+            said: VecDeque::new(),
+            notifications: 0,
+            bytes: 0,
+            notifications_max: limits.queued_notifications,
+            bytes_max: limits.queued_bytes,
+        }
+    }
+
+    /// Adds a notification; false if there is no room.
+    pub(crate) fn notify(&mut self, message: Vec<u8>) -> bool {
+        let has_room = self.notifications < self.notifications_max
+            && message.len() <= self.bytes_max.saturating_sub(self.bytes);
+        if has_room {
+            self.notifications += 1;
+            self.bytes += message.len();
+            self.said.push_back(Said { message, kind: Kind::Notification });
+        }
+        has_room
+    }
+
+    /// Adds a question. Questions have a bound of their own, see [`Questions`].
+    pub(crate) fn ask(&mut self, message: Vec<u8>, question: Unsent) {
+        self.said.push_back(Said { message, kind: Kind::Question(question) });
+    }
+
+    /// Removes a question, or adds its cancellation if it has gone out. There are never more
+    /// cancellations than questions that have gone out.
+    pub(crate) fn take_back(&mut self, question: u64, cancellation: Vec<u8>) {
+        let is_it = |said: &Said| matches!(&said.kind, Kind::Question(q) if q.number() == question);
+        match self.said.iter().position(is_it) {
+            Some(at) => drop(self.said.remove(at)),
+            None => self.said.push_back(Said { message: cancellation, kind: Kind::Cancellation }),
+        }
+    }
+
+    /// The next message, which is sent now.
+    pub(crate) fn pop(&mut self) -> Option<Vec<u8>> {
+        let Said { message, kind } = self.said.pop_front()?;
+        match kind {
+            Kind::Cancellation => {}
+            Kind::Notification => {
+                self.notifications -= 1;
+                self.bytes -= message.len();
+            }
+            Kind::Question(question) => question.sent(),
+        }
+        Some(message)
+    }
+}
+
+/// A backlog with one reader, who may go.
+pub(crate) struct Queue(Mutex<Waiting>);
+
+struct Waiting {
+    /// `None` once nobody will read it.
+    backlog: Option<Backlog>,
+    reader: Option<Waker>,
+}
+
+impl Queue {
+    pub(crate) fn new(limits: &Limits) -> Arc<Self> {
+        let backlog = Some(Backlog::new(limits));
+        Arc::new(Self(Mutex::new(Waiting { backlog, reader: None })))
+    }
+
+    /// A queue that nobody will read: it takes nothing.
+    pub(crate) fn without_reader() -> Arc<Self> {
+        Arc::new(Self(Mutex::new(Waiting { backlog: None, reader: None })))
+    }
+
+    /// Nobody will read it any more.
+    fn close(&self) {
+        let unread = self.lock().backlog.take();
+        // Whoever waits for an answer is told, which must not find the queue locked.
+        drop(unread);
+    }
+
+    /// The next message, if it is there.
+    pub(crate) fn pop(&self) -> Option<Vec<u8>> {
+        self.lock().backlog.as_mut()?.pop()
+    }
+
+    /// The next message, or a call of the waker once there is one.
+    pub(crate) fn poll_pop(&self, cx: &Context<'_>) -> Poll<Vec<u8>> {
+        let Waiting { backlog, reader } = &mut *self.lock();
+        match backlog.as_mut().and_then(Backlog::pop) {
+            Some(message) => Poll::Ready(message),
+            None => {
+                match reader {
+                    Some(waker) => waker.clone_from(cx.waker()),
+                    None => *reader = Some(cx.waker().clone()),
+                }
+                Poll::Pending
+            }
+        }
+    }
+
+    /// Adds something and wakes the reader; `None` if there is none.
+    fn add<T>(&self, add: impl FnOnce(&mut Backlog) -> T) -> Option<T> {
+        let (added, reader) = {
+            let mut waiting = self.lock();
+            (waiting.backlog.as_mut().map(add), waiting.reader.take())
+        };
+        reader.inspect(Waker::wake_by_ref);
+        added
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The one who reads a queue, if there is one; dropped, nobody does.
+pub(crate) struct Reader(Option<Arc<Queue>>);
+
+impl Reader {
+    pub(crate) fn new(queue: Option<Arc<Queue>>) -> Self {
+        Self(queue)
+    }
+
+    /// The next message, if it is there.
+    pub(crate) fn pop(&self) -> Option<Vec<u8>> {
+        self.0.as_ref()?.pop()
+    }
+
+    /// The next message, or a call of the waker once there is one.
+    pub(crate) fn poll_pop(&self, cx: &Context<'_>) -> Poll<Vec<u8>> {
+        self.0.as_ref().map_or(Poll::Pending, |queue| queue.poll_pop(cx))
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.0.as_ref().inspect(|queue| queue.close());
+    }
+}
+
+impl Sink for Queue {
+    fn notify(&self, message: Vec<u8>) -> bool {
+        self.add(|backlog| backlog.notify(message)).unwrap_or(false)
+    }
+
+    fn ask(&self, message: Vec<u8>, question: Unsent) {
+        self.add(|backlog| backlog.ask(message, question));
+    }
+
+    fn take_back(&self, question: u64, cancellation: Vec<u8>) {
+        self.add(|backlog| backlog.take_back(question, cancellation));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_is_bounded_in_messages_and_in_bytes() {
+        let limits = Limits { queued_notifications: 3, queued_bytes: 100, ..Limits::default() };
+        let queue = Queue::new(&limits);
+        assert!(queue.notify(vec![1; 60]));
+        assert!(!queue.notify(vec![2; 41]), "101 bytes");
+        assert!(queue.notify(vec![3; 40]) && queue.notify(Vec::new()));
+        assert!(!queue.notify(Vec::new()), "a fourth message");
+        assert_eq!(queue.pop(), Some(vec![1; 60]));
+        assert!(queue.notify(vec![4; 60]), "there is room again");
+        assert!(!queue.notify(vec![5; 1 << 20]));
+        queue.close();
+        assert!(!queue.notify(Vec::new()) && queue.pop().is_none());
+    }
+}

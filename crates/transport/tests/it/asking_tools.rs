@@ -1,0 +1,57 @@
+//! Tools that ask whoever calls them.
+
+use crate::fixture::{Gate, Nothing};
+use haft_server::{AskError, Context, Elicited, ServerBuilder, Tool, handler};
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// Adds them.
+pub(crate) fn asking_tools(builder: ServerBuilder, gate: &Arc<Gate>) -> ServerBuilder {
+    let giving_up = Arc::clone(gate);
+    builder
+        .tool(Tool::new(
+            "ask",
+            handler::future(|Nothing {}, context| async move { ask(&context).await }),
+        ))
+        .tool(Tool::new(
+            "roots",
+            handler::future(|Nothing {}, context| async move {
+                context.roots("where").await.map(|roots| format!("{} roots", roots.len()))
+            }),
+        ))
+        .tool(Tool::new(
+            "three_questions",
+            handler::future(|Nothing {}, context| async move {
+                let three = [ask(&context), ask(&context), ask(&context)];
+                let three = futures_util::future::join_all(three).await;
+                let three =
+                    three.into_iter().map(|one| one.unwrap_or_else(|error| error.to_string()));
+                three.collect::<Vec<_>>().join("; ")
+            }),
+        ))
+        .tool(Tool::new(
+            "give_up",
+            handler::future(move |Nothing {}, context| {
+                let gate = Arc::clone(&giving_up);
+                async move {
+                    tokio::select! {
+                        _ = ask(&context) => "answered",
+                        () = gate.open.notified() => "gave up",
+                    }
+                }
+            }),
+        ))
+}
+
+/// Asks for a name.
+async fn ask(context: &Context) -> Result<String, AskError> {
+    #[derive(Deserialize)]
+    struct Form {
+        name: String,
+    }
+    let schema = r#"{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}"#;
+    Ok(match context.elicit::<Form>("name", "Who are you?", schema).await? {
+        Elicited::Accepted(form) => form.name,
+        other => other.action().to_owned(),
+    })
+}
