@@ -69,7 +69,8 @@ pub(crate) struct Decoding {
     pub(crate) items: TokenStream,
     /// What a message is decoded into.
     pub(crate) kind: TokenStream,
-    /// What the function is called with, given `arguments()` and the source's variable.
+    /// What the function is called with, given `arguments()` and the source's variable; without
+    /// the `&` of what it borrows.
     pub(crate) passed: Vec<TokenStream>,
 }
 
@@ -120,8 +121,7 @@ impl Decoding {
                 }
                 Parameter::Given(given) => {
                     let kind = &given.kind;
-                    let (given_as, borrow) = (source.given(kind), given.borrow());
-                    quote!(#borrow #given_as)
+                    source.given(kind)
                 }
                 Parameter::Whole(whole) => {
                     let field = format_ident!("whole_{index}");
