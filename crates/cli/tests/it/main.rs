@@ -9,4 +9,5 @@ mod list_call_inspect;
 mod new_rust;
 mod quickstart;
 mod readme;
+mod resources_and_prompts;
 mod stdio;
