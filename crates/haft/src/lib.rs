@@ -63,3 +63,8 @@ pub use schemars;
 pub use serde;
 pub use serde_json;
 pub use serve::serve;
+
+/// The README's Rust, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
