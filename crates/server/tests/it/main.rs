@@ -2,6 +2,7 @@
 
 mod calls;
 mod explanations;
+mod hostile_schemas;
 mod lists;
 mod registration;
 mod repair_properties;

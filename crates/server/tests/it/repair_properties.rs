@@ -129,6 +129,17 @@ proptest! {
     }
 
     #[test]
+    fn the_general_verdict_is_that_of_the_crate_behind_it(
+        schema in schema(false), value in value()
+    ) {
+        let schema = json!({"allOf": [schema], "uniqueItems": true});
+        if let Ok(compiled) = Schema::compile(&schema.to_string()) {
+            let verdict = compiled.check(&value.to_string());
+            prop_assert_eq!(verdict.is_ok(), jsonschema::is_valid(&schema, &value));
+        }
+    }
+
+    #[test]
     fn what_was_put_in_quotes_comes_out_again(schema in schema(true), value in value()) {
         let compiled = Schema::compile(&schema.to_string()).expect("a schema");
         let in_quotes = |value: &Value| Value::from(value.to_string());

@@ -6,9 +6,9 @@ mod alternatives;
 mod objects;
 
 use super::Violation;
+use super::budget::with_budget;
 use super::limits::{EXPLAIN_DEPTH_MAX, FUEL, VIOLATIONS_MAX};
 use super::outline::{Id, Keyword, Outline};
-use super::pattern::with_budget;
 use super::place::Place;
 use super::view::is_same;
 use super::wording::{any_of, one_line, shorten, shown};
@@ -27,7 +27,7 @@ pub(super) fn explain(outline: &Outline, value: &Value, bytes: usize) -> Vec<Vio
         is_quiet: false,
     };
     // Whatever ends it, what was found until then is true.
-    _ = with_budget(|| explainer.visit(Outline::ROOT, value, &Place::Root));
+    _ = with_budget(bytes, || explainer.visit(Outline::ROOT, value, &Place::Root));
     if explainer.found.is_empty() {
         let problem = "does not fit the schema".to_owned();
         return vec![Violation { path: String::new(), problem }];
