@@ -7,6 +7,7 @@ use super::limits::KEY_STEPS_MAX;
 use super::metered::{Metered, Probe};
 use super::outline::Outline;
 use super::outliner::Nowhere;
+use super::parsed::parse;
 use super::pattern::{PatternKeyword, linear, patient};
 use super::wording::one_line;
 use super::{BadSchema, Violation, explain};
@@ -49,8 +50,7 @@ impl General {
     }
 
     pub(super) fn check(&self, outline: &Outline, text: &str) -> Result<(), Vec<Violation>> {
-        let value = serde_json::from_str(text)
-            .map_err(|error| whole(&format!("is not usable JSON: {error}")))?;
+        let value = parse(text).map_err(|error| whole(&format!("is not usable JSON: {error}")))?;
         match self.is_valid(&value, text.len()) {
             Ok(true) => Ok(()),
             Ok(false) => Err(explain::explain(outline, &value, text.len())),
@@ -60,8 +60,7 @@ impl General {
 
     /// The verdict alone.
     pub(super) fn fits(&self, text: &str) -> bool {
-        serde_json::from_str(text)
-            .is_ok_and(|value| self.is_valid(&value, text.len()).unwrap_or(false))
+        parse(text).is_ok_and(|value| self.is_valid(&value, text.len()).unwrap_or(false))
     }
 
     fn is_valid(&self, value: &Value, bytes: usize) -> Result<bool, Spent> {

@@ -12,6 +12,7 @@ mod limits;
 mod metered;
 mod outline;
 mod outliner;
+mod parsed;
 mod pattern;
 mod place;
 mod reach;

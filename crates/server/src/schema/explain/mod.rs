@@ -11,7 +11,7 @@ use super::limits::{EXPLAIN_DEPTH_MAX, FUEL, VIOLATIONS_MAX};
 use super::outline::{Id, Keyword, Outline};
 use super::place::Place;
 use super::view::is_same;
-use super::wording::{any_of, one_line, shorten, shown};
+use super::wording::{choose, one_line, shorten, shown};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -146,19 +146,7 @@ impl<'a> Explainer<'a> {
         if is_allowed {
             return Ok(());
         }
-        self.say(place, || {
-            let words = allowed.iter().filter_map(Value::as_str);
-            let meant = value.as_str().filter(|_| allowed.len() > 1);
-            let expected = any_of(allowed);
-            let came = shown(value);
-            match meant.and_then(|word| crate::nearest(word, words)) {
-                Some(word) => {
-                    let word = shorten(&format!("{word:?}"));
-                    format!("must be {expected}, not {came}; did you mean {word}?")
-                }
-                None => format!("must be {expected}, not {came}"),
-            }
-        })
+        self.say(place, || choose(allowed, value.as_str(), &shown(value)))
     }
 
     fn number(
