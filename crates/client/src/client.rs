@@ -1,10 +1,12 @@
 //! A connection to a server that has said who it is: lists its tools and calls them. Made by
 //! `connect`; what it asks is the same in both eras.
 
+use crate::answerer::Asker;
 use crate::era::Handshake;
 use crate::error::ClientError;
 use crate::message::{Listener, quoted};
 use crate::param_headers::ParamHeaders;
+use crate::rounds::{self, Outcome, Subject};
 use crate::tools::{CallResult, ToolList, read_call, read_page};
 use crate::wire::{Question, Wire, nobody};
 use haft_proto::error::Mistake;
@@ -30,6 +32,7 @@ const LIST_BYTES_MAX: usize = 256 * 1024 * 1024;
 
 impl Client {
     pub(crate) fn new(wire: Wire, handshake: Handshake) -> Self {
+        wire.desk().met(Asker { server: handshake.server.clone() });
         Self { wire, handshake, param_headers: Mutex::default() }
     }
 
@@ -71,7 +74,8 @@ impl Client {
     }
 
     /// Calls a tool. `arguments` is the JSON text of an object. `listener` hears progress and log
-    /// messages until the answer is there. Dropping the future cancels the call.
+    /// messages until the answer is there; what the server asks meanwhile goes to
+    /// [`Options::answerer`](crate::Options::answerer). Dropping the future cancels the call.
     ///
     /// # Errors
     /// A [`ClientError`]. A tool that fails is no error here; see [`CallResult::is_error`].
@@ -130,11 +134,16 @@ impl Client {
         listener: Listener<'_>,
     ) -> Result<Box<RawValue>, ClientError> {
         let quoted_name = quoted(name);
-        let members = [("name", &*quoted_name), ("arguments", arguments.get())];
-        let question = Question::new(Method::ToolsCall, self.handshake.revision, &members);
-        let headers = self.headers_for(name, arguments);
-        let question = Question { target: Some(name), headers, ..question };
-        self.wire.ask(question, listener).await
+        let subject = Subject {
+            method: Method::ToolsCall,
+            revision: self.handshake.revision,
+            target: name,
+            members: &[("name", &*quoted_name), ("arguments", arguments.get())],
+            headers: self.headers_for(name, arguments),
+        };
+        match rounds::ask(&self.wire, &subject, listener).await? {
+            Outcome::Complete(raw) | Outcome::Task(raw) => Ok(raw),
+        }
     }
 
     fn headers_for(

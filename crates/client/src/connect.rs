@@ -2,6 +2,7 @@
 //! a question of the modern era is started again and asked in the legacy way.
 
 use crate::client::Client;
+use crate::desk::Desk;
 use crate::era::{self, Verdict};
 use crate::error::ClientError;
 use crate::http::Http;
@@ -10,6 +11,7 @@ use crate::process::Launch;
 use crate::stdio::Stdio;
 use crate::wire::{Kind, Wire};
 use haft_proto::version::Era;
+use std::sync::Arc;
 
 /// Where a server is.
 #[derive(Clone, Debug)]
@@ -66,12 +68,12 @@ async fn shake_hands(wire: Wire) -> Result<Client, ClientError> {
 }
 
 fn open(target: &Target, options: &Options) -> Result<Wire, ClientError> {
+    let desk = Arc::new(Desk::new(options));
     let kind = match target {
-        Target::Command(launch) => Kind::Stdio(Box::new(Stdio::open(launch, &options.limits)?)),
-        Target::Url(url) => {
-            let headers = options.headers.clone();
-            Kind::Http(Http::new(url, headers, &options.limits, options.timeout)?)
+        Target::Command(launch) => {
+            Kind::Stdio(Box::new(Stdio::open(launch, Arc::clone(&desk), &options.limits)?))
         }
+        Target::Url(url) => Kind::Http(Http::new(url, Arc::clone(&desk), options)?),
     };
-    Ok(Wire::new(kind, options))
+    Ok(Wire::new(kind, desk, options))
 }

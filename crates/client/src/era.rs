@@ -80,8 +80,12 @@ pub(crate) async fn discover(wire: &Wire, limit: Duration) -> Verdict {
 pub(crate) async fn initialize(wire: &Wire) -> Result<Handshake, ClientError> {
     let revision = Revision::LATEST_LEGACY;
     let date = format!("\"{}\"", revision.as_str());
-    let members =
-        [("protocolVersion", &*date), ("capabilities", "{}"), ("clientInfo", wire.client_info())];
+    let capabilities = wire.desk().capabilities(Era::Legacy);
+    let members = [
+        ("protocolVersion", &*date),
+        ("capabilities", &capabilities),
+        ("clientInfo", wire.client_info()),
+    ];
     let question = Question::new(Method::Initialize, revision, &members);
     let raw = match wire.ask(question, &mut nobody).await {
         Err(ClientError::HttpStatus { status: status @ (400 | 404 | 405), .. }) => {

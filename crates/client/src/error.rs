@@ -20,6 +20,12 @@ pub enum ClientError {
         /// The id that came back, as JSON.
         theirs: String,
     },
+    /// A question of the server has no answer, for a reason on our side.
+    #[error("the server's question is not answered: {reason}")]
+    AnswerFailed {
+        /// Why not.
+        reason: String,
+    },
     /// HTTP 401 or 403.
     #[error("the server refused access ({status}){}; send credentials in a header", colon(said))]
     AuthenticationNeeded {
@@ -27,6 +33,14 @@ pub enum ClientError {
         status: u16,
         /// What it said, if anything.
         said: String,
+    },
+    /// A question of the server that is not what MCP defines.
+    #[error("the server asks `{method}` in a way that MCP does not define: {reason}")]
+    BadQuestion {
+        /// What it asks.
+        method: String,
+        /// What is wrong.
+        reason: String,
     },
     /// Text that is not an `http://` or `https://` address, or one with a password in it.
     #[error("the URL {reason}")]
@@ -75,8 +89,8 @@ pub enum ClientError {
         /// The beginning of what it said.
         said: String,
     },
-    /// The tool wants to ask its user something, which this client has not offered.
-    #[error("the tool asks for more input ({kinds}), which this client cannot give")]
+    /// The server wants to know something that this client has not offered to tell.
+    #[error("the server asks for more input ({kinds}), which this client cannot give")]
     InputNeeded {
         /// The methods that it would have called.
         kinds: String,
@@ -161,6 +175,12 @@ pub enum ClientError {
     /// A legacy session that the server no longer knows.
     #[error("the server has forgotten the session; connect again")]
     SessionLost,
+    /// More bytes than this client sends back.
+    #[error("the server's `requestState` is longer than {limit} bytes; it must be shorter")]
+    StateTooLarge {
+        /// The limit.
+        limit: usize,
+    },
     /// The child process runs, but has closed its stdout.
     #[error("the server closed its stdout before it answered `{method}`{}", last(words))]
     StdoutClosed {
@@ -183,6 +203,18 @@ pub enum ClientError {
         /// The limit.
         limit: usize,
     },
+    /// The server asks more questions because of one request than may be.
+    #[error("the server asks more than {limit} questions because of one request")]
+    TooManyQuestions {
+        /// The limit.
+        limit: usize,
+    },
+    /// The server needs more input again and again.
+    #[error("the server still needs more input after {limit} rounds")]
+    TooManyRounds {
+        /// The limit.
+        limit: usize,
+    },
     /// A body that is neither JSON nor an event stream.
     #[error(
         "the answer to `{method}` is {found:?}, neither `application/json` nor `text/event-stream`"
@@ -191,6 +223,14 @@ pub enum ClientError {
         /// What was asked.
         method: &'static str,
         /// The type.
+        found: String,
+    },
+    /// A result of a kind that MCP does not define, or that this client has not asked for.
+    #[error("the result of `{method}` is of the unknown type {found:?}")]
+    UnknownResultType {
+        /// What was asked.
+        method: &'static str,
+        /// Its `resultType`.
         found: String,
     },
     /// No connection: name, network, port or certificate.

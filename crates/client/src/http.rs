@@ -1,8 +1,11 @@
 //! The wire to a URL: Streamable HTTP of both eras, one POST for each message. Made by `connect`.
 //! It keeps what a legacy session agreed on; reading the answers is `reply`'s business.
 
+use crate::desk::Desk;
 use crate::error::{ClientError, excerpt, with_causes};
+use crate::limits::FAREWELL;
 use crate::message::{Ask, Listener, cancelled};
+use crate::options::Options;
 use crate::reply::{self, Body};
 use bytes::Bytes;
 use haft_proto::limits::Limits;
@@ -17,7 +20,6 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use serde_json::value::RawValue;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 use tokio::time::timeout;
 
 /// A connection, or several, to one endpoint.
@@ -32,6 +34,7 @@ struct Endpoint {
     /// What the caller wants every request to carry.
     headers: HeaderMap,
     session: Mutex<Session>,
+    desk: Arc<Desk>,
     limits: Limits,
 }
 
@@ -46,8 +49,6 @@ struct Session {
 const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 /// The header that names the last event that was read.
 const LAST_EVENT_HEADER: HeaderName = HeaderName::from_static("last-event-id");
-/// How long a server may take to take note of something that needs no answer.
-const FAREWELL: Duration = Duration::from_secs(2);
 const REDIRECTS_MAX: usize = 3;
 const SESSION_ID_BYTES_MAX: usize = 1024;
 
@@ -56,26 +57,22 @@ impl Http {
     ///
     /// # Errors
     /// [`ClientError::BadUrl`] or [`ClientError::NoTrustedRoots`].
-    pub(crate) fn new(
-        url: &str,
-        headers: HeaderMap,
-        limits: &Limits,
-        connect_timeout: Duration,
-    ) -> Result<Self, ClientError> {
+    pub(crate) fn new(url: &str, desk: Arc<Desk>, options: &Options) -> Result<Self, ClientError> {
         let url = parse(url)?;
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
-        tcp.set_connect_timeout(Some(connect_timeout));
+        tcp.set_connect_timeout(Some(options.timeout));
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .build(tls(&url, tcp)?);
         Ok(Self(Arc::new(Endpoint {
             client,
             url: Mutex::new(url),
-            headers,
+            headers: options.headers.clone(),
             session: Mutex::default(),
-            limits: limits.clone(),
+            desk,
+            limits: options.limits.clone(),
         })))
     }
 
@@ -103,7 +100,7 @@ impl Http {
         let status = response.status();
         if ask.method == haft_proto::method::Method::Initialize {
             self.keep_session(&response);
-        } else if status == StatusCode::NOT_FOUND && self.session().id.is_some() {
+        } else if status == StatusCode::NOT_FOUND && self.has_session() {
             return Err(ClientError::SessionLost);
         }
         if status.is_success() {
@@ -125,18 +122,22 @@ impl Http {
         Err(ClientError::HttpStatus { method, status: status.as_u16(), said: excerpt(&said) })
     }
 
-    /// Opens the stream of events again where it broke off.
-    pub(crate) async fn come_back(
+    /// Opens a stream of events: where it broke off, or the one that belongs to no request.
+    pub(crate) async fn open_stream(
         &self,
-        ask: &Ask,
-        last_event: &str,
+        last_event: Option<&str>,
     ) -> Result<Response<Body>, ClientError> {
         let mut headers = self.session().headers();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
-        if let Ok(last_event) = HeaderValue::from_str(last_event) {
+        if let Some(last_event) = last_event.and_then(|id| HeaderValue::from_str(id).ok()) {
             headers.insert(LAST_EVENT_HEADER, last_event);
         }
-        self.send(ask.method.name(), Method::GET, Vec::new(), &headers).await
+        self.send("GET", Method::GET, Vec::new(), &headers).await
+    }
+
+    /// Whether there is a session that a server can forget.
+    pub(crate) fn has_session(&self) -> bool {
+        self.session().id.is_some()
     }
 
     /// Whether a GET opens the event stream of the transport of 2024-11-05.
@@ -167,6 +168,11 @@ impl Http {
     /// Where the endpoint is.
     pub(crate) fn url(&self) -> Uri {
         lock(&self.0.url).clone()
+    }
+
+    /// Where the server's questions go.
+    pub(crate) fn desk(&self) -> &Arc<Desk> {
+        &self.0.desk
     }
 
     /// The limits of this connection.

@@ -14,26 +14,42 @@
 //! # }
 //! ```
 
+mod answerer;
 mod client;
 mod connect;
+mod content;
+mod desk;
 mod era;
 mod error;
+mod form;
+mod formats;
 mod http;
+mod inquiry;
+mod limits;
 mod message;
 mod options;
 mod param_headers;
 mod process;
+mod questions;
 mod reply;
+mod rounds;
+mod sampling;
 mod sse;
 mod stdio;
+mod stream;
 mod tools;
 mod wire;
 
+pub use answerer::{Answerer, Answering, Asker, Consent, Declined, Elicited, Offers, Root, Visit};
 pub use client::Client;
 pub use connect::{Target, connect};
+pub use content::Content;
 pub use era::{Handshake, ServerInfo};
 pub use error::{ClientError, RpcError};
+pub use form::{Choice, Field, FieldKind, Form};
+pub use formats::Format;
 pub use message::{Listener, Notice};
 pub use options::Options;
 pub use process::{Launch, Stderr};
-pub use tools::{CallResult, Content, DroppedTool, Tool, ToolList};
+pub use sampling::{Message, SampleRequest, text_message};
+pub use tools::{CallResult, DroppedTool, Tool, ToolList};

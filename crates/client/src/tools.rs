@@ -1,6 +1,7 @@
 //! What a server says of its tools and what they answer, kept as the JSON text that came beside the
 //! members that a client reads. Made by `client`.
 
+use crate::content::{Content, read_content};
 use crate::error::ClientError;
 use crate::param_headers::ParamHeaders;
 use serde::Deserialize;
@@ -58,34 +59,6 @@ pub struct CallResult {
     pub raw: Box<RawValue>,
 }
 
-/// One piece of an answer.
-#[derive(Clone, Debug)]
-pub enum Content {
-    /// Bytes for people's eyes or ears.
-    Media {
-        /// "image" or "audio".
-        kind: String,
-        /// What kind of image or audio.
-        mime_type: String,
-        /// How long its Base64 text is.
-        base64_bytes: usize,
-    },
-    /// Something of a kind that this client does not know.
-    Other {
-        /// Its `type`.
-        kind: String,
-    },
-    /// A resource, by its address; with its text if that was sent along.
-    Resource {
-        /// Its address.
-        uri: String,
-        /// Its text.
-        text: Option<String>,
-    },
-    /// Plain text.
-    Text(String),
-}
-
 /// One page of a list.
 pub(crate) struct Page {
     pub(crate) tools: Vec<Tool>,
@@ -130,24 +103,9 @@ pub(crate) fn read_call(raw: Box<RawValue>) -> Result<CallResult, ClientError> {
         structured_content: Option<Box<RawValue>>,
         #[serde(default)]
         is_error: bool,
-        result_type: Option<String>,
-        #[serde(default)]
-        input_requests: serde_json::Map<String, Value>,
     }
     let method = "tools/call";
     let written: Written = serde_json::from_str(raw.get()).map_err(|e| malformed(method, &e))?;
-    match written.result_type.as_deref() {
-        None | Some("complete") => {}
-        Some("input_required") => {
-            let kind = |ask: &Value| ask.get("method").and_then(Value::as_str).map(str::to_owned);
-            let kinds: Vec<_> = written.input_requests.values().filter_map(kind).collect();
-            return Err(ClientError::InputNeeded { kinds: kinds.join(", ") });
-        }
-        Some(other) => {
-            let reason = format!("unknown `resultType` {other:?}");
-            return Err(ClientError::MalformedResult { method, reason });
-        }
-    }
     Ok(CallResult {
         content: written.content.iter().map(read_content).collect(),
         structured: written.structured_content,
@@ -183,30 +141,6 @@ fn read_tool(raw: Box<RawValue>) -> Result<Tool, ClientError> {
     })
 }
 
-fn read_content(content: &Value) -> Content {
-    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
-    let kind = text(content, "type").unwrap_or_default();
-    match &*kind {
-        "text" => Content::Text(text(content, "text").unwrap_or_default()),
-        "image" | "audio" => Content::Media {
-            mime_type: text(content, "mimeType").unwrap_or_default(),
-            base64_bytes: content.get("data").and_then(Value::as_str).map_or(0, str::len),
-            kind,
-        },
-        "resource_link" => {
-            Content::Resource { uri: text(content, "uri").unwrap_or_default(), text: None }
-        }
-        "resource" => {
-            let resource = content.get("resource").unwrap_or(&Value::Null);
-            Content::Resource {
-                uri: text(resource, "uri").unwrap_or_default(),
-                text: text(resource, "text"),
-            }
-        }
-        _ => Content::Other { kind },
-    }
-}
-
 fn malformed(method: &'static str, error: &serde_json::Error) -> ClientError {
     ClientError::MalformedResult { method, reason: error.to_string() }
 }
@@ -240,29 +174,8 @@ mod tests {
     }
 
     #[test]
-    fn a_result_is_complete_unless_it_says_otherwise() {
+    fn a_result_is_an_object() {
         assert!(read_call(raw(r#"{"content":[{"type":"text","text":"x"}]}"#)).is_ok());
-        let asks =
-            r#"{"resultType":"input_required","inputRequests":{"k":{"method":"roots/list"}}}"#;
-        let Err(ClientError::InputNeeded { kinds }) = read_call(raw(asks)) else { panic!() };
-        assert_eq!(kinds, "roots/list");
-        let other = read_call(raw(r#"{"resultType":"task"}"#));
-        assert!(matches!(other, Err(ClientError::MalformedResult { .. })));
         assert!(read_call(raw("[]")).is_err());
-    }
-
-    #[test]
-    fn content_of_any_kind_is_read() {
-        let kinds = [
-            (r#"{"type":"image","mimeType":"image/png","data":"AAAA"}"#, "Media"),
-            (r#"{"type":"resource","resource":{"uri":"file:///x","text":"y"}}"#, "Resource"),
-            (r#"{"type":"resource_link","uri":"file:///x","name":"x"}"#, "Resource"),
-            (r#"{"type":"hologram"}"#, "Other"),
-            ("7", "Other"),
-        ];
-        for (text, expected) in kinds {
-            let content = read_content(&serde_json::from_str(text).expect("JSON"));
-            assert!(format!("{content:?}").starts_with(expected), "{text}: {content:?}");
-        }
     }
 }

@@ -1,15 +1,17 @@
 //! One connection of either kind, and asking over it: ids, time limits, and the error that explains
 //! a silence. Used by `era` while hands are shaken and by `client` afterwards.
 
+use crate::desk::Desk;
 use crate::error::ClientError;
 use crate::http::Http;
 use crate::message::{Ask, Listener, Meta, Notice, params, quoted};
 use crate::options::Options;
 use crate::stdio::Stdio;
 use haft_proto::method::Method;
-use haft_proto::version::Revision;
+use haft_proto::version::{Era, Revision};
 use http::{HeaderName, HeaderValue};
 use serde_json::value::RawValue;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::time::timeout;
@@ -19,7 +21,10 @@ use tokio::time::timeout;
 pub(crate) struct Wire {
     kind: Kind,
     ids: AtomicU64,
+    desk: Arc<Desk>,
     client_info: String,
+    /// What a modern server is told with each request that this client can do.
+    capabilities: String,
     log_level: Option<String>,
     timeout: Duration,
 }
@@ -36,7 +41,7 @@ pub(crate) struct Question<'a> {
     /// In which revision; before the handshake, the one that is proposed.
     pub(crate) revision: Revision,
     /// The members of `params`, as JSON text.
-    pub(crate) members: &'a [(&'a str, &'a str)],
+    pub(crate) members: Vec<(&'a str, &'a str)>,
     /// What `Mcp-Name` repeats.
     pub(crate) target: Option<&'a str>,
     /// `Mcp-Param-*` headers.
@@ -44,22 +49,19 @@ pub(crate) struct Question<'a> {
 }
 
 impl<'a> Question<'a> {
-    pub(crate) fn new(
-        method: Method,
-        revision: Revision,
-        members: &'a [(&'a str, &'a str)],
-    ) -> Self {
-        Self { method, revision, members, target: None, headers: Vec::new() }
+    pub(crate) fn new(method: Method, revision: Revision, members: &[(&'a str, &'a str)]) -> Self {
+        Self { method, revision, members: members.to_vec(), target: None, headers: Vec::new() }
     }
 }
 
 impl Wire {
-    pub(crate) fn new(kind: Kind, options: &Options) -> Self {
+    pub(crate) fn new(kind: Kind, desk: Arc<Desk>, options: &Options) -> Self {
         let client_info = params(
             &[("name", &quoted(&options.name)), ("version", &quoted(&options.version))],
             &Meta {
                 revision: Revision::LATEST_LEGACY,
                 client_info: "",
+                capabilities: "",
                 log_level: None,
                 progress_token: None,
             },
@@ -68,6 +70,8 @@ impl Wire {
             kind,
             // Not from 0: to some servers that is no id.
             ids: AtomicU64::new(1),
+            capabilities: desk.capabilities(Era::Modern),
+            desk,
             client_info,
             log_level: options.log_level.clone(),
             timeout: options.timeout,
@@ -97,9 +101,10 @@ impl Wire {
                 Kind::Stdio(stdio) => stdio.ask(&ask, listener).await,
             }
         };
-        match timeout(limit, answer).await {
-            Ok(answer) => answer,
-            Err(_) => Err(self.why_silent(&ask, limit)),
+        self.desk.allow_questions();
+        match self.desk.patiently(limit, answer).await {
+            Some(answer) => answer,
+            None => Err(self.why_silent(&ask, limit)),
         }
     }
 
@@ -128,6 +133,11 @@ impl Wire {
         &self.client_info
     }
 
+    /// Where the server's questions go.
+    pub(crate) fn desk(&self) -> &Desk {
+        &self.desk
+    }
+
     /// How long an answer is waited for.
     pub(crate) fn timeout(&self) -> Duration {
         self.timeout
@@ -147,10 +157,11 @@ impl Wire {
         let meta = Meta {
             revision,
             client_info: &self.client_info,
+            capabilities: &self.capabilities,
             log_level: self.log_level.as_deref(),
             progress_token: (method == Method::ToolsCall).then_some(&*id),
         };
-        let params = params(members, &meta);
+        let params = params(&members, &meta);
         Ask { id, method, params, revision, target: target.map(str::to_owned), headers }
     }
 
