@@ -69,6 +69,7 @@ impl Meter {
                     self.aside(&progress_line(*progress, *total, &message));
                 }
             }
+            Notice::Status { message } => self.aside(&one_line(message)),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::error::ClientError;
 use crate::message::{Listener, quoted};
 use crate::param_headers::ParamHeaders;
 use crate::rounds::{self, Outcome, Subject};
+use crate::tasks;
 use crate::tools::{CallResult, ToolList, read_call, read_page};
 use crate::wire::{Question, Wire, nobody};
 use haft_proto::error::Mistake;
@@ -14,13 +15,13 @@ use haft_proto::method::Method;
 use haft_proto::version::Era;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A connection to one server. Dropping it kills a child process at once; [`Client::close`] is
 /// polite.
 #[derive(Debug)]
 pub struct Client {
-    wire: Wire,
+    wire: Arc<Wire>,
     handshake: Handshake,
     /// By tool, which arguments HTTP repeats in headers; filled by listing.
     param_headers: Mutex<HashMap<String, ParamHeaders>>,
@@ -33,7 +34,7 @@ const LIST_BYTES_MAX: usize = 256 * 1024 * 1024;
 impl Client {
     pub(crate) fn new(wire: Wire, handshake: Handshake) -> Self {
         wire.desk().met(Asker { server: handshake.server.clone() });
-        Self { wire, handshake, param_headers: Mutex::default() }
+        Self { wire: Arc::new(wire), handshake, param_headers: Mutex::default() }
     }
 
     /// Who the server is and how it is spoken with.
@@ -142,7 +143,10 @@ impl Client {
             headers: self.headers_for(name, arguments),
         };
         match rounds::ask(&self.wire, &subject, listener).await? {
-            Outcome::Complete(raw) | Outcome::Task(raw) => Ok(raw),
+            Outcome::Complete(raw) => Ok(raw),
+            Outcome::Task(seed) => {
+                tasks::follow(&self.wire, self.handshake.revision, &seed, listener).await
+            }
         }
     }
 

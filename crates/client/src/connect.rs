@@ -5,6 +5,7 @@ use crate::client::Client;
 use crate::desk::Desk;
 use crate::era::{self, Verdict};
 use crate::error::ClientError;
+use crate::farewell::Farewells;
 use crate::http::Http;
 use crate::options::Options;
 use crate::process::Launch;
@@ -69,11 +70,15 @@ async fn shake_hands(wire: Wire) -> Result<Client, ClientError> {
 
 fn open(target: &Target, options: &Options) -> Result<Wire, ClientError> {
     let desk = Arc::new(Desk::new(options));
+    let farewells = Arc::new(Farewells::default());
     let kind = match target {
         Target::Command(launch) => {
             Kind::Stdio(Box::new(Stdio::open(launch, Arc::clone(&desk), &options.limits)?))
         }
-        Target::Url(url) => Kind::Http(Http::new(url, Arc::clone(&desk), options)?),
+        Target::Url(url) => {
+            let http = Http::new(url, Arc::clone(&desk), Arc::clone(&farewells), options)?;
+            Kind::Http(http)
+        }
     };
-    Ok(Wire::new(kind, desk, options))
+    Ok(Wire::new(kind, desk, farewells, options))
 }

@@ -189,6 +189,9 @@ pub enum ClientError {
         /// The last line that it wrote to a captured stderr.
         words: String,
     },
+    /// The task that a call became was cancelled, not by us.
+    #[error("the server cancelled the task that the call had become; call again")]
+    TaskCancelled,
     /// No answer in time.
     #[error("no answer to `{method}` within {after:?}; look at the server, or wait longer")]
     TimedOut {

@@ -3,6 +3,7 @@
 
 use crate::desk::Desk;
 use crate::error::{ClientError, excerpt, with_causes};
+use crate::farewell::Farewells;
 use crate::limits::FAREWELL;
 use crate::message::{Ask, Listener, cancelled};
 use crate::options::Options;
@@ -35,6 +36,7 @@ struct Endpoint {
     headers: HeaderMap,
     session: Mutex<Session>,
     desk: Arc<Desk>,
+    farewells: Arc<Farewells>,
     limits: Limits,
 }
 
@@ -57,7 +59,12 @@ impl Http {
     ///
     /// # Errors
     /// [`ClientError::BadUrl`] or [`ClientError::NoTrustedRoots`].
-    pub(crate) fn new(url: &str, desk: Arc<Desk>, options: &Options) -> Result<Self, ClientError> {
+    pub(crate) fn new(
+        url: &str,
+        desk: Arc<Desk>,
+        farewells: Arc<Farewells>,
+        options: &Options,
+    ) -> Result<Self, ClientError> {
         let url = parse(url)?;
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
@@ -72,6 +79,7 @@ impl Http {
             headers: options.headers.clone(),
             session: Mutex::default(),
             desk,
+            farewells,
             limits: options.limits.clone(),
         })))
     }
@@ -297,13 +305,9 @@ impl Unanswered {
 
 impl Drop for Unanswered {
     fn drop(&mut self) {
-        if let (Some((http, id)), Ok(runtime)) =
-            (self.0.take(), tokio::runtime::Handle::try_current())
-        {
-            runtime.spawn(async move {
-                // If it cannot be told, it works in vain.
-                _ = timeout(FAREWELL, http.tell(cancelled(&id))).await;
-            });
+        if let Some((http, id)) = self.0.take() {
+            let told = http.clone();
+            http.0.farewells.say(async move { told.tell(cancelled(&id)).await });
         }
     }
 }

@@ -21,6 +21,7 @@ mod content;
 mod desk;
 mod era;
 mod error;
+mod farewell;
 mod form;
 mod formats;
 mod http;
@@ -37,6 +38,7 @@ mod sampling;
 mod sse;
 mod stdio;
 mod stream;
+mod tasks;
 mod tools;
 mod wire;
 

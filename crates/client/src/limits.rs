@@ -35,3 +35,11 @@ pub(crate) const RETURNS_MAX: u32 = 8;
 /// How long a broken stream is left alone if the server does not say; and never less than this.
 pub(crate) const RETRY_DEFAULT: Duration = Duration::from_secs(1);
 pub(crate) const RETRY_MIN: Duration = Duration::from_millis(100);
+/// How often a task is looked at: as the server wishes, but not more often and not more seldom.
+pub(crate) const TASK_POLL_DEFAULT: Duration = Duration::from_secs(1);
+pub(crate) const TASK_POLL_MIN: Duration = Duration::from_millis(50);
+pub(crate) const TASK_POLL_MAX: Duration = Duration::from_secs(60);
+/// How long a task is waited for.
+pub(crate) const TASK_TIME_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// How many farewells of one connection are said at once; further ones are not said.
+pub(crate) const FAREWELLS_MAX: usize = 64;

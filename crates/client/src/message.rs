@@ -35,6 +35,11 @@ pub enum Notice {
         /// One line for a person.
         message: Option<String>,
     },
+    /// The call has become a task, and this is how it is.
+    Status {
+        /// One line for a person.
+        message: String,
+    },
 }
 
 /// Whoever wants to hear notices while waiting.

@@ -3,6 +3,7 @@
 
 use crate::desk::Desk;
 use crate::error::ClientError;
+use crate::farewell::Farewells;
 use crate::http::Http;
 use crate::message::{Ask, Listener, Meta, Notice, params, quoted};
 use crate::options::Options;
@@ -22,6 +23,7 @@ pub(crate) struct Wire {
     kind: Kind,
     ids: AtomicU64,
     desk: Arc<Desk>,
+    farewells: Arc<Farewells>,
     client_info: String,
     /// What a modern server is told with each request that this client can do.
     capabilities: String,
@@ -55,7 +57,12 @@ impl<'a> Question<'a> {
 }
 
 impl Wire {
-    pub(crate) fn new(kind: Kind, desk: Arc<Desk>, options: &Options) -> Self {
+    pub(crate) fn new(
+        kind: Kind,
+        desk: Arc<Desk>,
+        farewells: Arc<Farewells>,
+        options: &Options,
+    ) -> Self {
         let client_info = params(
             &[("name", &quoted(&options.name)), ("version", &quoted(&options.version))],
             &Meta {
@@ -72,6 +79,7 @@ impl Wire {
             ids: AtomicU64::new(1),
             capabilities: desk.capabilities(Era::Modern),
             desk,
+            farewells,
             client_info,
             log_level: options.log_level.clone(),
             timeout: options.timeout,
@@ -138,6 +146,11 @@ impl Wire {
         &self.desk
     }
 
+    /// What is still said when nobody waits any more.
+    pub(crate) fn farewells(&self) -> &Farewells {
+        &self.farewells
+    }
+
     /// How long an answer is waited for.
     pub(crate) fn timeout(&self) -> Duration {
         self.timeout
@@ -145,6 +158,7 @@ impl Wire {
 
     /// Ends the connection in an orderly way.
     pub(crate) async fn close(&self) {
+        self.farewells.wait().await;
         match &self.kind {
             Kind::Http(http) => http.close().await,
             Kind::Stdio(stdio) => stdio.close().await,

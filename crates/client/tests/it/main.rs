@@ -7,3 +7,4 @@ mod hostile_process;
 mod questions_http;
 mod questions_process;
 mod scripted_http;
+mod tasks;
