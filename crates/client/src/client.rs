@@ -5,10 +5,11 @@ use crate::answerer::Asker;
 use crate::era::Handshake;
 use crate::error::ClientError;
 use crate::message::{Listener, quoted};
+use crate::pages::{self, Listing, Page};
 use crate::param_headers::ParamHeaders;
 use crate::rounds::{self, Outcome, Subject};
 use crate::tasks;
-use crate::tools::{CallResult, ToolList, read_call, read_page};
+use crate::tools::{CallResult, ToolList, read_call, read_tools};
 use crate::wire::{Question, Wire, nobody};
 use haft_proto::error::Mistake;
 use haft_proto::method::Method;
@@ -27,10 +28,6 @@ pub struct Client {
     param_headers: Mutex<HashMap<String, ParamHeaders>>,
 }
 
-/// The most pages, and bytes on them, of one list.
-const PAGES_MAX: usize = 1000;
-const LIST_BYTES_MAX: usize = 256 * 1024 * 1024;
-
 impl Client {
     pub(crate) fn new(wire: Wire, handshake: Handshake) -> Self {
         wire.desk().met(Asker { server: handshake.server.clone() });
@@ -43,32 +40,14 @@ impl Client {
         &self.handshake
     }
 
-    /// All tools, from all pages.
+    /// All tools, from all pages; none if it has none.
     ///
     /// # Errors
     /// A [`ClientError`]; [`ClientError::ListWithoutEnd`] if the pages do not end.
     pub async fn list_tools(&self) -> Result<ToolList, ClientError> {
-        let mut list = ToolList::default();
-        let mut cursor: Option<String> = None;
-        loop {
-            let raw = match self.ask_page(cursor.as_deref()).await {
-                Err(error) if cursor.is_none() && self.has_no_tools(&error) => return Ok(list),
-                answer => answer?,
-            };
-            let page = read_page(&raw, self.is_mirrored())?;
-            list.pages += 1;
-            list.bytes += raw.get().len();
-            list.tools.extend(page.tools);
-            list.dropped.extend(page.dropped);
-            let is_stuck = page.next_cursor.is_some() && page.next_cursor == cursor;
-            if is_stuck || list.pages == PAGES_MAX || list.bytes > LIST_BYTES_MAX {
-                return Err(ClientError::ListWithoutEnd { pages: list.pages });
-            }
-            cursor = page.next_cursor;
-            if cursor.is_none() {
-                break;
-            }
-        }
+        let is_mirrored = self.is_mirrored();
+        let read = |raw: &RawValue| read_tools(raw, is_mirrored);
+        let list: ToolList = self.list(Method::ToolsList, "tools", read).await?.into();
         let headers = list.tools.iter().map(|t| (t.name.clone(), t.param_headers.clone()));
         *self.param_headers.lock().unwrap_or_else(PoisonError::into_inner) = headers.collect();
         Ok(list)
@@ -121,11 +100,35 @@ impl Client {
         self.wire.close().await;
     }
 
-    async fn ask_page(&self, cursor: Option<&str>) -> Result<Box<RawValue>, ClientError> {
-        let cursor = cursor.map(quoted);
-        let members: Vec<_> = cursor.iter().map(|cursor| ("cursor", &**cursor)).collect();
-        let question = Question::new(Method::ToolsList, self.handshake.revision, &members);
-        self.wire.ask(question, &mut nobody).await
+    /// All pages of a list that belongs to a capability.
+    pub(crate) async fn list<T>(
+        &self,
+        method: Method,
+        capability: &str,
+        read: impl FnMut(&RawValue) -> Result<Page<T>, ClientError>,
+    ) -> Result<Listing<T>, ClientError> {
+        match pages::all(&self.wire, method, self.handshake.revision, read).await {
+            Err(error) if self.has_none(capability, method, &error) => Ok(Listing::default()),
+            listing => listing,
+        }
+    }
+
+    /// Asks in as many rounds as it takes.
+    pub(crate) async fn ask_rounds(
+        &self,
+        subject: &Subject<'_>,
+        listener: Listener<'_>,
+    ) -> Result<Box<RawValue>, ClientError> {
+        match rounds::ask(&self.wire, subject, listener).await? {
+            Outcome::Complete(raw) => Ok(raw),
+            Outcome::Task(seed) => {
+                tasks::follow(&self.wire, subject.revision, &seed, listener).await
+            }
+        }
+    }
+
+    pub(crate) fn wire(&self) -> &Arc<Wire> {
+        &self.wire
     }
 
     async fn ask_call(
@@ -142,12 +145,7 @@ impl Client {
             members: &[("name", &*quoted_name), ("arguments", arguments.get())],
             headers: self.headers_for(name, arguments),
         };
-        match rounds::ask(&self.wire, &subject, listener).await? {
-            Outcome::Complete(raw) => Ok(raw),
-            Outcome::Task(seed) => {
-                tasks::follow(&self.wire, self.handshake.revision, &seed, listener).await
-            }
-        }
+        self.ask_rounds(&subject, listener).await
     }
 
     fn headers_for(
@@ -167,11 +165,13 @@ impl Client {
         self.handshake.era == Era::Modern && self.wire.http().is_some()
     }
 
-    /// A server that does not offer tools may not know the method.
-    fn has_no_tools(&self, error: &ClientError) -> bool {
+    /// A server that does not offer something may not know the method; and one with resources may
+    /// have no templates.
+    fn has_none(&self, capability: &str, method: Method, error: &ClientError) -> bool {
         let code = i64::from(Mistake::MethodNotFound.code());
+        let capabilities = &self.handshake.capabilities;
         matches!(error, ClientError::Refused { error, .. } if error.code == code)
-            && self.handshake.capabilities.is_object()
-            && self.handshake.capabilities.get("tools").is_none()
+            && (method == Method::ResourcesTemplatesList
+                || capabilities.is_object() && capabilities.get(capability).is_none())
     }
 }

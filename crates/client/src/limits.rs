@@ -43,3 +43,6 @@ pub(crate) const TASK_POLL_MAX: Duration = Duration::from_secs(60);
 pub(crate) const TASK_TIME_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// How many farewells of one connection are said at once; further ones are not said.
 pub(crate) const FAREWELLS_MAX: usize = 64;
+/// The most pages, and bytes on them, of one list.
+pub(crate) const PAGES_MAX: usize = 1000;
+pub(crate) const LIST_BYTES_MAX: usize = 256 * 1024 * 1024;

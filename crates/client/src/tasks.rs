@@ -7,6 +7,7 @@ use crate::limits::{
     QUESTIONS_PER_REQUEST_MAX, TASK_POLL_DEFAULT, TASK_POLL_MAX, TASK_POLL_MIN, TASK_TIME_MAX,
 };
 use crate::message::{Listener, Notice, quoted};
+use crate::pages::malformed;
 use crate::rounds::{Keyed, Questions, answer_all};
 use crate::wire::{Question, Wire, nobody};
 use haft_proto::method::Method;
@@ -169,10 +170,6 @@ impl Drop for Followed {
             wire.ask(Question { target: Some(&target), ..question }, &mut nobody).await
         });
     }
-}
-
-fn malformed(method: Method, reason: &str) -> ClientError {
-    ClientError::MalformedResult { method: method.name(), reason: reason.to_owned() }
 }
 
 #[cfg(test)]

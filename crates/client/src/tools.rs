@@ -3,7 +3,9 @@
 
 use crate::content::{Content, read_content};
 use crate::error::ClientError;
+use crate::pages::{Listing, Page, malformed, read_page};
 use crate::param_headers::ParamHeaders;
+use haft_proto::method::Method;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -37,6 +39,19 @@ pub struct ToolList {
     pub bytes: usize,
 }
 
+impl From<Listing<Listed>> for ToolList {
+    fn from(listing: Listing<Listed>) -> Self {
+        let mut list = Self { pages: listing.pages, bytes: listing.bytes, ..Self::default() };
+        for entry in listing.entries {
+            match entry {
+                Ok(tool) => list.tools.push(tool),
+                Err(dropped) => list.dropped.push(dropped),
+            }
+        }
+        list
+    }
+}
+
 /// A tool that is left out of a list.
 #[derive(Clone, Debug)]
 pub struct DroppedTool {
@@ -59,38 +74,21 @@ pub struct CallResult {
     pub raw: Box<RawValue>,
 }
 
-/// One page of a list.
-pub(crate) struct Page {
-    pub(crate) tools: Vec<Tool>,
-    pub(crate) dropped: Vec<DroppedTool>,
-    pub(crate) next_cursor: Option<String>,
-}
+/// A tool of a list, or why it is left out.
+pub(crate) type Listed = Result<Tool, DroppedTool>;
 
 /// Reads a page of `tools/list`. Where the wire mirrors parameters, tools with wrong marks are left
 /// out.
-pub(crate) fn read_page(raw: &RawValue, is_mirrored: bool) -> Result<Page, ClientError> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Written {
-        tools: Vec<Box<RawValue>>,
-        next_cursor: Option<String>,
-    }
-    let written: Written =
-        serde_json::from_str(raw.get()).map_err(|e| malformed("tools/list", &e))?;
-    let mut page = Page { tools: vec![], dropped: vec![], next_cursor: written.next_cursor };
-    for raw in written.tools {
+pub(crate) fn read_tools(raw: &RawValue, is_mirrored: bool) -> Result<Page<Listed>, ClientError> {
+    read_page(raw, Method::ToolsList, "tools", |raw| {
         let mut tool = read_tool(raw)?;
         match ParamHeaders::find(&tool.input_schema) {
             Ok(headers) => tool.param_headers = headers,
-            Err(reason) if is_mirrored => {
-                page.dropped.push(DroppedTool { name: tool.name, reason });
-                continue;
-            }
+            Err(reason) if is_mirrored => return Ok(Err(DroppedTool { name: tool.name, reason })),
             Err(_) => {}
         }
-        page.tools.push(tool);
-    }
-    Ok(page)
+        Ok(Ok(tool))
+    })
 }
 
 /// Reads the result of `tools/call`.
@@ -104,8 +102,8 @@ pub(crate) fn read_call(raw: Box<RawValue>) -> Result<CallResult, ClientError> {
         #[serde(default)]
         is_error: bool,
     }
-    let method = "tools/call";
-    let written: Written = serde_json::from_str(raw.get()).map_err(|e| malformed(method, &e))?;
+    let written: Written = serde_json::from_str(raw.get())
+        .map_err(|error| malformed(Method::ToolsCall, &error.to_string()))?;
     Ok(CallResult {
         content: written.content.iter().map(read_content).collect(),
         structured: written.structured_content,
@@ -114,7 +112,7 @@ pub(crate) fn read_call(raw: Box<RawValue>) -> Result<CallResult, ClientError> {
     })
 }
 
-fn read_tool(raw: Box<RawValue>) -> Result<Tool, ClientError> {
+fn read_tool(raw: Box<RawValue>) -> Result<Tool, serde_json::Error> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Written {
@@ -129,7 +127,7 @@ fn read_tool(raw: Box<RawValue>) -> Result<Tool, ClientError> {
     struct Annotations {
         title: Option<String>,
     }
-    let tool: Written = serde_json::from_str(raw.get()).map_err(|e| malformed("tools/list", &e))?;
+    let tool: Written = serde_json::from_str(raw.get())?;
     Ok(Tool {
         name: tool.name,
         // Before tools had a title of their own, it was an annotation.
@@ -139,10 +137,6 @@ fn read_tool(raw: Box<RawValue>) -> Result<Tool, ClientError> {
         raw,
         param_headers: ParamHeaders::default(),
     })
-}
-
-fn malformed(method: &'static str, error: &serde_json::Error) -> ClientError {
-    ClientError::MalformedResult { method, reason: error.to_string() }
 }
 
 #[cfg(test)]
@@ -158,8 +152,8 @@ mod tests {
         let list = r#"{"tools":[{"name":"a","inputSchema":{"type":"object"}},{"name":"b",
             "inputSchema":{"properties":{"x":{"type":"number","x-mcp-header":"X"}}}}]}"#;
         let names = |is_mirrored| -> Vec<String> {
-            let page = read_page(&raw(list), is_mirrored).expect("a list");
-            page.tools.into_iter().map(|tool| tool.name).collect()
+            let page = read_tools(&raw(list), is_mirrored).expect("a list");
+            page.entries.into_iter().flatten().map(|tool| tool.name).collect()
         };
         assert_eq!(names(true), ["a"]);
         assert_eq!(names(false), ["a", "b"]);
@@ -168,9 +162,9 @@ mod tests {
     #[test]
     fn a_tool_keeps_the_text_that_came() {
         let text = r#"{"name":"a",  "x":1.50, "annotations":{"title":"T"}}"#;
-        let page = read_page(&raw(&format!(r#"{{"tools":[{text}]}}"#)), true).expect("a list");
-        assert_eq!(page.tools[0].raw.get(), text);
-        assert_eq!(page.tools[0].title.as_deref(), Some("T"));
+        let page = read_tools(&raw(&format!(r#"{{"tools":[{text}]}}"#)), true).expect("a list");
+        let tool = page.entries[0].as_ref().expect("a tool");
+        assert_eq!((tool.raw.get(), tool.title.as_deref()), (text, Some("T")));
     }
 
     #[test]

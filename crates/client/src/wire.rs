@@ -173,7 +173,7 @@ impl Wire {
             client_info: &self.client_info,
             capabilities: &self.capabilities,
             log_level: self.log_level.as_deref(),
-            progress_token: (method == Method::ToolsCall).then_some(&*id),
+            progress_token: may_take_long(method).then_some(&*id),
         };
         let params = params(&members, &meta);
         Ask { id, method, params, revision, target: target.map(str::to_owned), headers }
@@ -186,6 +186,11 @@ impl Wire {
         };
         oddity.unwrap_or_else(|| ClientError::TimedOut { method: ask.method.name(), after })
     }
+}
+
+/// Whether it is worth while to ask how far it has come.
+fn may_take_long(method: Method) -> bool {
+    matches!(method, Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead)
 }
 
 /// A listener for requests during which a server has nothing to tell.

@@ -4,6 +4,7 @@
 mod answering;
 mod hostile_http;
 mod hostile_process;
+mod offers;
 mod questions_http;
 mod questions_process;
 mod scripted_http;
