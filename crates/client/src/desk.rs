@@ -1,8 +1,9 @@
-//! Where a server's questions arrive: it knows what is offered, asks the answerer, counts, and
-//! keeps the time of requests from running while somebody thinks. One for each connection, used by
-//! both wires and both eras. It sends nothing.
+//! Where what a server says unasked arrives. Changes go to the hub. As to questions, it knows what
+//! is offered, asks the answerer, counts, and keeps the time of requests from running while
+//! somebody thinks. One for each connection, used by both wires and both eras. It sends nothing.
 
 use crate::answerer::{Answerer, Asker, Consent, Declined, Offers, Visit};
+use crate::changes::Hub;
 use crate::inquiry::{Inquiry, Unasked, write_roots};
 use crate::limits::{
     QUESTIONS_OPEN_MAX, QUESTIONS_PER_REQUEST_MAX, QUESTIONS_SAVED_MAX, VISIT_ID_BYTES_MAX,
@@ -31,6 +32,7 @@ pub(crate) struct Desk {
     /// Visits that are over, by the server's word, the latest last. It may say so before anybody
     /// waits.
     visits_ended: watch::Sender<VecDeque<String>>,
+    hub: Hub,
 }
 
 /// Whether somebody is being asked.
@@ -65,6 +67,7 @@ impl Desk {
             busy: watch::Sender::new(Busy { open: 0, since: None }),
             allowance: AtomicUsize::new(QUESTIONS_PER_REQUEST_MAX),
             visits_ended: watch::Sender::default(),
+            hub: Hub::default(),
         }
     }
 
@@ -75,6 +78,11 @@ impl Desk {
 
     pub(crate) fn offers(&self) -> Offers {
         self.offers
+    }
+
+    /// Where changes go.
+    pub(crate) fn hub(&self) -> &Hub {
+        &self.hub
     }
 
     /// Whether a call may become a task.

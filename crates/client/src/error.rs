@@ -56,6 +56,12 @@ pub enum ClientError {
         /// What the system said.
         reason: String,
     },
+    /// Nothing more is heard of changes, and not because the server said that it is over.
+    #[error("the server stopped telling of changes ({reason}); listen again")]
+    ChangesEnded {
+        /// What happened.
+        reason: String,
+    },
     /// The connection ended within a message, or before the answer on an event stream.
     #[error("the server ended the connection in the middle of its answer to `{method}`; ask again")]
     ClosedMidAnswer {
@@ -120,6 +126,12 @@ pub enum ClientError {
     NoCommonVersion {
         /// What it offered.
         theirs: String,
+    },
+    /// A legacy server over HTTP without a stream for what belongs to no request.
+    #[error("the server does not tell of changes (HTTP {status} to GET); list again instead")]
+    NoStandingStream {
+        /// The status.
+        status: u16,
     },
     /// The address answers, but not as an MCP server.
     #[error("no MCP server answers at {url} (HTTP {status}); check the path, often `/mcp`")]

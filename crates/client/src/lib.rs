@@ -15,6 +15,7 @@
 //! ```
 
 mod answerer;
+mod changes;
 mod client;
 mod connect;
 mod content;
@@ -27,6 +28,7 @@ mod formats;
 mod http;
 mod inquiry;
 mod limits;
+mod listen;
 mod message;
 mod options;
 mod pages;
@@ -39,6 +41,7 @@ mod resources;
 mod rounds;
 mod sampling;
 mod sse;
+mod standing;
 mod stdio;
 mod stream;
 mod tasks;
@@ -46,6 +49,7 @@ mod tools;
 mod wire;
 
 pub use answerer::{Answerer, Answering, Asker, Consent, Declined, Elicited, Offers, Root, Visit};
+pub use changes::{Change, Interest};
 pub use client::Client;
 pub use connect::{Target, connect};
 pub use content::Content;
@@ -53,6 +57,7 @@ pub use era::{Handshake, ServerInfo};
 pub use error::{ClientError, RpcError};
 pub use form::{Choice, Field, FieldKind, Form};
 pub use formats::Format;
+pub use listen::Changes;
 pub use message::{Listener, Notice};
 pub use options::Options;
 pub use pages::Listing;

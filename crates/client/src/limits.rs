@@ -35,6 +35,11 @@ pub(crate) const RETURNS_MAX: u32 = 8;
 /// How long a broken stream is left alone if the server does not say; and never less than this.
 pub(crate) const RETRY_DEFAULT: Duration = Duration::from_secs(1);
 pub(crate) const RETRY_MIN: Duration = Duration::from_millis(100);
+/// A stream that was open for so long was not asked for in vain, even if nothing came.
+pub(crate) const LIVED: Duration = Duration::from_secs(5);
+/// How many changes wait for one listener, and how long the address in one may be.
+pub(crate) const CHANGES_WAITING_MAX: usize = 1024;
+pub(crate) const CHANGE_URI_BYTES_MAX: usize = 8 * 1024;
 /// How often a task is looked at: as the server wishes, but not more often and not more seldom.
 pub(crate) const TASK_POLL_DEFAULT: Duration = Duration::from_secs(1);
 pub(crate) const TASK_POLL_MIN: Duration = Duration::from_millis(50);

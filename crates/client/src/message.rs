@@ -2,12 +2,14 @@
 //! incoming envelopes sorted by what has to be done about them. Used by both wires. No I/O.
 
 use crate::answerer::Declined;
+use crate::changes::{Change, Interest};
 use crate::error::{ClientError, RpcError};
 use crate::questions::Asked;
 use haft_proto::encode;
 use haft_proto::envelope::{
     CLIENT_CAPABILITIES, CLIENT_INFO, Envelope, Kind, LOG_LEVEL, PROTOCOL_VERSION,
 };
+use haft_proto::json::JsonStr;
 use haft_proto::method::Method;
 use haft_proto::version::{Era, Revision};
 use http::{HeaderName, HeaderValue};
@@ -154,8 +156,12 @@ pub(crate) fn quoted(text: &str) -> String {
 /// What an incoming message asks us to do.
 #[derive(Debug)]
 pub(crate) enum Heard {
+    /// Tell whoever listens what they will hear of; with the id of their request, as JSON text.
+    Acknowledged(Option<String>, Interest),
     /// Answer it: the server asks something.
     Asked(Asked),
+    /// Tell whoever listens for changes; with the id of their request, as JSON text.
+    Changed(Option<String>, Change),
     /// Tell whoever listens; progress belongs to the request with this token.
     Notice(Option<String>, Notice),
     /// Nothing.
@@ -219,25 +225,9 @@ pub(crate) fn declined(id: &str, why: &Declined) -> Vec<u8> {
 }
 
 fn notice(message: &Envelope<'_>) -> Option<Heard> {
-    #[derive(Deserialize)]
-    struct Progress {
-        progress: f64,
-        total: Option<f64>,
-        message: Option<String>,
-    }
-    #[derive(Deserialize)]
-    struct Log {
-        level: String,
-        logger: Option<String>,
-        data: Box<RawValue>,
-    }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Ended {
-        elicitation_id: String,
-    }
-    let raw = message.params.raw?;
-    match Method::find(&message.method?.decode())? {
+    let raw = message.params.raw.unwrap_or("{}");
+    let method = Method::find(&message.method?.decode())?;
+    match method {
         Method::Cancelled => Some(Heard::TakenBack(message.params.request_id?.to_owned())),
         Method::ElicitationComplete => {
             let Ended { elicitation_id } = serde_json::from_str(raw).ok()?;
@@ -252,8 +242,55 @@ fn notice(message: &Envelope<'_>) -> Option<Heard> {
             let Log { level, logger, data } = serde_json::from_str(raw).ok()?;
             Some(Heard::Notice(None, Notice::Log { level, logger, data }))
         }
+        Method::ListenAcknowledged => {
+            let Acknowledged { notifications } = serde_json::from_str(raw).ok()?;
+            Some(Heard::Acknowledged(subscription(message), notifications))
+        }
+        Method::PromptsChanged => Some(Heard::Changed(subscription(message), Change::Prompts)),
+        Method::ResourcesChanged => Some(Heard::Changed(subscription(message), Change::Resources)),
+        Method::ToolsChanged => Some(Heard::Changed(subscription(message), Change::Tools)),
+        Method::ResourceUpdated => {
+            let uri = JsonStr::from_raw(message.params.uri?)?.decode().into_owned();
+            Some(Heard::Changed(subscription(message), Change::Resource(uri)))
+        }
         _ => None,
     }
+}
+
+#[derive(Deserialize)]
+struct Acknowledged {
+    notifications: Interest,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Ended {
+    elicitation_id: String,
+}
+
+#[derive(Deserialize)]
+struct Log {
+    level: String,
+    logger: Option<String>,
+    data: Box<RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Progress {
+    progress: f64,
+    total: Option<f64>,
+    message: Option<String>,
+}
+
+/// The id of the request that asked for this notification, as JSON text.
+fn subscription(message: &Envelope<'_>) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Meta {
+        #[serde(rename = "io.modelcontextprotocol/subscriptionId")]
+        subscription: Option<Box<RawValue>>,
+    }
+    let Meta { subscription } = serde_json::from_str(message.params.meta.raw?).ok()?;
+    subscription.map(|id| id.get().to_owned())
 }
 
 fn member(out: &mut String, key: &str, value: &str) {
@@ -348,6 +385,27 @@ mod tests {
         let ended = note("notifications/elicitation/complete", r#"{"elicitationId":"e"}"#);
         assert!(matches!(ended, Heard::VisitEnded(id) if id == "e"));
         assert!(matches!(note("notifications/elicitation/complete", "{}"), Heard::Nothing));
+    }
+
+    #[test]
+    fn a_change_knows_whose_it_is() {
+        let note = |method: &str, params: &str| {
+            heard(&format!(r#"{{"jsonrpc":"2.0","method":"notifications/{method}"{params}}}"#))
+        };
+        let of = |id: &str| {
+            let meta = format!(r#""_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}"#);
+            format!(
+                r#","params":{{{meta},"uri":"x:\/1","notifications":{{"toolsListChanged":true}}}}"#
+            )
+        };
+        let Heard::Changed(None, Change::Tools) = note("tools/list_changed", "") else { panic!() };
+        let changed = note("resources/updated", &of("\"a\""));
+        let Heard::Changed(Some(id), Change::Resource(uri)) = changed else { panic!() };
+        assert_eq!((&*id, &*uri), ("\"a\"", "x:/1"));
+        let acknowledged = note("subscriptions/acknowledged", &of("7"));
+        let Heard::Acknowledged(Some(id), interest) = acknowledged else { panic!() };
+        assert_eq!((&*id, interest.tools, interest.prompts), ("7", true, false));
+        assert!(matches!(note("resources/updated", r#","params":{"uri":7}"#), Heard::Nothing));
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub(crate) async fn ask(
             Ok(raw) => raw,
             Err(refusal) if is_last => return Err(refusal),
             Err(refusal) => {
-                visit_first(desk, subject, refusal).await?;
+                visit_first(wire, subject, refusal).await?;
                 continue;
             }
         };
@@ -237,10 +237,11 @@ impl<'de> Deserialize<'de> for Questions {
 /// A refusal of 2025-11-25 that asks for visits first; returns once they are over, and the refusal
 /// itself if it is another one or nobody goes there.
 async fn visit_first(
-    desk: &Desk,
+    wire: &Wire,
     subject: &Subject<'_>,
     refusal: ClientError,
 ) -> Result<(), ClientError> {
+    let desk = wire.desk();
     let ClientError::Refused { error: RpcError { code, data, .. }, .. } = &refusal else {
         return Err(refusal);
     };
@@ -254,6 +255,9 @@ async fn visit_first(
     if visits.len() > QUESTIONS_PER_REQUEST_MAX {
         return Err(ClientError::TooManyQuestions { limit: QUESTIONS_PER_REQUEST_MAX });
     }
+    // Over HTTP the server's word that a visit is over needs a stream. If there is none, whoever
+    // goes there says it.
+    let _standing = wire.standing().await.ok();
     for visit in &visits {
         if !desk.visit(visit).await {
             return Err(refusal);

@@ -261,6 +261,7 @@ async fn read(
     // First why, then that: whoever was waiting looks for the reason.
     _ = end.send(Some(ended));
     lock(&state.pending).take();
+    state.desk.hub().end("its stdout is closed");
 }
 
 /// What the reading task knows.
@@ -309,7 +310,13 @@ impl Inbox<'_> {
 
     fn take_message(&mut self, message: &Envelope<'_>) {
         match hear(message) {
+            Heard::Acknowledged(subscription, interest) => {
+                self.state.desk.hub().acknowledge(subscription.as_deref(), &interest);
+            }
             Heard::Asked(asked) => self.take_question(asked),
+            Heard::Changed(subscription, change) => {
+                self.state.desk.hub().tell(subscription.as_deref(), &change);
+            }
             Heard::Nothing | Heard::Reply(None, _) => {}
             Heard::Notice(token, notice) => self.state.take_notice(token.as_deref(), &notice),
             Heard::Reply(Some(id), outcome) => self.state.take_reply(&id, outcome),

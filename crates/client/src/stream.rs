@@ -2,20 +2,23 @@
 //! belongs to none. What comes on them is taken to whom it concerns; a legacy stream that breaks is
 //! taken up again where it broke. Used by `reply` and `standing`; it sends through the HTTP wire.
 
+use crate::changes::Change;
 use crate::error::{ClientError, excerpt};
 use crate::http::Http;
-use crate::limits::{RETRY_DEFAULT, RETRY_MIN, RETURNS_MAX};
+use crate::limits::{LIVED, RETRY_DEFAULT, RETRY_MIN, RETURNS_MAX};
 use crate::message::{Ask, Heard, Listener, hear};
 use crate::questions::OpenQuestions;
 use crate::reply::{Body, is_event_stream};
 use crate::sse::Reader;
 use haft_proto::envelope::{self, Envelope, Incoming};
+use haft_proto::method::Method;
 use haft_proto::version::Era;
 use http::StatusCode;
 use http_body_util::BodyExt;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// A stream, over one HTTP response or several.
 #[derive(Debug)]
@@ -62,6 +65,22 @@ impl<'a> Stream<'a> {
         }
     }
 
+    /// Reads a stream that belongs to no request, until it cannot be had any more.
+    pub(crate) async fn stand(&mut self, mut body: Body, listener: Listener<'_>) -> ClientError {
+        loop {
+            if let Err(error) = self.read(body, listener).await {
+                return error;
+            }
+            body = match self.come_back().await {
+                Ok(body) => body,
+                Err(error) => return error,
+            };
+            if self.last_id.is_none() {
+                self.http.desk().hub().tell(None, &Change::Missed);
+            }
+        }
+    }
+
     /// Takes what one body or event holds; the answer, if it is there.
     pub(crate) async fn take(
         &mut self,
@@ -91,6 +110,7 @@ impl<'a> Stream<'a> {
     ) -> Result<Option<Box<RawValue>>, ClientError> {
         let limit = self.http.limits().message_bytes;
         let mut reader = Reader::new(limit);
+        let began = Instant::now();
         loop {
             let frame = tokio::select! {
                 frame = body.frame() => frame,
@@ -109,6 +129,9 @@ impl<'a> Stream<'a> {
                 }
             }
         }
+        if began.elapsed() >= LIVED {
+            self.failures = 0;
+        }
         if let Some(id) = reader.last_id() {
             self.failures = 0;
             self.last_id = Some(id.to_owned()).filter(|id| !id.is_empty());
@@ -117,15 +140,16 @@ impl<'a> Stream<'a> {
         Ok(None)
     }
 
-    /// Opens the stream again, not before the server wants that.
+    /// Opens the stream again, not before the server wants that, and later each time in vain.
     async fn come_back(&mut self) -> Result<Body, ClientError> {
         loop {
-            self.failures += 1;
-            if self.failures > RETURNS_MAX {
+            if self.failures == RETURNS_MAX {
                 return Err(self.closed());
             }
+            let pause = self.retry.max(RETRY_MIN).saturating_mul(1 << self.failures);
+            self.failures += 1;
             tokio::select! {
-                () = tokio::time::sleep(self.retry.max(RETRY_MIN)) => {}
+                () = tokio::time::sleep(pause) => {}
                 error = self.questions.failed() => return Err(error),
             }
             let response = match self.http.open_stream(self.last_id.as_deref()).await {
@@ -177,10 +201,24 @@ impl<'a> Stream<'a> {
                 }
                 return outcome.map(Some).map_err(|reply| ask.refused(reply, Some(200)));
             }
+            Heard::Acknowledged(subscription, interest) => {
+                let subscription = self.subscription(subscription);
+                self.http.desk().hub().acknowledge(subscription.as_deref(), &interest);
+            }
+            Heard::Changed(subscription, change) => {
+                let subscription = self.subscription(subscription);
+                self.http.desk().hub().tell(subscription.as_deref(), &change);
+            }
             Heard::TakenBack(id) => self.questions.take_back(&id),
             Heard::VisitEnded(id) => self.http.desk().visit_ended(id),
         }
         Ok(None)
+    }
+
+    /// A stream that was asked for says by itself whose changes these are.
+    fn subscription(&self, named: Option<String>) -> Option<String> {
+        let listening = self.ask.filter(|ask| ask.method == Method::SubscriptionsListen);
+        listening.map(|ask| ask.id.clone()).or(named)
     }
 
     fn is_legacy(&self) -> bool {

@@ -7,13 +7,15 @@ use crate::farewell::Farewells;
 use crate::http::Http;
 use crate::message::{Ask, Listener, Meta, Notice, params, quoted};
 use crate::options::Options;
+use crate::standing::{self, Standing};
 use crate::stdio::Stdio;
 use haft_proto::method::Method;
 use haft_proto::version::{Era, Revision};
 use http::{HeaderName, HeaderValue};
 use serde_json::value::RawValue;
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -24,6 +26,8 @@ pub(crate) struct Wire {
     ids: AtomicU64,
     desk: Arc<Desk>,
     farewells: Arc<Farewells>,
+    standing: standing::Shared,
+    subscriptions: Subscriptions,
     client_info: String,
     /// What a modern server is told with each request that this client can do.
     capabilities: String,
@@ -80,6 +84,8 @@ impl Wire {
             capabilities: desk.capabilities(Era::Modern),
             desk,
             farewells,
+            standing: standing::Shared::default(),
+            subscriptions: Subscriptions::default(),
             client_info,
             log_level: options.log_level.clone(),
             timeout: options.timeout,
@@ -103,16 +109,23 @@ impl Wire {
         listener: Listener<'_>,
     ) -> Result<Box<RawValue>, ClientError> {
         let ask = self.make(question);
-        let answer = async {
-            match &self.kind {
-                Kind::Http(http) => http.ask(&ask, listener).await,
-                Kind::Stdio(stdio) => stdio.ask(&ask, listener).await,
-            }
-        };
         self.desk.allow_questions();
+        let answer = self.ask_without_limit(&ask, listener);
         match self.desk.patiently(limit, answer).await {
             Some(answer) => answer,
             None => Err(self.why_silent(&ask, limit)),
+        }
+    }
+
+    /// Asks, and waits as long as it takes.
+    pub(crate) async fn ask_without_limit(
+        &self,
+        ask: &Ask,
+        listener: Listener<'_>,
+    ) -> Result<Box<RawValue>, ClientError> {
+        match &self.kind {
+            Kind::Http(http) => http.ask(ask, listener).await,
+            Kind::Stdio(stdio) => stdio.ask(ask, listener).await,
         }
     }
 
@@ -165,7 +178,20 @@ impl Wire {
         }
     }
 
-    fn make(&self, question: Question<'_>) -> Ask {
+    /// The stream for what a legacy server says unasked, where it needs one.
+    pub(crate) async fn standing(&self) -> Result<Option<Arc<Standing>>, ClientError> {
+        let Kind::Http(http) = &self.kind else { return Ok(None) };
+        let late = ClientError::TimedOut { method: "GET", after: self.timeout };
+        timeout(self.timeout, self.standing.open(http)).await.unwrap_or(Err(late)).map(Some)
+    }
+
+    /// The resources of which a legacy server tells.
+    pub(crate) fn subscriptions(&self) -> &Subscriptions {
+        &self.subscriptions
+    }
+
+    /// A request, with an id of its own.
+    pub(crate) fn make(&self, question: Question<'_>) -> Ask {
         let Question { method, revision, members, target, headers } = question;
         let id = self.ids.fetch_add(1, Ordering::Relaxed).to_string();
         let meta = Meta {
@@ -185,6 +211,28 @@ impl Wire {
             Kind::Stdio(stdio) => stdio.oddity(ask),
         };
         oddity.unwrap_or_else(|| ClientError::TimedOut { method: ask.method.name(), after })
+    }
+}
+
+/// How many listeners there are for each resource: a legacy server knows only of one.
+#[derive(Debug, Default)]
+pub(crate) struct Subscriptions(Mutex<HashMap<String, usize>>);
+
+impl Subscriptions {
+    /// Counts one more; true for the first.
+    pub(crate) fn begin(&self, uri: &str) -> bool {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = all.entry(uri.to_owned()).or_default();
+        *count += 1;
+        *count == 1
+    }
+
+    /// Counts one less; true for the last.
+    pub(crate) fn end(&self, uri: &str) -> bool {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(count) = all.get_mut(uri) else { return false };
+        *count -= 1;
+        *count == 0 && all.remove(uri).is_some()
     }
 }
 

@@ -4,6 +4,7 @@
 mod answering;
 mod hostile_http;
 mod hostile_process;
+mod listening;
 mod offers;
 mod questions_http;
 mod questions_process;
