@@ -5,6 +5,7 @@ use crate::print::{DIM, Printer, one_line};
 use haft_client::Notice;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -26,11 +27,32 @@ pub(crate) async fn wait<T>(printer: Printer, what: &str, work: impl Future<Outp
 pub(crate) struct Meter {
     printer: Printer,
     bar: Mutex<Option<ProgressBar>>,
+    /// How many conversations with a person there are at the moment.
+    pauses: AtomicUsize,
+}
+
+/// While it lives nothing moves on stderr, because a person is asked something there.
+#[derive(Debug)]
+pub(crate) struct Pause<'a>(&'a Meter);
+
+impl Drop for Pause<'_> {
+    fn drop(&mut self) {
+        self.0.pauses.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Meter {
     pub(crate) fn new(printer: Printer) -> Self {
-        Self { printer, bar: Mutex::default() }
+        Self { printer, bar: Mutex::default(), pauses: AtomicUsize::new(0) }
+    }
+
+    /// Takes the bar away; it comes back with the next progress.
+    pub(crate) fn pause(&self) -> Pause<'_> {
+        self.pauses.fetch_add(1, Ordering::Relaxed);
+        if let Some(bar) = self.bar().take() {
+            bar.finish_and_clear();
+        }
+        Pause(self)
     }
 
     /// Waits; shows a spinner with `what` if that takes long and nothing else is shown.
@@ -42,7 +64,9 @@ impl Meter {
         let done = tokio::select! {
             done = &mut work => done,
             () = tokio::time::sleep(PATIENCE) => {
-                self.bar().get_or_insert_with(|| spinner(what));
+                if !self.is_paused() {
+                    self.bar().get_or_insert_with(|| spinner(what));
+                }
                 work.await
             }
         };
@@ -63,7 +87,9 @@ impl Meter {
             }
             Notice::Progress { progress, total, message } => {
                 let message = one_line(message.as_deref().unwrap_or_default());
-                if self.printer.can_animate() {
+                if self.is_paused() {
+                    // It would be written into somebody's answer.
+                } else if self.printer.can_animate() {
                     self.advance(*progress, *total, message);
                 } else {
                     self.aside(&progress_line(*progress, *total, &message));
@@ -100,6 +126,10 @@ impl Meter {
             Some(bar) => bar.suspend(print),
             None => print(),
         }
+    }
+
+    fn is_paused(&self) -> bool {
+        self.pauses.load(Ordering::Relaxed) > 0
     }
 
     fn bar(&self) -> MutexGuard<'_, Option<ProgressBar>> {
