@@ -174,6 +174,7 @@ impl Person {
     /// Says in one line that a question is declined.
     fn decline(&self, asker: &Asker, message: &str, why: &str) {
         let (who, message) = (self.name(asker), excerpt(message));
+        let _pause = self.meter.pause();
         self.printer.remark(&format!("declined: {who} asks {message:?}; {why}"));
     }
 
@@ -229,6 +230,7 @@ impl Answerer for Person {
         });
         let asked = excerpt(asked.take(1).collect::<String>().as_str());
         let who = self.name(asker);
+        let _pause = self.meter.pause();
         self.printer.remark(&format!("{who} asks a model {asked:?}; --sampling-text answers"));
         Box::pin(std::future::ready(Ok(text_message("sampling-text", text))))
     }

@@ -190,7 +190,10 @@ pub(crate) fn one_line(text: &str) -> String {
 /// Whether a character neither steers a terminal nor turns the order of those around it, by which a
 /// text could look like another.
 fn is_plain(character: char) -> bool {
-    let turns = matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let marks = '\u{200e}'..='\u{200f}';
+    let overrides = '\u{202a}'..='\u{202e}';
+    let isolates = '\u{2066}'..='\u{2069}';
+    let turns = [marks, overrides, isolates].iter().any(|range| range.contains(&character));
     !character.is_control() && !turns
 }
 

@@ -25,9 +25,10 @@ pub(crate) const VISITS_KEPT_MAX: usize = 64;
 pub(crate) const VISIT_ID_BYTES_MAX: usize = 1024;
 /// How long a visit is waited for of which nobody says that it is over.
 pub(crate) const VISIT_TIME_MAX: Duration = Duration::from_secs(30 * 60);
-/// The pause before a request is asked again for which the server wanted to know nothing; it
-/// doubles each time.
+/// The pause before a request is asked again for which the server wanted to know nothing: it
+/// doubles each time, up to the second.
 pub(crate) const IDLE_ROUND: Duration = Duration::from_millis(100);
+pub(crate) const IDLE_ROUND_MAX: Duration = Duration::from_secs(5);
 /// How long a server may take to take note of something that needs no answer.
 pub(crate) const FAREWELL: Duration = Duration::from_secs(2);
 /// How often in a row a broken stream of events is asked for in vain.

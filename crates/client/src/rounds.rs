@@ -6,7 +6,9 @@ use crate::answerer::Declined;
 use crate::desk::Desk;
 use crate::error::{ClientError, RpcError};
 use crate::inquiry::{Inquiry, Unasked, read_visits};
-use crate::limits::{IDLE_ROUND, QUESTIONS_PER_REQUEST_MAX, ROUNDS_MAX, STATE_BYTES_MAX};
+use crate::limits::{
+    IDLE_ROUND, IDLE_ROUND_MAX, QUESTIONS_PER_REQUEST_MAX, ROUNDS_MAX, STATE_BYTES_MAX,
+};
 use crate::message::{Listener, quoted};
 use crate::wire::{Question, Wire};
 use haft_proto::method::Method;
@@ -16,6 +18,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::fmt;
+use std::time::Duration;
 
 /// What is asked, the same in each round.
 #[derive(Debug)]
@@ -48,7 +51,7 @@ pub(crate) async fn ask(
     let has_tasks = desk.has_tasks() && subject.method == Method::ToolsCall;
     let mut more = More::default();
     let mut questions_left = QUESTIONS_PER_REQUEST_MAX;
-    let mut pause = IDLE_ROUND;
+    let mut idle_rounds = 0;
     for round in 0..=ROUNDS_MAX {
         let is_last = round == ROUNDS_MAX;
         let raw = match wire.ask(more.question(subject), listener).await {
@@ -73,8 +76,8 @@ pub(crate) async fn ask(
         let too_many = ClientError::TooManyQuestions { limit: QUESTIONS_PER_REQUEST_MAX };
         questions_left = questions_left.checked_sub(questions.len()).ok_or(too_many)?;
         let answers = if questions.is_empty() {
-            tokio::time::sleep(pause).await;
-            pause *= 2;
+            tokio::time::sleep(idle_pause(idle_rounds)).await;
+            idle_rounds += 1;
             None
         } else {
             Some(answer_all(desk, &questions).await?)
@@ -82,6 +85,11 @@ pub(crate) async fn ask(
         more = More { answers, state };
     }
     Err(ClientError::TooManyRounds { limit: ROUNDS_MAX })
+}
+
+/// How long a server is left alone that wants to know nothing and does not answer either.
+fn idle_pause(rounds_before: u32) -> Duration {
+    IDLE_ROUND.saturating_mul(1 << rounds_before.min(16)).min(IDLE_ROUND_MAX)
 }
 
 /// A question inside a result, with its key.
@@ -317,6 +325,12 @@ mod tests {
         }
         let long = format!(r#","requestState":"{}""#, "x".repeat(STATE_BYTES_MAX));
         assert!(matches!(with(&long), Err(ClientError::StateTooLarge { .. })));
+    }
+
+    #[test]
+    fn a_server_that_wants_nothing_is_left_alone_longer_and_longer() {
+        let pauses = [0, 1, 5, 6, 16, u32::MAX].map(idle_pause).map(|pause| pause.as_millis());
+        assert_eq!(pauses, [100, 200, 3200, 5000, 5000, 5000]);
     }
 
     #[test]

@@ -55,7 +55,8 @@ pub(crate) fn read(field: &Field, line: &str) -> Result<Value, String> {
 const EMPTY: &str = "\"\"";
 
 fn choose(options: &[Choice], word: &str) -> Result<String, String> {
-    let by_name = options.iter().find(|option| option.value == word || option.title == word);
+    // What is shown counts first; a value may look like the number of another choice.
+    let by_title = options.iter().find(|option| option.title == word);
     let by_number = || {
         let number: usize = word.parse().ok()?;
         options.get(number.checked_sub(1)?)
@@ -67,7 +68,8 @@ fn choose(options: &[Choice], word: &str) -> Result<String, String> {
         let mut found = options.iter().filter(begins);
         found.next().filter(|_| found.next().is_none())
     };
-    let found = by_name.or_else(by_number).or_else(by_beginning);
+    let by_value = || options.iter().find(|option| option.value == word);
+    let found = by_title.or_else(by_number).or_else(by_value).or_else(by_beginning);
     found.map(|option| option.value.clone()).ok_or_else(|| match options.len() {
         1 => "must be 1".to_owned(),
         count => format!("must be one of the choices, 1 to {count}"),
@@ -202,7 +204,7 @@ mod tests {
         for line in ["1", "Red", "#f00", "re"] {
             check(one.clone(), line, Ok(json!("#f00")));
         }
-        check(one.clone(), "2", Ok(json!("2")));
+        check(one.clone(), "2", Ok(json!("#0f0")));
         for line in ["", "gr", "0", "4", "blue"] {
             check(one.clone(), line, Err("must be one of the choices, 1 to 3"));
         }

@@ -8,6 +8,7 @@ use haft_proto::version::Era;
 use serde_json::value::RawValue;
 use serde_json::{Value, json as value};
 use std::sync::Arc;
+use std::time::Duration;
 
 const DISCOVERED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],
     "capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}}"#;
@@ -117,6 +118,33 @@ async fn a_task_that_nobody_waits_for_is_cancelled() {
     let (method, name, params) = summary(&server.request().await);
     assert_eq!(method, "tasks/cancel");
     assert_eq!((name.is_some(), params), (true, value!({"taskId": "t-Ä"})));
+}
+
+#[tokio::test]
+async fn a_task_is_not_waited_for_for_ever() {
+    let (held, _hold) = Turn::held(String::new());
+    let mut server =
+        Scripted::new([json(DISCOVERED), task(2, "task", r#""status":"working""#), held]).await;
+    let target = Target::Url(server.url.clone());
+    let day = Duration::from_secs(24 * 60 * 60);
+    let options =
+        Options { era: Some(Era::Modern), tasks: true, timeout: 2 * day, ..Options::default() };
+    let client = connect(&target, &options).await.expect("a connection");
+    let mut said = Vec::new();
+    let waiting = async {
+        for _ in 0..3 {
+            server.request().await;
+        }
+        // Nobody answers any more, so that only time can end it.
+        tokio::time::pause();
+        std::future::pending::<()>().await;
+    };
+    let error = tokio::select! {
+        result = call(&client, &mut said) => result.expect_err("no end"),
+        () = waiting => panic!("it waits for ever"),
+    };
+    let ClientError::TimedOut { method, after } = error else { panic!("{error}") };
+    assert_eq!((method, after), ("tools/call", day));
 }
 
 #[tokio::test]
