@@ -100,7 +100,7 @@ impl Person {
             }
         };
         let mut proposed = form.defaults();
-        let is_answered = !given.is_empty() || form.fields.is_empty() && !self.answers.is_empty();
+        let is_answered = !given.is_empty();
         proposed.extend(given);
         let lacks = form.check(&proposed).err();
         if is_answered && lacks.is_none() {

@@ -16,8 +16,9 @@ pub(crate) struct Inventory {
 }
 
 impl Inventory {
-    /// Asks for all lists, but for those that the server says it does not have.
-    pub(crate) async fn take(client: &Client) -> Result<Self, Failure> {
+    /// Asks for all lists, but for those that the server says it does not have. Tools must come;
+    /// another list that is refused is warned of.
+    pub(crate) async fn take(client: &Client, printer: Printer) -> Result<Self, Failure> {
         let handshake = client.handshake();
         // A server that does not describe itself may have anything.
         let is_described = handshake.raw.get() != RawValue::NULL.get();
@@ -26,9 +27,9 @@ impl Inventory {
         let (resources, prompts) = (has("resources"), has("prompts"));
         let (tools, resources, templates, prompts) = tokio::try_join!(
             client.list_tools(),
-            if_any(resources, client.list_resources()),
-            if_any(resources, client.list_resource_templates()),
-            if_any(prompts, client.list_prompts()),
+            if_any(resources, client.list_resources(), printer),
+            if_any(resources, client.list_resource_templates(), printer),
+            if_any(prompts, client.list_prompts(), printer),
         )?;
         Ok(Self { tools, resources, templates, prompts })
     }
@@ -44,6 +45,16 @@ impl Inventory {
 async fn if_any<T>(
     is_there: bool,
     list: impl Future<Output = Result<Listing<T>, ClientError>>,
+    printer: Printer,
 ) -> Result<Listing<T>, ClientError> {
-    if is_there { list.await } else { Ok(Listing::default()) }
+    if !is_there {
+        return Ok(Listing::default());
+    }
+    match list.await {
+        Err(error @ ClientError::Refused { .. }) => {
+            printer.warn(&error.to_string());
+            Ok(Listing::default())
+        }
+        listing => listing,
+    }
 }

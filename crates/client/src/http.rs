@@ -21,6 +21,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use serde_json::value::RawValue;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::time::timeout;
 
 /// A connection, or several, to one endpoint.
@@ -51,6 +52,8 @@ struct Session {
 const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 /// The header that names the last event that was read.
 const LAST_EVENT_HEADER: HeaderName = HeaderName::from_static("last-event-id");
+/// How long a connection is silent before it is asked whether it is still there.
+const KEEP_ALIVE: Duration = Duration::from_secs(30);
 const REDIRECTS_MAX: usize = 3;
 const SESSION_ID_BYTES_MAX: usize = 1024;
 
@@ -69,6 +72,8 @@ impl Http {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
+        // Whoever listens for changes says nothing, and would not notice that the peer is gone.
+        tcp.set_keepalive(Some(KEEP_ALIVE));
         tcp.set_connect_timeout(Some(options.timeout));
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())

@@ -65,6 +65,6 @@ pub use options::Options;
 pub use pages::Listing;
 pub use process::{Launch, Stderr};
 pub use prompts::{CompleteFor, Completion, Prompt, PromptArgument, PromptResult};
-pub use resources::{Body, Part, ReadResult, Resource, ResourceTemplate};
+pub use resources::{ReadResult, Resource, ResourceBody, ResourcePart, ResourceTemplate};
 pub use sampling::{Message, SampleRequest, text_message};
 pub use tools::{CallResult, DroppedTool, Tool, ToolList};

@@ -64,13 +64,14 @@ impl OpenQuestions {
         let desk = Arc::clone(&self.desk);
         let ours = id.clone();
         let task = self.tasks.spawn(async move {
-            let message = match desk.answer(&inquiry).await {
+            let answer = desk.answer(&inquiry).await;
+            // From here on it is the server that takes time.
+            drop(admitted);
+            send(match answer {
                 Ok(result) => answered(&ours, &result),
                 Err(why) => declined(&ours, &why),
-            };
-            let sent = send(message).await;
-            drop(admitted);
-            sent
+            })
+            .await
         });
         self.by_id.insert(id, task);
         None

@@ -49,25 +49,25 @@ pub struct ResourceTemplate {
 #[derive(Clone, Debug)]
 pub struct ReadResult {
     /// Its parts; a directory may have many.
-    pub contents: Vec<Part>,
+    pub contents: Vec<ResourcePart>,
     /// All of it, as it came.
     pub raw: Box<RawValue>,
 }
 
 /// One part of a resource.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct ResourcePart {
     /// Its address.
     pub uri: String,
     /// What kind of content it is, if that is known.
     pub mime_type: Option<String>,
     /// The content.
-    pub body: Body,
+    pub body: ResourceBody,
 }
 
 /// The content of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Body {
+pub enum ResourceBody {
     /// Bytes, in Base64.
     Base64(String),
     /// Text.
@@ -190,11 +190,11 @@ fn read_contents(raw: Box<RawValue>) -> Result<ReadResult, ClientError> {
         serde_json::from_str(raw.get()).map_err(|error| malformed(method, &error.to_string()))?;
     let part = |part: WrittenPart| {
         let body = match (part.text, part.blob) {
-            (Some(text), None) => Body::Text(text),
-            (None, Some(blob)) => Body::Base64(blob),
+            (Some(text), None) => ResourceBody::Text(text),
+            (None, Some(blob)) => ResourceBody::Base64(blob),
             _ => return Err(malformed(method, "a part needs either `text` or `blob`")),
         };
-        Ok(Part { uri: part.uri, mime_type: part.mime_type, body })
+        Ok(ResourcePart { uri: part.uri, mime_type: part.mime_type, body })
     };
     Ok(ReadResult {
         contents: written.contents.into_iter().map(part).collect::<Result<_, _>>()?,
@@ -206,7 +206,7 @@ fn read_contents(raw: Box<RawValue>) -> Result<ReadResult, ClientError> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Vec<Body>, ClientError> {
+    fn read(text: &str) -> Result<Vec<ResourceBody>, ClientError> {
         let raw = RawValue::from_string(text.to_owned()).expect("JSON");
         Ok(read_contents(raw)?.contents.into_iter().map(|part| part.body).collect())
     }
@@ -215,7 +215,7 @@ mod tests {
     fn a_part_is_text_or_bytes() {
         let parts =
             read(r#"{"contents":[{"uri":"a","text":""},{"uri":"b","blob":"AAAA"}],"ttlMs":1}"#);
-        let expected = [Body::Text(String::new()), Body::Base64("AAAA".to_owned())];
+        let expected = [ResourceBody::Text(String::new()), ResourceBody::Base64("AAAA".to_owned())];
         assert_eq!(parts.expect("two parts"), expected);
         for wrong in [
             "{}",

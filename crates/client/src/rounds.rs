@@ -263,15 +263,25 @@ async fn visit_first(
     if visits.len() > QUESTIONS_PER_REQUEST_MAX {
         return Err(ClientError::TooManyQuestions { limit: QUESTIONS_PER_REQUEST_MAX });
     }
-    // Over HTTP the server's word that a visit is over needs a stream. If there is none, whoever
-    // goes there says it.
-    let _standing = wire.standing().await.ok();
-    for visit in &visits {
-        if !desk.visit(visit).await {
-            return Err(refusal);
+    // Over HTTP the server's word that a visit is over needs a stream, which may be slow to come.
+    // If there is none, whoever goes there says it.
+    let hearing = async {
+        let _standing = wire.standing().await;
+        std::future::pending::<()>().await;
+    };
+    let going = async {
+        for visit in &visits {
+            if !desk.visit(visit).await {
+                return false;
+            }
         }
-    }
-    Ok(())
+        true
+    };
+    let are_over = tokio::select! {
+        () = hearing => false,
+        are_over = going => are_over,
+    };
+    if are_over { Ok(()) } else { Err(refusal) }
 }
 
 /// The code of a refusal that visits to addresses can overcome (2025-11-25, Elicitation, "URL

@@ -47,7 +47,7 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
     let route = route(args.target.as_deref(), &args.reach, printer)?;
     run_async(with_server(&route, printer, async |reached: &Reached| {
         let started = Instant::now();
-        let offered = wait(printer, "listing", Inventory::take(&reached.client)).await?;
+        let offered = wait(printer, "listing", Inventory::take(&reached.client, printer)).await?;
         let list_time = started.elapsed();
         offered.warn_of_dropped(printer);
         let handshake = reached.client.handshake().clone();

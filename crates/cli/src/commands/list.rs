@@ -33,7 +33,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
     let route = route(args.target.as_deref(), &args.reach, printer)?;
     run_async(with_server(&route, printer, async |reached: &Reached| {
-        let offered = wait(printer, "listing", Inventory::take(&reached.client)).await?;
+        let offered = wait(printer, "listing", Inventory::take(&reached.client, printer)).await?;
         offered.warn_of_dropped(printer);
         if printer.is_json() {
             print_json(reached, &offered, printer)?;

@@ -8,7 +8,7 @@ use crate::print::{DIM, Printer, bytes, one_line};
 use crate::reach::{Reached, route, run as run_async, with_server};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use haft_client::{Body, Part, ReadResult};
+use haft_client::{ReadResult, ResourceBody, ResourcePart};
 use std::sync::Arc;
 
 /// Read a resource
@@ -57,10 +57,10 @@ fn show(result: &ReadResult, printer: Printer) -> Result<Exit, Failure> {
         printer.document(result.raw.get())?;
         return Ok(Exit::Ok);
     }
-    for Part { uri, mime_type, body } in &result.contents {
+    for ResourcePart { uri, mime_type, body } in &result.contents {
         match body {
-            Body::Text(text) => printer.text(text)?,
-            Body::Base64(text) => {
+            ResourceBody::Text(text) => printer.text(text)?,
+            ResourceBody::Base64(text) => {
                 let broken = |_| {
                     let message = format!("the content of {} is no Base64", one_line(uri));
                     Failure::new(Exit::Other, message)

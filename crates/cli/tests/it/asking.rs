@@ -66,6 +66,8 @@ fn what_is_not_answered_is_declined_with_one_line() {
         let ran = place.run("call", &["register", "--answer", "name=Ada"]);
         assert_eq!(ran.stdout, "{\"form\":{\"action\":\"decline\"}}\n", "{ran:?}");
         assert!(ran.stderr.contains("`days` is missing; --answer gives it"), "{ran:?}");
+        let ran = place.run("call", &["agree", "--answer", "yes=true"]);
+        assert_eq!(ran.stdout, "{\"it\":{\"action\":\"decline\"}}\n", "nobody agreed: {ran:?}");
         let ran = place.run("call", &["pay", "--json"]);
         assert_eq!(ran.json()["content"][0]["text"], r#"{"page":{"action":"decline"}}"#);
         let note: Value = serde_json::from_str(&ran.stderr).expect("one JSON line");

@@ -1,6 +1,6 @@
 //! What a person is asked on a terminal when a server asks back, and what the server is told.
 
-use crate::foreign_servers::asking;
+use crate::foreign_servers::{asking, everything};
 use crate::pty::{Left, OnTerminal};
 use serde_json::{Value, json};
 
@@ -158,4 +158,16 @@ fn an_interrupted_question_ends_with_130() {
     let left = haft.finish();
     assert_eq!(left.code, Some(130), "{left:?}");
     assert!(left.shown.trim_end().ends_with("interrupted"), "{left:?}");
+}
+
+#[test]
+fn progress_is_a_bar_that_goes_away() {
+    let server = everything();
+    let words = ["trigger-long-running-operation", "duration=1", "steps=2"];
+    let mut haft = OnTerminal::haft(&[&["call", "--command", &server][..], &words].concat());
+    haft.sees(" 50 % ");
+    let left = haft.finish();
+    assert!(left.stdout.starts_with("Long running operation completed."), "{left:?}");
+    let last = left.shown.rsplit('\r').next().unwrap_or_default();
+    assert_eq!(last, "\x1b[2K", "{left:?}");
 }

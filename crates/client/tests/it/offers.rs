@@ -2,7 +2,7 @@
 
 use crate::answering::{Agreeable, answered_by};
 use crate::scripted_http::{Request, Scripted, Turn, json, response};
-use haft_client::{Body, Client, ClientError, CompleteFor, Options, Target, connect};
+use haft_client::{Client, ClientError, CompleteFor, Options, ResourceBody, Target, connect};
 use haft_proto::version::Era;
 use serde_json::{Value, json as value};
 use std::sync::Arc;
@@ -90,7 +90,7 @@ async fn reading_and_filling_in_take_part_in_rounds_and_name_their_target() {
     ];
     let (client, mut server) = connected("{}", turns).await;
     let read = client.read_resource("file:///ä b", &mut |_| {}).await.expect("a resource");
-    assert_eq!(read.contents[0].body, Body::Text("x".to_owned()));
+    assert_eq!(read.contents[0].body, ResourceBody::Text("x".to_owned()));
     let filled = client.get_prompt("p", &[("a", "\"1\"")], &mut |_| {}).await.expect("a prompt");
     assert_eq!(filled.messages.len(), 1);
     let roots = value!({"r": {"roots": [{"uri": "file:///x"}]}});

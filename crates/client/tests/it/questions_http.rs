@@ -8,6 +8,7 @@ use haft_proto::version::Era;
 use serde_json::value::RawValue;
 use serde_json::{Value, json as value};
 use std::sync::Arc;
+use std::time::Duration;
 
 const DISCOVERED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete",
     "supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}"#;
@@ -125,6 +126,19 @@ async fn an_answer_that_a_legacy_server_does_not_take_ends_the_call() {
     let (client, _server) = connected(Era::Legacy, options, vec![stream, refused]).await;
     let error = call(&client).await.expect_err("no answer");
     assert!(matches!(error, ClientError::HttpStatus { status: 400, .. }), "{error}");
+}
+
+#[tokio::test]
+async fn time_runs_again_once_a_question_is_answered() {
+    let ask = r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#;
+    let stream = Turn::Hold(events(&format!("data: {ask}\n\n")));
+    // It takes the answer and says nothing.
+    let silent = Turn::Hold(String::new());
+    let options = answered_by(&Arc::new(Agreeable::default()), Options::default());
+    let options = Options { timeout: Duration::from_secs(1), ..options };
+    let (client, _server) = connected(Era::Legacy, options, vec![stream, silent]).await;
+    let error = call(&client).await.expect_err("late");
+    assert!(matches!(error, ClientError::TimedOut { .. }), "{error}");
 }
 
 #[tokio::test]
