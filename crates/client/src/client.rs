@@ -1,13 +1,15 @@
 //! A connection to a server that has said who it is: lists its tools and calls them. Made by
 //! `connect`; what it asks is the same in both eras.
 
-use crate::answerer::Asker;
+use crate::answerer::{Asker, Offers};
 use crate::era::Handshake;
 use crate::error::ClientError;
+use crate::limits::STANDING_TIME_MAX;
 use crate::message::{Listener, quoted};
 use crate::pages::{self, Listing, Page};
 use crate::param_headers::ParamHeaders;
 use crate::rounds::{self, Outcome, Subject};
+use crate::standing::Standing;
 use crate::tasks;
 use crate::tools::{CallResult, ToolList, read_call, read_tools};
 use crate::wire::{Question, Wire, nobody};
@@ -17,6 +19,7 @@ use haft_proto::version::Era;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use tokio::time::timeout;
 
 /// A connection to one server. Dropping it kills a child process at once; [`Client::close`] is
 /// polite.
@@ -24,14 +27,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Client {
     wire: Arc<Wire>,
     handshake: Handshake,
+    /// What a legacy server asks may come on a stream that belongs to no request.
+    _standing: Option<Arc<Standing>>,
     /// By tool, which arguments HTTP repeats in headers; filled by listing.
     param_headers: Mutex<HashMap<String, ParamHeaders>>,
 }
 
 impl Client {
-    pub(crate) fn new(wire: Wire, handshake: Handshake) -> Self {
+    pub(crate) async fn new(wire: Wire, handshake: Handshake) -> Self {
         wire.desk().met(Asker { server: handshake.server.clone() });
-        Self { wire: Arc::new(wire), handshake, param_headers: Mutex::default() }
+        let is_needed = handshake.era == Era::Legacy && wire.desk().offers() != Offers::default();
+        // Not every server has that stream, or says at once that it begins.
+        let standing = match is_needed {
+            true => timeout(STANDING_TIME_MAX, wire.standing()).await,
+            false => Ok(Ok(None)),
+        };
+        let standing = standing.ok().and_then(Result::ok).flatten();
+        let param_headers = Mutex::default();
+        Self { wire: Arc::new(wire), handshake, _standing: standing, param_headers }
     }
 
     /// Who the server is and how it is spoken with.

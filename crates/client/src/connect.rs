@@ -39,7 +39,7 @@ pub async fn connect(target: &Target, options: &Options) -> Result<Client, Clien
         }
     };
     match (verdict, options.era) {
-        (Verdict::Spoken(handshake), _) => Ok(Client::new(wire, handshake)),
+        (Verdict::Spoken(handshake), _) => Ok(Client::new(wire, handshake).await),
         (Verdict::Hopeless(error), _) | (Verdict::Gone(error), Some(_)) => Err(error),
         (Verdict::Legacy(reason), Some(era)) => Err(match reason {
             // Silence and noise say nothing about the era.
@@ -65,7 +65,7 @@ async fn shake_hands_only(wire: Wire) -> Result<Client, ClientError> {
 
 async fn shake_hands(wire: Wire) -> Result<Client, ClientError> {
     let handshake = era::initialize(&wire).await?;
-    Ok(Client::new(wire, handshake))
+    Ok(Client::new(wire, handshake).await)
 }
 
 fn open(target: &Target, options: &Options) -> Result<Wire, ClientError> {

@@ -5,7 +5,7 @@ use crate::desk::Desk;
 use crate::error::{ClientError, excerpt, with_causes};
 use crate::farewell::Farewells;
 use crate::limits::FAREWELL;
-use crate::message::{Ask, Listener, cancelled};
+use crate::message::{Ask, Listener, Notice, cancelled};
 use crate::options::Options;
 use crate::reply::{self, Body};
 use bytes::Bytes;
@@ -20,8 +20,11 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use serde_json::value::RawValue;
+use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 /// A connection, or several, to one endpoint.
@@ -38,6 +41,8 @@ struct Endpoint {
     session: Mutex<Session>,
     desk: Arc<Desk>,
     farewells: Arc<Farewells>,
+    /// Who listens, by the id of the legacy request that is being answered.
+    asking: Mutex<HashMap<String, mpsc::Sender<Notice>>>,
     limits: Limits,
 }
 
@@ -85,6 +90,7 @@ impl Http {
             session: Mutex::default(),
             desk,
             farewells,
+            asking: Mutex::default(),
             limits: options.limits.clone(),
         })))
     }
@@ -98,9 +104,31 @@ impl Http {
     ) -> Result<Box<RawValue>, ClientError> {
         let is_legacy = ask.revision.era() == Era::Legacy && ask.is_cancellable();
         let unanswered = Unanswered(is_legacy.then(|| (self.clone(), ask.id.clone())));
-        let answer = self.ask_until_done(ask, listener).await;
+        let (notices, mut noticed) = mpsc::channel(self.0.limits.queued_notifications);
+        let _asking = is_legacy.then(|| Asking::begin(self, &ask.id, notices));
+        // Some legacy servers tell of a request on the stream that belongs to none.
+        let listener = Mutex::new(listener);
+        let mut here = |notice| lock(&listener)(notice);
+        let mut answer = pin!(self.ask_until_done(ask, &mut here));
+        let answer = loop {
+            tokio::select! {
+                biased;
+                Some(notice) = noticed.recv() => lock(&listener)(notice),
+                answer = &mut answer => break answer,
+            }
+        };
         unanswered.done();
         answer
+    }
+
+    /// A notice that came on the stream that belongs to no request.
+    pub(crate) fn pass_on(&self, token: Option<&str>, notice: &Notice) {
+        for (id, listener) in lock(&self.0.asking).iter() {
+            if token.is_none_or(|token| token == id) {
+                // Notices that find no room are dropped; they are not answers.
+                _ = listener.try_send(notice.clone());
+            }
+        }
     }
 
     async fn ask_until_done(
@@ -296,6 +324,25 @@ impl Session {
             headers.insert(HeaderName::from_static(VERSION_HEADER), value);
         }
         headers
+    }
+}
+
+/// A legacy request while it is being answered.
+struct Asking<'a> {
+    http: &'a Http,
+    id: &'a str,
+}
+
+impl<'a> Asking<'a> {
+    fn begin(http: &'a Http, id: &'a str, listener: mpsc::Sender<Notice>) -> Self {
+        lock(&http.0.asking).insert(id.to_owned(), listener);
+        Self { http, id }
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        lock(&self.http.0.asking).remove(self.id);
     }
 }
 

@@ -36,6 +36,8 @@ pub(crate) const RETURNS_MAX: u32 = 8;
 /// How long a broken stream is left alone if the server does not say; and never less than this.
 pub(crate) const RETRY_DEFAULT: Duration = Duration::from_secs(1);
 pub(crate) const RETRY_MIN: Duration = Duration::from_millis(100);
+/// How long a connection waits for the stream on which a legacy server may ask.
+pub(crate) const STANDING_TIME_MAX: Duration = Duration::from_secs(1);
 /// A stream that was open for so long was not asked for in vain, even if nothing came.
 pub(crate) const LIVED: Duration = Duration::from_secs(5);
 /// How many changes wait for one listener, and how long the address in one may be.

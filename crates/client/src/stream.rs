@@ -187,11 +187,13 @@ impl<'a> Stream<'a> {
                 }
             }
             Heard::Asked(_) | Heard::Nothing => {}
-            Heard::Notice(token, notice) => {
-                if token.is_none_or(|token| self.ask.is_some_and(|ask| token == ask.id)) {
+            Heard::Notice(token, notice) => match self.ask {
+                Some(ask) if token.as_ref().is_none_or(|token| *token == ask.id) => {
                     listener(notice);
                 }
-            }
+                Some(_) => {}
+                None => self.http.pass_on(token.as_deref(), &notice),
+            },
             Heard::Reply(theirs, outcome) => {
                 // On a stream that belongs to no request there is nothing to answer.
                 let Some(ask) = self.ask else { return Ok(None) };

@@ -41,7 +41,8 @@ async fn connected(era: Era, turns: Vec<Turn>) -> (Client, Scripted) {
         Era::Modern => vec![json(&answer(1, MODERN))],
         Era::Legacy => {
             let headers = "content-type: application/json\r\nmcp-session-id: abc\r\n";
-            vec![with_headers(200, headers, &answer(1, LEGACY)), accepted()]
+            let none = response(405, "text/plain", "");
+            vec![with_headers(200, headers, &answer(1, LEGACY)), accepted(), none]
         }
     };
     let handshake = first.len();

@@ -2,7 +2,7 @@
 //! legacy one. What they are sent, byte for byte.
 
 use crate::answering::{Agreeable, Thinker, answered_by};
-use crate::scripted_http::{Request, Scripted, Turn, events, json, with_headers};
+use crate::scripted_http::{Request, Scripted, Turn, events, json, response, with_headers};
 use haft_client::{CallResult, Client, ClientError, Options, Target, connect};
 use haft_proto::version::Era;
 use serde_json::value::RawValue;
@@ -30,11 +30,21 @@ fn accepted() -> Turn {
 }
 
 async fn connected(era: Era, options: Options, turns: Vec<Turn>) -> (Client, Scripted) {
+    connected_with(era, options, response(405, "text/plain", ""), turns).await
+}
+
+/// In the legacy era the client asks for the stream that belongs to no request.
+async fn connected_with(
+    era: Era,
+    options: Options,
+    standing: Turn,
+    turns: Vec<Turn>,
+) -> (Client, Scripted) {
     let first = match era {
         Era::Modern => vec![json(DISCOVERED)],
         Era::Legacy => {
             let headers = "content-type: application/json\r\nmcp-session-id: abc\r\n";
-            vec![with_headers(200, headers, INITIALIZED), accepted()]
+            vec![with_headers(200, headers, INITIALIZED), accepted(), standing]
         }
     };
     let handshake = first.len();
@@ -169,4 +179,42 @@ async fn a_modern_stream_that_asks_back_is_not_answered() {
     let (client, _server) = connected(Era::Modern, options, vec![stream]).await;
     call(&client).await.expect("an answer");
     assert_eq!(answerer.count(), 0);
+}
+
+#[tokio::test]
+async fn a_legacy_server_may_ask_and_tell_on_the_stream_that_belongs_to_no_request() {
+    let ask = r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#;
+    let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":"#.to_owned()
+        + r#"{"progressToken":2,"progress":1}}"#;
+    let said = events(&format!("data: {progress}\n\ndata: {ask}\n\n"));
+    let (standing, begins) = Turn::in_two(events(""), said[events("").len()..].to_owned());
+    let (held, goes_on) = Turn::held(events(&format!("data: {}\n\n", answer(2, OK))));
+    let options = answered_by(&Arc::new(Agreeable::default()), Options::default());
+    let turns = vec![held, accepted()];
+    let (client, mut server) = connected_with(Era::Legacy, options, standing, turns).await;
+    let serve = async {
+        assert!(server.request().await.body.contains("tools/call"));
+        begins.try_send(()).expect("the server holds what it asks");
+        let answered = server.request().await;
+        goes_on.try_send(()).expect("the server holds the answer");
+        answered
+    };
+    let arguments = RawValue::from_string("{}".to_owned()).expect("JSON");
+    let mut heard = 0;
+    let mut listener = |_| heard += 1;
+    let calling = client.call_tool("tool", &arguments, &mut listener);
+    let (result, answered) = tokio::join!(calling, serve);
+    result.expect("an answer");
+    assert_eq!(body(&answered)["result"]["roots"][0]["uri"], "file:///x");
+    assert_eq!(heard, 1);
+}
+
+#[tokio::test]
+async fn a_legacy_server_that_never_begins_that_stream_is_called_all_the_same() {
+    let options = answered_by(&Arc::new(Agreeable::default()), Options::default());
+    let silent = Turn::Hold(String::new());
+    let turns = vec![json(&answer(2, OK))];
+    let (client, mut server) = connected_with(Era::Legacy, options, silent, turns).await;
+    server.hang_up().await;
+    call(&client).await.expect("an answer");
 }
