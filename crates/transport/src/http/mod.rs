@@ -3,14 +3,20 @@
 
 mod answer;
 mod bounds;
+mod call_stream;
 mod endpoint;
 mod guard;
+mod legacy;
 mod listen;
+mod modern;
+mod news;
+mod replay;
 mod request;
 mod sessions;
 mod sse;
 mod stall;
 mod stopping;
+mod streams;
 mod subscription;
 
 pub use listen::{Listener, serve_stream};
