@@ -40,6 +40,7 @@ pub(crate) struct Server {
     pub(crate) icons: Vec<Icon>,
     pub(crate) caching: Option<Caching>,
     pub(crate) state_keys: Vec<StateKey>,
+    pub(crate) strict_arguments: bool,
 }
 
 /// An address that the server listens on, for HTTP.
@@ -175,6 +176,7 @@ impl Server {
             icons: shown::icons(&written.icons, surroundings)?,
             caching: shown::caching(written.caching.as_ref(), surroundings)?,
             state_keys: state_keys(written.state_keys, surroundings)?,
+            strict_arguments: written.strict_arguments,
         })
     }
 }

@@ -36,6 +36,9 @@ pub(crate) fn server(meant: &Meant) -> Result<Server, BuildError> {
         builder = builder.caching(caching);
     }
     builder = who.icons.iter().cloned().fold(builder, ServerBuilder::icon);
+    if who.strict_arguments {
+        builder = builder.strict_arguments();
+    }
     builder = builder.state_keys(who.state_keys.iter().cloned()).tools(tools(meant));
     let readings = Readings::new();
     builder = resources(builder, meant, &readings);

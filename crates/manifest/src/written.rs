@@ -63,6 +63,10 @@ pub(crate) struct Server {
     /// `${env:HAFT_STATE_KEY}`: what one of them gave a client to keep, the others understand. The
     /// first is used, all are understood. Without this key, each server makes up its own.
     pub(crate) state_keys: Option<Placed<Vec<Placed<String>>>>,
+    /// Refuse arguments that do not fit as they are. Without this key, what models are known to get
+    /// wrong is mended: a number, boolean, list or object in quotes, and null for what is left out.
+    #[serde(default)]
+    pub(crate) strict_arguments: bool,
 }
 
 /// An address that the server listens on.
