@@ -3,8 +3,8 @@
 //! reads a file or the network.
 
 mod bounds;
-pub mod derived;
 mod budget;
+pub mod derived;
 mod direct;
 mod explain;
 mod general;
