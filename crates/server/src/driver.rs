@@ -20,7 +20,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{self, Poll, Waker};
 use std::time::Duration;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 /// How requests of one kind end.
 pub(crate) trait Ending: Send + 'static {
@@ -121,17 +121,18 @@ impl<E: Ending> Job<E> {
     async fn finish(mut self) -> Reply {
         let begun = Instant::now();
         let ended = {
-            let mut alarm = pin!(sleep_until(begun + self.timeout));
+            let mut alarm = pin!(sleep(self.timeout));
             poll_fn(|cx| {
                 if let Poll::Ready(ended) = self.poll(cx) {
                     return Poll::Ready(ended);
                 }
                 while alarm.as_mut().poll(cx).is_ready() {
-                    let allowed = self.timeout + self.waited();
-                    if begun.elapsed() >= allowed {
+                    let allowed = self.timeout.saturating_add(self.waited());
+                    let rest = allowed.saturating_sub(begun.elapsed());
+                    if rest.is_zero() {
                         return Poll::Ready(Ended::TookTooLong);
                     }
-                    alarm.as_mut().reset(begun + allowed);
+                    alarm.set(sleep(rest));
                 }
                 Poll::Pending
             })
