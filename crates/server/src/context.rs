@@ -59,6 +59,9 @@ pub(crate) struct Desk {
     /// The handler asks to go on as a task.
     pub(crate) wants_task: bool,
     waker: Option<Waker>,
+    /// Polls the handler. It must look here when something is asked by a task that the handler
+    /// has spawned, as nothing else wakes it then.
+    driver: Option<Waker>,
 }
 
 /// Where questions go.
@@ -69,6 +72,8 @@ pub(crate) enum Place {
     Task(Arc<Running>),
     /// To the client, while the call runs.
     Wire,
+    /// Nowhere: the call that asked in rounds has its answer.
+    Over,
 }
 
 impl Context {
@@ -103,6 +108,7 @@ impl Context {
             waiting: None,
             wants_task: false,
             waker: None,
+            driver: None,
         };
         let inner = Inner {
             revision: ask.revision,
@@ -234,8 +240,12 @@ impl Context {
             let mut desk = self.desk();
             if matches!(desk.place, Place::Task(_)) {
                 return Poll::Ready(());
+            if matches!(desk.place, Place::Over) {
+                return Poll::Pending;
+            }
             }
             desk.wants_task = true;
+            desk.wake_driver();
             desk.waker = Some(cx.waker().clone());
             Poll::Pending
         })
@@ -254,6 +264,32 @@ impl Desk {
         self.wants_task = false;
         self.waker.take().inspect(Waker::wake_by_ref);
     }
+    /// Whom to wake when something is asked.
+    pub(crate) fn driven_by(&mut self, driver: &Waker) {
+        if !self.driver.as_ref().is_some_and(|known| known.will_wake(driver)) {
+            self.driver = Some(driver.clone());
+        }
+    }
+
+    pub(crate) fn wake_driver(&mut self) {
+        self.driver.take().inspect(Waker::wake_by_ref);
+    }
+
+    /// The call has been answered: what its client brought cannot be brought again.
+    pub(crate) fn burn(&mut self) {
+        if let Place::Rounds(rounds) = &mut self.place {
+            rounds.burn();
+        }
+    }
+
+    /// Nothing can be asked in rounds any more, and whoever waits is told.
+    pub(crate) fn close(&mut self) {
+        if let Place::Rounds(_) = self.place {
+            self.place = Place::Over;
+        }
+        self.driver = None;
+    }
+
 
     /// How long the call has waited for its client so far.
     pub(crate) fn waited(&self) -> Duration {

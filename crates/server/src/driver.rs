@@ -191,7 +191,7 @@ impl<E: Ending> Job<E> {
     fn poll(&mut self, cx: &mut task::Context<'_>) -> Poll<Ended<E::Made>> {
         match catch_unwind(AssertUnwindSafe(|| Pin::new(&mut self.work).poll(cx))) {
             Ok(Poll::Ready(made)) => Poll::Ready(Ended::Made(made)),
-            Ok(Poll::Pending) => match self.pause() {
+            Ok(Poll::Pending) => match self.pause(cx.waker()) {
                 Some(pause) => Poll::Ready(Ended::Paused(pause)),
                 None => Poll::Pending,
             },
@@ -199,15 +199,18 @@ impl<E: Ending> Job<E> {
         }
     }
 
-    fn pause(&self) -> Option<Pause> {
+    fn pause(&self, driver: &Waker) -> Option<Pause> {
         let mut desk = self.context.as_ref()?.desk();
-        if desk.wants_task {
-            return Some(Pause::BecomesTask);
-        }
-        match &mut desk.place {
+        let pause = match &mut desk.place {
+            // Questions come first: nobody would answer them once the call is a task.
             Place::Rounds(rounds) => rounds.pause(),
-            Place::Task(_) | Place::Wire => None,
+            Place::Over | Place::Task(_) | Place::Wire => None,
+        };
+        let pause = pause.or_else(|| desk.wants_task.then_some(Pause::BecomesTask));
+        if pause.is_none() {
+            desk.driven_by(driver);
         }
+        pause
     }
 
     /// Appends the whole answer.
@@ -268,10 +271,17 @@ impl<E: Ending> Job<E> {
     }
 
     fn burn(&self) {
-        if let Some(context) = &self.context
-            && let Place::Rounds(rounds) = &mut context.desk().place
-        {
-            rounds.burn();
+        if let Some(context) = &self.context {
+            context.desk().burn();
+        }
+    }
+}
+
+impl<E: Ending> Drop for Job<E> {
+    /// Whoever still asks hears that it is over: a handler may have left work behind.
+    fn drop(&mut self) {
+        if let Some(context) = &self.context {
+            context.desk().close();
         }
     }
 }

@@ -12,7 +12,9 @@ use haft_proto::spec::question::Question;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::Arc;
+use tokio::sync::oneshot;
 
 /// What one call has been told so far, and what it asks now.
 pub(crate) struct Rounds {
@@ -24,6 +26,8 @@ pub(crate) struct Rounds {
     refusal: Option<Refusal>,
     /// That the state of the round before is used once.
     claim: Option<Claim>,
+    /// Those who wait for answers, by ends that are dropped with this round.
+    waiting: Vec<oneshot::Sender<Infallible>>,
 }
 
 /// What travels in `requestState`.
@@ -74,7 +78,7 @@ impl Rounds {
                 Refusal::new(Mistake::InvalidParams, message)
             })?,
         };
-        Ok(Self { memory, fresh, asked: Vec::new(), refusal: None, claim })
+        Ok(Self { memory, fresh, asked: Vec::new(), refusal: None, claim, waiting: Vec::new() })
     }
 
     /// The answer to a question, if it has come; else the question is noted.
@@ -98,6 +102,13 @@ impl Rounds {
             self.asked.push((key.into(), question()));
         }
         None
+    }
+
+    /// Waits until this round is over: what is asked in it is answered in another.
+    pub(crate) fn until_over(&mut self) -> oneshot::Receiver<Infallible> {
+        let (waiting, over) = oneshot::channel();
+        self.waiting.push(waiting);
+        over
     }
 
     /// An answer turned out to be none.
