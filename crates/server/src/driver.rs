@@ -4,7 +4,7 @@
 
 use crate::context::{Context, Place};
 use crate::core::Core;
-use crate::rounds::{Pause, binding};
+use crate::rounds::{Binding, Pause};
 use crate::task_calls::reply;
 use crate::task_store::TaskState;
 use crate::tasks::{Running, failure};
@@ -57,7 +57,7 @@ pub(crate) struct Job<E: Ending> {
     /// Raw JSON.
     id: Box<str>,
     revision: Revision,
-    binding: Option<Vec<u8>>,
+    binding: Option<Binding>,
     principal: Principal,
     task_ttl: Option<Duration>,
 }
@@ -91,7 +91,7 @@ impl<E: Ending> Job<E> {
             timeout,
             id: ask.id.raw().into(),
             revision: ask.revision,
-            binding: has_rounds.then(|| binding(ask)),
+            binding: has_rounds.then(|| Binding::of(ask)),
             principal: ask.principal.clone(),
             task_ttl: None,
         }
@@ -262,8 +262,8 @@ impl<E: Ending> Job<E> {
         let Place::Rounds(rounds) = &desk.place else {
             return Err(panicked(E::KIND));
         };
-        let binding = self.binding.as_deref().unwrap_or_default();
-        let (asked, state) = rounds.next(binding, &self.core.sealer, &self.core.limits)?;
+        let binding = self.binding.as_ref().map(Binding::text).unwrap_or_default();
+        let (asked, state) = rounds.next(&binding, &self.core.sealer, &self.core.limits)?;
         let asked = asked.iter().map(|(key, question)| (&**key, question));
         let (revision, info) = (self.revision, &self.core.info);
         encode::question::input_required(out, revision, info, asked, &state);
