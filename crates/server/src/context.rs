@@ -173,13 +173,12 @@ impl Context {
             return;
         }
         let Some(told) = &self.inner.progress else { return };
-        {
-            let mut last = told.last.lock().unwrap_or_else(PoisonError::into_inner);
-            if !progress.is_finite() || progress <= *last {
-                return;
-            }
-            *last = progress;
+        // Held until it is queued: of two that come at once the lower must not be told last.
+        let mut last = told.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if !progress.is_finite() || progress <= *last {
+            return;
         }
+        *last = progress;
         let total = total.filter(|total| total.is_finite());
         let mut out = Vec::with_capacity(128);
         let now = Progress { progress, total, message };
@@ -240,13 +239,13 @@ impl Context {
             let mut desk = self.desk();
             if matches!(desk.place, Place::Task(_)) {
                 return Poll::Ready(());
+            }
             if matches!(desk.place, Place::Over) {
                 return Poll::Pending;
             }
-            }
             desk.wants_task = true;
-            desk.wake_driver();
             desk.waker = Some(cx.waker().clone());
+            desk.wake_driver();
             Poll::Pending
         })
         .await;
@@ -264,6 +263,7 @@ impl Desk {
         self.wants_task = false;
         self.waker.take().inspect(Waker::wake_by_ref);
     }
+
     /// Whom to wake when something is asked.
     pub(crate) fn driven_by(&mut self, driver: &Waker) {
         if !self.driver.as_ref().is_some_and(|known| known.will_wake(driver)) {
@@ -289,7 +289,6 @@ impl Desk {
         }
         self.driver = None;
     }
-
 
     /// How long the call has waited for its client so far.
     pub(crate) fn waited(&self) -> Duration {
