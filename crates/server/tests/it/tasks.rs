@@ -4,7 +4,10 @@ use crate::wire::{TestWire, ask_on, next};
 use haft_proto::limits::Limits;
 use haft_proto::service::Principal;
 use haft_proto::version::Revision;
-use haft_server::{AskError, Context, FolderTasks, Server, TaskStore, TaskUse, Tool, handler};
+use haft_server::{
+    AskError, Context, FolderTasks, Server, Stored, TaskRecord, TaskState, TaskStore, TaskUse,
+    Tool, handler,
+};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -249,8 +252,47 @@ async fn tasks_are_bounded_in_number() {
     begin(&server, "endless").await;
     let answer = call(&server, &client(), "endless").await;
     assert_eq!(answer["error"]["code"], -31003, "{answer}");
+    // What is over is kept for as long as was said, and counts.
     ask(&server, "tasks/cancel", json!({"taskId": first})).await;
-    begin(&server, "endless").await;
+    assert_eq!(call(&server, &client(), "quick").await["error"]["code"], -31003);
+    assert_eq!(state(&server, &first).await["status"], "cancelled");
+}
+
+/// Keeps nothing but that a task has begun.
+struct Forgetful;
+
+impl TaskStore for Forgetful {
+    fn put(&self, record: TaskRecord) -> Stored<'_, ()> {
+        let is_over = !matches!(record.state, TaskState::Working);
+        let result = if is_over { Err(std::io::Error::other("full")) } else { Ok(()) };
+        Box::pin(std::future::ready(result))
+    }
+
+    fn find<'a>(&'a self, _: &'a str) -> Stored<'a, Option<TaskRecord>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    fn sweep(&self, _: u64) -> Stored<'_, ()> {
+        Box::pin(std::future::ready(Err(std::io::Error::other("no such folder"))))
+    }
+}
+
+#[tokio::test]
+async fn what_a_store_does_not_take_is_kept_here_until_it_expires() {
+    let limits = Limits { tasks: 1, task_ttl: Duration::from_millis(5), ..Limits::default() };
+    let built = Server::builder("s", "1").limits(limits).tools(tools());
+    let server = built.task_store(Forgetful).build().expect("right");
+    let task = begin(&server, "quick").await;
+    loop {
+        let answer = call(&server, &client(), "quick").await;
+        if answer["result"]["resultType"] == "task" {
+            break;
+        }
+        assert_eq!(answer["error"]["code"], -31003, "{answer}");
+        tokio::task::yield_now().await;
+    }
+    let answer = ask(&server, "tasks/get", json!({"taskId": task})).await;
+    assert_eq!(answer["error"]["code"], -32602, "it has expired: {answer}");
 }
 
 #[tokio::test]
