@@ -313,3 +313,40 @@ async fn results_in_a_folder_outlive_their_server_and_what_ran_has_failed() {
     store.sweep(u64::MAX).await.expect("swept");
     assert!(store.find(&done).await.expect("looked").is_none());
 }
+
+#[tokio::test]
+async fn a_folder_holds_whole_files_for_its_owner_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("tasks");
+    let id = "0123456789abcdef0123456789abcdef".to_owned();
+    let record = TaskRecord {
+        id: id.clone(),
+        owner: "local:".to_owned(),
+        created_ms: 1,
+        updated_ms: 1,
+        ttl_ms: 1,
+        state: TaskState::Cancelled,
+        message: Some("x".repeat(100_000)),
+    };
+    let store = FolderTasks::open(&path).expect("a store");
+    // A task that is done and cancelled at the same time is written twice at the same time.
+    for _ in 0..20 {
+        let (first, second, found) =
+            tokio::join!(store.put(record.clone()), store.put(record.clone()), store.find(&id));
+        first.and(second).expect("written");
+        found.expect("whole, or not there yet");
+    }
+    let outside = TaskRecord { id: "../outside".to_owned(), ..record };
+    store.put(outside).await.expect_err("no such id is ours");
+    let left = path.join(format!("{id}.7.part"));
+    std::fs::write(&left, "{").expect("written");
+    #[cfg(unix)]
+    for (path, mode) in [(path.clone(), 0o700), (path.join(format!("{id}.json")), 0o600)] {
+        let metadata = std::fs::metadata(&path).expect("it is there");
+        assert_eq!(std::os::unix::fs::MetadataExt::mode(&metadata) & 0o777, mode);
+    }
+    let store = FolderTasks::open(&path).expect("a store");
+    assert!(!left.exists(), "what was not finished is gone");
+    store.sweep(3).await.expect("swept");
+    assert!(store.find(&id).await.expect("looked").is_none());
+}
