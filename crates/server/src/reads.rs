@@ -76,7 +76,7 @@ pub(crate) fn read(
     let work: Answering<ReadResult> = if core.middleware.is_empty() {
         Box::pin(async move { reader.read(request).await })
     } else {
-        let handler = async move {
+        let handler = async move |_: Request| {
             let read = reader.read(request).await;
             read.map_or_else(Outcome::Refused, Outcome::Resource)
         };
@@ -138,7 +138,14 @@ pub(crate) fn get(core: &Arc<Core>, snapshot: &Snapshot, ask: &Ask<'_>, out: &mu
                 Outcome::Refused(refusal) => Err(refusal),
                 _ => Err(mistaken("prompt")),
             },
-            async move { writer.get(request).await.map_or_else(Outcome::Refused, Outcome::Prompt) },
+            async move |changed: Request| {
+                // A middleware may have put others in their place.
+                let made = match text_arguments(&changed.arguments) {
+                    Ok(arguments) => writer.get(Get { arguments, ..request }).await,
+                    Err(refusal) => Err(refusal),
+                };
+                made.map_or_else(Outcome::Refused, Outcome::Prompt)
+            },
         )
     };
     begin(core, ask, (ending, context), work, out)
@@ -163,12 +170,7 @@ fn admit_get<'a>(
             None => format!("Unknown prompt: {shown:?}; `prompts/list` has the names"),
         })
     })?;
-    let arguments: BTreeMap<String, String> = match params.arguments {
-        None | Some("null") => BTreeMap::new(),
-        Some(raw) => serde_json::from_str(raw).map_err(|_| {
-            invalid("Invalid params: `params.arguments` must be an object of strings".to_owned())
-        })?,
-    };
+    let arguments = text_arguments(params.arguments.unwrap_or("{}"))?;
     let missing = prompt.spec.arguments.iter().filter(|known| known.required);
     let missing: Vec<_> = missing
         .filter(|known| !arguments.contains_key(&known.name))
@@ -181,6 +183,14 @@ fn admit_get<'a>(
         )));
     }
     Ok((prompt, arguments))
+}
+
+fn text_arguments(raw: &str) -> Result<BTreeMap<String, String>, Refusal> {
+    let read = serde_json::from_str::<Option<BTreeMap<String, String>>>(raw).map_err(|_| {
+        let message = "Invalid params: `params.arguments` must be an object of strings";
+        Refusal::new(Mistake::InvalidParams, message)
+    })?;
+    Ok(read.unwrap_or_default())
 }
 
 /// Answers `completion/complete`.
@@ -267,17 +277,17 @@ fn context(core: &Arc<Core>, ask: &Ask<'_>) -> Result<Context, Refusal> {
 }
 
 /// Sends a request through the middleware of the server.
-fn through<T: 'static>(
+fn through<T: 'static, F: Future<Output = Outcome> + Send + 'static>(
     core: &Core,
     ask: &Ask<'_>,
     name: String,
     context: Context,
     read: impl Fn(Outcome) -> Result<T, Refusal> + Send + 'static,
-    handler: impl Future<Output = Outcome> + Send + 'static,
+    handler: impl FnOnce(Request) -> F + Send + 'static,
 ) -> Answering<T> {
     let arguments = ask.message.params.arguments.unwrap_or("{}").to_owned();
     let request = Request { method: ask.method, name, arguments, context };
-    let next = Next::new(around(core, &[]), |_| Box::pin(handler));
+    let next = Next::new(around(core, &[]), |request| Box::pin(handler(request)));
     Box::pin(async move {
         let made = next.run(request).await;
         read(made)
