@@ -163,7 +163,7 @@ fn admit_get<'a>(
         .ok_or_else(|| invalid("Invalid params: `params.name` must be a string".to_owned()))?
         .decode();
     let prompt = snapshot.prompts.find(&name).ok_or_else(|| {
-        let shown: String = name.chars().take(128).collect();
+        let shown = shown(&name);
         let names = snapshot.prompts.iter().map(|prompt| prompt.name());
         invalid(match nearest(&name, names) {
             Some(meant) => format!("Unknown prompt: {shown:?}; did you mean {meant:?}?"),
@@ -252,24 +252,31 @@ fn admit_completion(
     let (completers, is_known, of) = match &written.r#ref {
         Reference::Prompt { name } => {
             let prompt = snapshot.prompts.find(name);
-            let prompt = prompt.ok_or_else(|| invalid(format!("Unknown prompt: {name:?}")))?;
+            let unknown = || invalid(format!("Unknown prompt: {:?}", shown(name)));
+            let prompt = prompt.ok_or_else(unknown)?;
             let mut arguments = prompt.spec.arguments.iter();
             (&prompt.completers, arguments.any(|known| known.name == *argument), name)
         }
         Reference::Resource { uri } => {
             let family = snapshot.templates.find(uri);
-            let family =
-                family.ok_or_else(|| invalid(format!("Unknown resource template: {uri:?}")))?;
+            let unknown = || invalid(format!("Unknown resource template: {:?}", shown(uri)));
+            let family = family.ok_or_else(unknown)?;
             let mut variables = family.template.variables();
             (&family.built.completers, variables.any(|known| known == argument), uri)
         }
     };
     if !is_known {
+        let argument = shown(argument);
         return Err(invalid(format!("Invalid params: {of:?} has no argument {argument:?}")));
     }
     let completer = completers.find(argument).cloned();
     let Argument { value, .. } = written.argument;
     Ok((completer, Completing { value, arguments: written.context.arguments }))
+}
+
+/// As much of a name as is told back.
+fn shown(name: &str) -> String {
+    name.chars().take(128).collect()
 }
 
 fn context(core: &Arc<Core>, ask: &Ask<'_>) -> Result<Context, Refusal> {
