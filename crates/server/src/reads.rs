@@ -19,7 +19,7 @@ use haft_proto::encode;
 use haft_proto::encode::fields::Caching;
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::json::JsonStr;
-use haft_proto::service::{Ask, Turn};
+use haft_proto::service::{Ask, Principal, Turn};
 use haft_proto::spec::Meta;
 use haft_proto::spec::completion::Completion;
 use haft_proto::spec::prompt::PromptResult;
@@ -328,9 +328,11 @@ struct ReadEnding {
 
 impl ReadEnding {
     fn new(core: &Core, ask: &Ask<'_>, uri: String, defaults: Defaults) -> Self {
+        // A reader may look at who asks: what it says to one is not for all.
+        let is_public = core.caching.is_public && !matches!(ask.principal, Principal::Named(_));
         Self {
             uri,
-            caching: defaults.caching.unwrap_or(core.caching),
+            caching: defaults.caching.unwrap_or(Caching { is_public, ..core.caching }),
             defaults,
             fields: Arc::clone(core.fields(ask.revision)),
             revision: ask.revision,
