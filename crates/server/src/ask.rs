@@ -13,8 +13,10 @@ use haft_proto::spec::question::{Form, Question, Sample, SampleContent, Url};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 /// What a person did with a form or an address.
@@ -245,6 +247,7 @@ impl Context {
         let sent = {
             let mut desk = self.desk();
             match &mut desk.place {
+                Place::Over => return Err(AskError::Gone),
                 Place::Rounds(rounds) => {
                     let answer = rounds.answer(key, question, limits.questions);
                     match answer.map(|raw| read(raw.get())) {
@@ -252,7 +255,9 @@ impl Context {
                         Some(Err(reason)) => rounds.refuse(key, &reason),
                         None => {}
                     }
-                    Sent::InTheAnswer
+                    let over = rounds.until_over();
+                    desk.wake_driver();
+                    Sent::InTheAnswer(over)
                 }
                 Place::Task(task) => {
                     let asked = task.ask(key, question(), limits.questions);
@@ -273,8 +278,12 @@ impl Context {
                     Ok(Ok(raw)) => read(&raw).map_err(|reason| AskError::Malformed { reason }),
                 }
             }
-            // The call ends here; what has been asked is its answer.
-            Sent::InTheAnswer => std::future::pending().await,
+            // The call ends here; what has been asked is its answer. Only what the handler left
+            // behind lives to hear it.
+            Sent::InTheAnswer(over) => {
+                let _ = over.await;
+                Err(AskError::Gone)
+            }
         }
     }
 
@@ -303,7 +312,7 @@ impl Context {
 
 /// Where a question went.
 enum Sent {
-    InTheAnswer,
+    InTheAnswer(oneshot::Receiver<Infallible>),
     ToTheClient(Question),
     ToTheTask(TaskQuestion),
 }
