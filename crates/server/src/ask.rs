@@ -13,10 +13,9 @@ use haft_proto::spec::question::{Form, Question, Sample, SampleContent, Url};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
-use tokio::sync::oneshot;
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 /// What a person did with a form or an address.
@@ -280,8 +279,8 @@ impl Context {
             }
             // The call ends here; what has been asked is its answer. Only what the handler left
             // behind lives to hear it.
-            Sent::InTheAnswer(over) => {
-                let _ = over.await;
+            Sent::InTheAnswer(mut over) => {
+                let _ = over.changed().await;
                 Err(AskError::Gone)
             }
         }
@@ -312,7 +311,7 @@ impl Context {
 
 /// Where a question went.
 enum Sent {
-    InTheAnswer(oneshot::Receiver<Infallible>),
+    InTheAnswer(watch::Receiver<()>),
     ToTheClient(Question),
     ToTheTask(TaskQuestion),
 }

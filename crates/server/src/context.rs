@@ -237,11 +237,8 @@ impl Context {
         }
         poll_fn(|cx| {
             let mut desk = self.desk();
-            if matches!(desk.place, Place::Task(_)) {
+            if matches!(desk.place, Place::Over | Place::Task(_)) {
                 return Poll::Ready(());
-            }
-            if matches!(desk.place, Place::Over) {
-                return Poll::Pending;
             }
             desk.wants_task = true;
             desk.waker = Some(cx.waker().clone());
@@ -286,6 +283,7 @@ impl Desk {
     pub(crate) fn close(&mut self) {
         if let Place::Rounds(_) = self.place {
             self.place = Place::Over;
+            self.waker.take().inspect(Waker::wake_by_ref);
         }
         self.driver = None;
     }

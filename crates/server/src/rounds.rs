@@ -12,9 +12,8 @@ use haft_proto::spec::question::Question;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::sync::Arc;
-use tokio::sync::oneshot;
+use tokio::sync::watch;
 
 /// What one call has been told so far, and what it asks now.
 pub(crate) struct Rounds {
@@ -26,8 +25,8 @@ pub(crate) struct Rounds {
     refusal: Option<Refusal>,
     /// That the state of the round before is used once.
     claim: Option<Claim>,
-    /// Those who wait for answers, by ends that are dropped with this round.
-    waiting: Vec<oneshot::Sender<Infallible>>,
+    /// Dropped with this round, as those who wait for answers notice.
+    open: Option<watch::Sender<()>>,
 }
 
 /// What travels in `requestState`.
@@ -78,7 +77,7 @@ impl Rounds {
                 Refusal::new(Mistake::InvalidParams, message)
             })?,
         };
-        Ok(Self { memory, fresh, asked: Vec::new(), refusal: None, claim, waiting: Vec::new() })
+        Ok(Self { memory, fresh, asked: Vec::new(), refusal: None, claim, open: None })
     }
 
     /// The answer to a question, if it has come; else the question is noted.
@@ -105,10 +104,8 @@ impl Rounds {
     }
 
     /// Waits until this round is over: what is asked in it is answered in another.
-    pub(crate) fn until_over(&mut self) -> oneshot::Receiver<Infallible> {
-        let (waiting, over) = oneshot::channel();
-        self.waiting.push(waiting);
-        over
+    pub(crate) fn until_over(&mut self) -> watch::Receiver<()> {
+        self.open.get_or_insert_with(|| watch::Sender::new(())).subscribe()
     }
 
     /// An answer turned out to be none.
