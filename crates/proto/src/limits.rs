@@ -72,6 +72,8 @@ pub struct Limits {
     pub states_used: usize,
     /// The most resources and tasks that one subscription, or one legacy session, may watch.
     pub watched: usize,
+    /// The most bytes of the addresses that one of them may watch.
+    pub watched_bytes: usize,
     /// The most subscriptions that one HTTP listener has open.
     pub subscriptions: usize,
     /// The most events that are kept for a legacy session that may come back for them.
@@ -121,6 +123,7 @@ impl Default for Limits {
             state_ttl: Duration::from_secs(10 * 60),
             states_used: 65_536,
             watched: 1024,
+            watched_bytes: 64 * 1024,
             subscriptions: 10_000,
             replay_events: 256,
             replay_bytes: 1024 * 1024,

@@ -3,6 +3,7 @@
 //! so that whoever never listens costs the same as whoever does. Writes no message.
 
 use haft_proto::encode::notice::Wishes;
+use haft_proto::limits::Limits;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -37,6 +38,13 @@ struct Index {
 enum Topic {
     Resource(Arc<str>),
     Task(Arc<str>),
+}
+
+impl Topic {
+    fn bytes(&self) -> usize {
+        let (Self::Resource(name) | Self::Task(name)) = self;
+        name.len()
+    }
 }
 
 /// What one client watches, and which of it has changed.
@@ -169,13 +177,15 @@ impl Marks {
 
 impl Watch {
     /// Watches one more resource; false if there are that many already.
-    pub(crate) fn add_resource(&self, uri: &str, limit: usize) -> bool {
+    pub(crate) fn add_resource(&self, uri: &str, limits: &Limits) -> bool {
         let topic = Topic::Resource(uri.into());
         // Held from the question to the deed: requests of one client run at the same time.
         let mut index = self.bus.lock();
         let is_full = {
             let marks = self.watcher.lock();
-            marks.topics.len() >= limit && !marks.topics.contains_key(&topic)
+            let bytes = marks.topics.keys().map(Topic::bytes).sum::<usize>() + uri.len();
+            let is_full = marks.topics.len() >= limits.watched || bytes > limits.watched_bytes;
+            is_full && !marks.topics.contains_key(&topic)
         };
         if !is_full {
             self.add(&mut index, topic);
@@ -281,10 +291,11 @@ mod tests {
     fn whoever_has_gone_leaves_nothing_behind() {
         let bus = Arc::new(Changes::default());
         let watch = bus.watch(&Wishes::default());
-        assert!(watch.add_resource("a:1", 1) && watch.add_resource("a:1", 1));
-        assert!(!watch.add_resource("a:2", 1));
+        let one = Limits { watched: 1, ..Limits::default() };
+        assert!(watch.add_resource("a:1", &one) && watch.add_resource("a:1", &one));
+        assert!(!watch.add_resource("a:2", &one));
         watch.remove_resource("a:1");
-        assert!(watch.add_resource("a:2", 1));
+        assert!(watch.add_resource("a:2", &one));
         drop(watch);
         let index = bus.lock();
         assert!(index.watchers.is_empty() && index.by_topic.is_empty());

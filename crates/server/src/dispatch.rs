@@ -214,6 +214,7 @@ impl Server {
             ("prompts", needed.prompts, core.offers.prompts),
             ("completions", needed.completions, core.offers.completions),
             ("tasks", needed.tasks, core.offers.tasks),
+            ("user interfaces", needed.ui, core.offers.ui),
         ] {
             if is_needed && !is_offered {
                 return Err(BuildError::NotOffered { kind });

@@ -62,6 +62,9 @@ pub(crate) struct Job<E: Ending> {
     task_ttl: Option<Duration>,
 }
 
+/// How often the time of a call is looked at while its client is asked.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
 /// Why a handler does not go on.
 enum Ended<T> {
     Made(T),
@@ -132,7 +135,9 @@ impl<E: Ending> Job<E> {
                     if rest.is_zero() {
                         return Poll::Ready(Ended::TookTooLong);
                     }
-                    alarm.set(sleep(rest));
+                    // While the client is asked, the rest does not get less.
+                    let pause = if self.is_waiting() { LOOK_AGAIN } else { Duration::ZERO };
+                    alarm.set(sleep(rest.max(pause)));
                 }
                 Poll::Pending
             })
@@ -182,6 +187,10 @@ impl<E: Ending> Job<E> {
             Err(refusal) => failure(&refusal),
         };
         self.core.tasks.end(&task, state).await;
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.context.as_ref().is_some_and(|context| context.desk().waiting.is_some())
     }
 
     fn waited(&self) -> Duration {

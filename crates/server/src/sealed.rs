@@ -1,6 +1,6 @@
-//! State that a client keeps for us, and can neither read, change, keep for too long, use twice nor
-//! use for another request: authenticated encryption with keys that rotate and that replicas can
-//! share. Knows nothing of what is inside.
+//! State that a client keeps for us, and can neither read, change, keep for too long, use for
+//! another request, nor use twice with one process: authenticated encryption with keys that rotate
+//! and that replicas can share. Knows nothing of what is inside.
 
 use crate::rounds::not_ours;
 use arc_swap::ArcSwap;
@@ -10,6 +10,7 @@ use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use ring::digest::{SHA256, digest};
+use ring::hmac;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -48,9 +49,9 @@ impl StateKey {
     }
 
     fn compile(&self) -> Key {
-        let key = UnboundKey::new(&AES_256_GCM, &self.0).expect("AES-256 takes 32 bytes");
+        let secret = hmac::Key::new(hmac::HMAC_SHA256, &self.0);
         let name = digest(&SHA256, &self.0).as_ref()[..4].try_into().expect("four of 32 bytes");
-        Key { name, key: LessSafeKey::new(key) }
+        Key { name, secret }
     }
 }
 
@@ -63,7 +64,17 @@ impl fmt::Debug for StateKey {
 /// A key and what it is called in a state.
 struct Key {
     name: [u8; 4],
-    key: LessSafeKey,
+    secret: hmac::Key,
+}
+
+impl Key {
+    /// The key of one state alone. Replicas draw their nonces from one space of 96 bits; with a key
+    /// for each nonce, two that are equal by chance would not be the end of all secrets.
+    fn of_state(&self, nonce: [u8; NONCE]) -> LessSafeKey {
+        let derived = hmac::sign(&self.secret, &nonce);
+        let key = UnboundKey::new(&AES_256_GCM, derived.as_ref());
+        LessSafeKey::new(key.expect("SHA-256 has the 32 bytes that AES-256 takes"))
+    }
 }
 
 /// Seals and opens.
@@ -142,7 +153,7 @@ impl Sealer {
         sealed.extend_from_slice(&now_ms().to_be_bytes());
         let aad = Aad::from([&sealed, binding].concat());
         let mut body = text.to_vec();
-        key.key
+        key.of_state(nonce)
             .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), aad, &mut body)
             .map_err(|_| internal("the state is too long to be sealed"))?;
         sealed.extend_from_slice(&body);
@@ -163,7 +174,7 @@ impl Sealer {
         let made_ms = u64::from_be_bytes(head[4 + NONCE..].try_into().expect("eight bytes"));
         let aad = Aad::from([&*head, binding].concat());
         let opened = key
-            .key
+            .of_state(nonce)
             .open_in_place(Nonce::assume_unique_for_key(nonce), aad, body)
             .map_err(|_| not_ours())?
             .to_vec();

@@ -66,15 +66,14 @@ fn wishes(core: &Core, ask: &Ask<'_>) -> Result<(Wishes<Arc<str>>, Tasks), Refus
         takes_tasks(ask)?;
     }
     let limits = &core.limits;
-    if written.resource_subscriptions.len() + written.task_ids.len() > limits.watched {
+    let watched = || written.resource_subscriptions.iter().chain(&written.task_ids);
+    let bytes = watched().map(|name| name.len()).sum::<usize>();
+    if watched().count() > limits.watched || bytes > limits.watched_bytes {
         return Err(invalid(format!(
-            "Invalid params: a subscription watches at most {} resources and tasks",
-            limits.watched
+            "Invalid params: a subscription watches at most {} resources and tasks, with {} bytes \
+             of addresses in all",
+            limits.watched, limits.watched_bytes
         )));
-    }
-    if written.resource_subscriptions.iter().any(|uri| uri.len() > limits.uri_bytes) {
-        let limit = limits.uri_bytes;
-        return Err(invalid(format!("Invalid params: an address has at most {limit} bytes")));
     }
     let offers = &core.offers;
     let is_told = offers.list_changed;
@@ -186,7 +185,7 @@ pub(crate) fn subscribe(core: &Arc<Core>, ask: &Ask<'_>, out: &mut Vec<u8>) -> T
     };
     if ask.method == Method::ResourcesUnsubscribe {
         watch.remove_resource(&uri);
-    } else if !watch.add_resource(&uri, limits.watched) {
+    } else if !watch.add_resource(&uri, limits) {
         let limit = limits.watched;
         let message = format!("Invalid params: a session watches at most {limit} resources");
         return refuse(out, ask.id, &Refusal::new(Mistake::InvalidParams, message));

@@ -71,6 +71,9 @@ async fn a_subscription_watches_so_much_and_no_more() {
     let long = "a".repeat(10_000);
     let (_, answer) = listen(&server(), json!({"resourceSubscriptions": [long]})).await;
     assert_eq!(answer["error"]["code"], -32602);
+    let long: Vec<_> = (0..3).map(|n| format!("a:{n}{}", "a".repeat(30_000))).collect();
+    let (_, answer) = listen(&server(), json!({"resourceSubscriptions": long})).await;
+    assert_eq!(answer["error"]["code"], -32602, "together they are too long");
     let (_, answer) = listen(&server(), json!(7)).await;
     assert_eq!(answer["error"]["code"], -32602);
 }
