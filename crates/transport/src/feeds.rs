@@ -6,6 +6,7 @@ use crate::conversation::Ticket;
 use futures_util::future::{AbortHandle, AbortRegistration};
 use futures_util::task::AtomicWaker;
 use haft_proto::service::Feed;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
@@ -121,13 +122,36 @@ impl Feeds {
         self.drop_cancelled();
         let mut ended = Vec::new();
         for mut entry in std::mem::take(&mut self.entries) {
-            if entry.feed.end(out) {
+            if end_feed(&mut *entry.feed, out) {
                 out.push(b'\n');
             }
             ended.extend(entry.request.map(|(ticket, _)| ticket));
         }
         ended
     }
+}
+
+/// Polls a feed; one that panics has come to its end, and harms nothing else.
+pub(crate) fn poll_feed(
+    feed: &mut dyn Feed,
+    cx: &mut Context<'_>,
+    out: &mut Vec<u8>,
+) -> Poll<bool> {
+    let start = out.len();
+    // The panic hook has told of it; there is nobody else to tell.
+    catch_unwind(AssertUnwindSafe(|| feed.poll_next(cx, out))).unwrap_or_else(|_| {
+        out.truncate(start);
+        Poll::Ready(false)
+    })
+}
+
+/// The last message of a feed, if it has one.
+pub(crate) fn end_feed(feed: &mut dyn Feed, out: &mut Vec<u8>) -> bool {
+    let start = out.len();
+    catch_unwind(AssertUnwindSafe(|| feed.end(out))).unwrap_or_else(|_| {
+        out.truncate(start);
+        false
+    })
 }
 
 impl Entry {
@@ -138,7 +162,8 @@ impl Entry {
         if self.request.as_ref().is_some_and(|(_, abort)| abort.is_aborted()) {
             return Poll::Ready(false);
         }
-        let polled = self.feed.poll_next(&mut Context::from_waker(&self.waker), out);
+        let mut cx = Context::from_waker(&self.waker);
+        let polled = poll_feed(&mut *self.feed, &mut cx, out);
         if polled == Poll::Ready(true) {
             out.push(b'\n');
             // There may be more.

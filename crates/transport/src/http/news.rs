@@ -6,6 +6,7 @@ use super::sessions::InUse;
 use super::sse::{Alarm, COMMENT};
 use super::stopping::Stopped;
 use super::streams::NEWS;
+use crate::feeds::{end_feed, poll_feed};
 use bytes::Bytes;
 use haft_proto::service::Feed;
 use std::collections::VecDeque;
@@ -141,10 +142,10 @@ impl NewsEvents {
         }
         let Some(feed) = &mut state.feed else { return Poll::Ready(None) };
         let mut message = Vec::new();
-        let mut polled = feed.poll_next(cx, &mut message);
+        let mut polled = poll_feed(&mut **feed, cx, &mut message);
         if polled.is_pending() && is_stopped {
             self.is_over = true;
-            polled = Poll::Ready(feed.end(&mut message));
+            polled = Poll::Ready(end_feed(&mut **feed, &mut message));
         }
         match polled {
             Poll::Ready(true) => {

@@ -4,6 +4,7 @@
 use super::bounds::Share;
 use super::sse::{Alarm, COMMENT, write_event};
 use super::stopping::Stopped;
+use crate::feeds::{end_feed, poll_feed};
 use bytes::{Bytes, BytesMut};
 use haft_proto::service::Feed;
 use std::task::{Context, Poll};
@@ -35,7 +36,7 @@ impl FeedEvents {
         self.pull(cx, &mut events);
         if is_stopped && let Some(mut feed) = self.feed.take() {
             let mut last = Vec::new();
-            if feed.end(&mut last) {
+            if end_feed(&mut *feed, &mut last) {
                 write_event(&mut events, &last);
             }
         }
@@ -58,7 +59,7 @@ impl FeedEvents {
             && events.len() < AT_ONCE
         {
             message.clear();
-            match feed.poll_next(cx, &mut message) {
+            match poll_feed(&mut **feed, cx, &mut message) {
                 Poll::Ready(true) => write_event(events, &message),
                 Poll::Ready(false) => self.feed = None,
                 Poll::Pending => return,

@@ -14,6 +14,7 @@ use super::stopping::Stopped;
 use crate::asking::{Asked, take};
 use crate::batch::{Batch, batches_refused, wants_answers};
 use crate::conversation::{Conversation, Kept};
+use crate::feeds::poll_feed;
 use crate::outlet::{Queue, Sink};
 use bytes::{Bytes, BytesMut};
 use haft_proto::envelope::{self, Envelope, Incoming, Kind, Rejected};
@@ -300,7 +301,7 @@ impl LineEvents {
         let mut news = self.line.news();
         let Some(feed) = &mut *news else { return Poll::Pending };
         let mut message = Vec::new();
-        match feed.poll_next(cx, &mut message) {
+        match poll_feed(&mut **feed, cx, &mut message) {
             Poll::Ready(true) => Poll::Ready(message),
             Poll::Ready(false) => {
                 *news = None;

@@ -6,8 +6,11 @@ use crate::fixture::Fixture;
 use crate::pipe_client::{DEADLINE, PipeClient};
 use crate::raw_client::{RawClient, modern, modern_with};
 use haft_proto::limits::Limits;
+use haft_proto::method::Method;
+use haft_proto::service::{Ask, Feed, Turn};
 use haft_transport::stop::Stop;
 use serde_json::{Value, json};
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -190,4 +193,32 @@ async fn over_pipes_a_feed_without_end_holds_up_neither_calls_nor_its_own_end() 
     })
     .await
     .expect("it is cancelled");
+}
+
+/// A feed that panics after it has begun to say something.
+struct Broken;
+
+impl Feed for Broken {
+    fn poll_next(&mut self, _: &mut Context<'_>, out: &mut Vec<u8>) -> Poll<bool> {
+        out.extend_from_slice(b"half a mess");
+        panic!("on purpose");
+    }
+}
+
+fn broken(ask: &Ask<'_>, _: &mut Vec<u8>) -> Option<Turn> {
+    (ask.method == Method::SubscriptionsListen).then(|| Turn::Stream(Box::new(Broken)))
+}
+
+#[tokio::test]
+async fn a_feed_that_panics_ends_and_harms_nothing_else() {
+    let fixture = Fixture::hooked(Limits::default(), broken).await;
+    let mut client = RawClient::connect(fixture.address).await;
+    let ended = client.ask(&listen()).await;
+    assert_eq!((ended.status, ended.body.as_str()), (200, ""));
+    assert_eq!(client.ask(&modern("tools/list", "{}")).await.status, 200);
+
+    let mut client = PipeClient::hooked(Limits::default(), broken);
+    client.send(&line(1, LISTEN)).await;
+    let answer = client.ask(&line(2, "tools/list")).await;
+    assert_eq!((&answer["id"], &answer["result"]["resultType"]), (&json!(2), &json!("complete")));
 }
