@@ -1,6 +1,6 @@
 //! JSON Schemas, compiled once and checked on every call. Common schemas are checked straight on
 //! the message's text by `direct`; any other by the `jsonschema` crate, on a parsed value. Neither
-//! reads a file or the network.
+//! reads a file or the network, and neither lets a schema or a value take as long as it likes.
 
 mod bounds;
 mod budget;
@@ -82,7 +82,8 @@ impl Schema {
     /// Compiles a schema. The dialect is 2020-12 unless `$schema` says otherwise.
     ///
     /// # Errors
-    /// [`BadSchema`] if it is not JSON, not a schema, of an unknown dialect, or refers outside.
+    /// [`BadSchema`] if it is not JSON, not a schema, of an unknown dialect, refers outside, or is
+    /// longer, deeper or more entangled than can be checked in bounded time on a thread's stack.
     ///
     /// ```
     /// let schema = haft_server::schema::Schema::compile(r#"{"type":"object","properties":

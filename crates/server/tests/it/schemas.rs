@@ -145,7 +145,12 @@ fn a_million_bad_values_cost_no_more_than_a_few() {
 
 #[test]
 fn format_is_a_remark_in_every_dialect() {
-    for dialect in ["", r#""$schema":"http://json-schema.org/draft-07/schema#","#] {
+    for dialect in [
+        "",
+        r#""$schema":"http://json-schema.org/draft-07/schema#","#,
+        r#""$schema":"https://json-schema.org/draft-07/schema","#,
+        r#""$schema":"http://json-schema.org/draft/2020-12/schema","#,
+    ] {
         let schema = format!(r#"{{{dialect}"format":"ipv4","pattern":""}}"#);
         let schema = Schema::compile(&schema).expect("a schema");
         assert_eq!(schema.check("\"no address\""), Ok(()), "{dialect}");
