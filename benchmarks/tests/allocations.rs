@@ -8,6 +8,12 @@ use haft_proto::limits::Limits;
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 
+/// The tool of the messages, by its attribute.
+#[haft::tool]
+fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
 fn allocations(act: impl FnOnce()) -> u64 {
     let before = dhat::HeapStats::get().total_blocks;
     act();
@@ -28,6 +34,14 @@ fn a_typed_call_and_a_list_are_answered_without_an_allocation() {
         });
         assert_eq!(count, 0, "{message}");
         assert!(!out.is_empty());
+        out.clear();
+    }
+    let server = haft::server("attribute", "1.0.0").tool(add::tool()).build().expect("right");
+    for message in [LEGACY_CALL, MODERN_CALL] {
+        let count = allocations(|| {
+            assert!(answer(&server, &limits, message.as_bytes(), &mut out));
+        });
+        assert_eq!(count, 0, "an attribute adds nothing to a call: {message}");
         out.clear();
     }
     let large = large_call(1 << 20);

@@ -3,9 +3,11 @@
 
 mod envelope;
 mod http_request;
+mod repair;
 
 pub use envelope::agrees_with_serde_json;
 pub use http_request::every_answer_is_well_formed;
+pub use repair::a_repair_fits;
 
 #[cfg(test)]
 mod tests {
@@ -23,6 +25,11 @@ mod tests {
     #[test]
     fn envelopes_agree_on_the_seeds() {
         on_seeds("envelope", super::agrees_with_serde_json);
+    }
+
+    #[test]
+    fn repairs_fit_on_the_seeds() {
+        on_seeds("repair", super::a_repair_fits);
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! The command line: every verb, option and example. Parsed by `main`; each verb's own arguments
 //! are read by its file under `commands`.
 
-use crate::commands::{call, check, inspect, list, new, schema, serve};
+use crate::commands::{call, check, inspect, list, new, prompt, read, schema, serve};
 use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use haft_proto::version::Era;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Puts a handle on any tool: serves, lists and calls tools over the Model Context Protocol.
@@ -44,6 +45,8 @@ pub(crate) enum Command {
     Serve(serve::Args),
     List(list::Args),
     Call(call::Args),
+    Read(read::Args),
+    Prompt(prompt::Args),
     Inspect(inspect::Args),
     Check(check::Args),
     New(new::Args),
@@ -65,6 +68,21 @@ pub(crate) struct ReachArgs {
     /// Send this header with every HTTP request; may be repeated
     #[arg(long = "header", short = 'H', value_name = "NAME: VALUE")]
     pub(crate) headers: Vec<String>,
+}
+
+/// How a server's questions are answered.
+#[derive(Debug, Args)]
+pub(crate) struct AskedArgs {
+    /// Answer a question of the server, typed by the form that it sends; may be repeated. In a
+    /// terminal you are asked for the rest, elsewhere it is declined
+    #[arg(long = "answer", value_name = "KEY=VALUE")]
+    pub(crate) answers: Vec<String>,
+    /// Offer the server a model that always says this
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) sampling_text: Option<String>,
+    /// Offer the server this directory to work in; may be repeated
+    #[arg(long = "root", value_name = "DIRECTORY")]
+    pub(crate) roots: Vec<PathBuf>,
 }
 
 /// What `--era` may be.

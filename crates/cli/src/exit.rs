@@ -20,7 +20,7 @@ pub(crate) enum Exit {
     Authentication = 3,
     /// There is no server, or it does not stay.
     Unreachable = 4,
-    /// The tool failed, or does not exist.
+    /// The tool failed, or it, the resource or the prompt does not exist.
     ToolFailed = 5,
     /// The arguments do not fit the tool.
     InvalidArguments = 6,
@@ -87,9 +87,17 @@ impl Failure {
 
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
-        Self::new(exit_of(&error), error.to_string())
+        let failure = Self::new(exit_of(&error), error.to_string());
+        let code = i64::from(Mistake::MissingCapability.code());
+        match &error {
+            ClientError::Refused { error, .. } if error.code == code => failure.hint(OFFERS),
+            ClientError::InputNeeded { .. } => failure.hint(OFFERS),
+            _ => failure,
+        }
     }
 }
+
+const OFFERS: &str = "--root, --sampling-text and --tasks offer a server more";
 
 /// A file that cannot be used is a usage error, drawn for people.
 impl From<Fault> for Failure {
@@ -123,7 +131,9 @@ fn exit_of(error: &ClientError) -> Exit {
         | ClientError::SessionLost
         | ClientError::StdoutClosed { .. }
         | ClientError::Unreachable { .. } => Exit::Unreachable,
-        ClientError::InputNeeded { .. } => Exit::ToolFailed,
+        ClientError::AnswerFailed { .. }
+        | ClientError::InputNeeded { .. }
+        | ClientError::TaskCancelled => Exit::ToolFailed,
         ClientError::TimedOut { .. } => Exit::TimedOut,
         ClientError::Refused { method, error, .. } => exit_of_refusal(method, error.code),
         _ => Exit::Other,
@@ -132,14 +142,13 @@ fn exit_of(error: &ClientError) -> Exit {
 
 fn exit_of_refusal(method: &str, code: i64) -> Exit {
     let is = |mistake: Mistake| i64::from(mistake.code()) == code;
-    if is(Mistake::TimedOut) {
-        Exit::TimedOut
-    } else if method != "tools/call" {
-        Exit::Other
-    } else if is(Mistake::InvalidParams) {
-        Exit::InvalidArguments
-    } else {
-        Exit::ToolFailed
+    match method {
+        _ if is(Mistake::TimedOut) => Exit::TimedOut,
+        // Its only parameter is the address: there is no such resource.
+        "resources/read" => Exit::ToolFailed,
+        "tools/call" | "prompts/get" if is(Mistake::InvalidParams) => Exit::InvalidArguments,
+        "tools/call" | "prompts/get" => Exit::ToolFailed,
+        _ => Exit::Other,
     }
 }
 
@@ -161,5 +170,8 @@ mod tests {
         assert_eq!(exit_of_refusal("tools/call", -32603), Exit::ToolFailed);
         assert_eq!(exit_of_refusal("tools/call", -31004), Exit::TimedOut);
         assert_eq!(exit_of_refusal("tools/list", -32602), Exit::Other);
+        assert_eq!(exit_of_refusal("prompts/get", -32602), Exit::InvalidArguments);
+        assert_eq!(exit_of_refusal("resources/read", -32602), Exit::ToolFailed);
+        assert_eq!(exit_of_refusal("resources/read", -32002), Exit::ToolFailed);
     }
 }

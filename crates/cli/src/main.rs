@@ -3,8 +3,10 @@
 
 mod args;
 mod arguments;
+mod asked;
 mod commands;
 mod exit;
+mod inventory;
 mod meter;
 mod print;
 mod reach;

@@ -5,11 +5,14 @@ use crate::print::{DIM, Printer, one_line};
 use haft_client::Notice;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How long a person waits without being shown that something happens.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How many lines wait for the end of a conversation with a person; further ones are dropped.
+const HELD_LINES_MAX: usize = 64;
 const FRAME: Duration = Duration::from_millis(100);
 /// The steps of a bar; progress is a fraction.
 const STEPS: u64 = 1000;
@@ -26,11 +29,40 @@ pub(crate) async fn wait<T>(printer: Printer, what: &str, work: impl Future<Outp
 pub(crate) struct Meter {
     printer: Printer,
     bar: Mutex<Option<ProgressBar>>,
+    /// How many conversations with a person there are at the moment.
+    pauses: AtomicUsize,
+    /// Lines that wait for the end of a conversation.
+    held: Mutex<Vec<String>>,
+}
+
+/// While it lives nothing moves on stderr, because a person is asked something there.
+#[derive(Debug)]
+pub(crate) struct Pause<'a>(&'a Meter);
+
+impl Drop for Pause<'_> {
+    fn drop(&mut self) {
+        if self.0.pauses.fetch_sub(1, Ordering::Relaxed) > 1 {
+            return;
+        }
+        let mut held = self.0.held.lock().unwrap_or_else(PoisonError::into_inner);
+        for line in held.drain(..) {
+            self.0.printer.note(format_args!("{DIM}{line}{DIM:#}"));
+        }
+    }
 }
 
 impl Meter {
     pub(crate) fn new(printer: Printer) -> Self {
-        Self { printer, bar: Mutex::default() }
+        Self { printer, bar: Mutex::default(), pauses: AtomicUsize::new(0), held: Mutex::default() }
+    }
+
+    /// Takes the bar away; it comes back with the next progress.
+    pub(crate) fn pause(&self) -> Pause<'_> {
+        self.pauses.fetch_add(1, Ordering::Relaxed);
+        if let Some(bar) = self.bar().take() {
+            bar.finish_and_clear();
+        }
+        Pause(self)
     }
 
     /// Waits; shows a spinner with `what` if that takes long and nothing else is shown.
@@ -42,7 +74,9 @@ impl Meter {
         let done = tokio::select! {
             done = &mut work => done,
             () = tokio::time::sleep(PATIENCE) => {
-                self.bar().get_or_insert_with(|| spinner(what));
+                if !self.is_paused() {
+                    self.bar().get_or_insert_with(|| spinner(what));
+                }
                 work.await
             }
         };
@@ -63,12 +97,15 @@ impl Meter {
             }
             Notice::Progress { progress, total, message } => {
                 let message = one_line(message.as_deref().unwrap_or_default());
-                if self.printer.can_animate() {
+                if self.is_paused() {
+                    // It would be written into somebody's answer.
+                } else if self.printer.can_animate() {
                     self.advance(*progress, *total, message);
                 } else {
                     self.aside(&progress_line(*progress, *total, &message));
                 }
             }
+            Notice::Status { message } => self.aside(&one_line(message)),
         }
     }
 
@@ -92,13 +129,24 @@ impl Meter {
         bar.set_message(message);
     }
 
-    /// A line beside the bar.
+    /// A line beside the bar, or after a conversation.
     fn aside(&self, line: &str) {
+        if self.is_paused() {
+            let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+            if held.len() < HELD_LINES_MAX {
+                held.push(line.to_owned());
+            }
+            return;
+        }
         let print = || self.printer.note(format_args!("{DIM}{line}{DIM:#}"));
         match &*self.bar() {
             Some(bar) => bar.suspend(print),
             None => print(),
         }
+    }
+
+    fn is_paused(&self) -> bool {
+        self.pauses.load(Ordering::Relaxed) > 0
     }
 
     fn bar(&self) -> MutexGuard<'_, Option<ProgressBar>> {
@@ -141,6 +189,18 @@ mod tests {
     fn progress_is_a_line_where_nothing_can_move() {
         assert_eq!(progress_line(3.0, Some(10.0), "reading"), "progress 3/10: reading");
         assert_eq!(progress_line(0.5, None, ""), "progress 0.5");
+    }
+
+    #[test]
+    fn what_is_said_during_a_conversation_waits_within_a_bound() {
+        let meter = Meter::new(Printer::new(true, false));
+        let pause = meter.pause();
+        for _ in 0..2 * HELD_LINES_MAX {
+            meter.show(&Notice::Status { message: "half".to_owned() });
+        }
+        assert_eq!(meter.held.lock().expect("no panics").len(), HELD_LINES_MAX);
+        drop(pause);
+        assert_eq!(meter.held.lock().expect("no panics").len(), 0);
     }
 
     #[test]

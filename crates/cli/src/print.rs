@@ -24,6 +24,7 @@ const ODD: Style = AnsiColor::Yellow.on_default().bold();
 pub(crate) struct Printer {
     is_json: bool,
     is_verbose: bool,
+    has_terminal_in: bool,
     has_terminal_out: bool,
     has_terminal_err: bool,
 }
@@ -34,6 +35,7 @@ impl Printer {
         Self {
             is_json,
             is_verbose,
+            has_terminal_in: io::stdin().is_terminal(),
             has_terminal_out: io::stdout().is_terminal(),
             has_terminal_err: io::stderr().is_terminal(),
         }
@@ -52,6 +54,11 @@ impl Printer {
     /// Whether a bar that moves can be drawn on stderr.
     pub(crate) fn can_animate(self) -> bool {
         self.has_terminal_err && !self.is_json
+    }
+
+    /// Whether there is a person to ask, on stderr and stdin.
+    pub(crate) fn can_ask(self) -> bool {
+        self.has_terminal_in && self.has_terminal_err && !self.is_json
     }
 
     /// The columns of the terminal that stdout is; `None` if it is none and lines may be long.
@@ -80,6 +87,17 @@ impl Printer {
         Ok(out.flush()?)
     }
 
+    /// Writes bytes as they are; false, and nothing, if stdout is a terminal.
+    pub(crate) fn bytes(self, content: &[u8]) -> Result<bool, Failure> {
+        if self.has_terminal_out {
+            return Ok(false);
+        }
+        let mut out = io::stdout().lock();
+        out.write_all(content)?;
+        out.flush()?;
+        Ok(true)
+    }
+
     /// Prints a line of our own; styles in it are removed where they do not belong.
     pub(crate) fn line(self, line: fmt::Arguments<'_>) -> Result<(), Failure> {
         self.out(format_args!("{line}\n"))
@@ -100,6 +118,21 @@ impl Printer {
     /// Says something on stderr that programs wait for too, with `--json` as well.
     pub(crate) fn always(self, line: fmt::Arguments<'_>) {
         self.err(format_args!("{line}\n"));
+    }
+
+    /// Says one line beside the output, on stderr; with `--json` as one JSON line.
+    pub(crate) fn remark(self, line: &str) {
+        let line = one_line(line);
+        if self.is_json {
+            self.err(format_args!("{}\n", json!({"note": {"message": line}})));
+        } else {
+            self.err(format_args!("{line}\n"));
+        }
+    }
+
+    /// Asks a person for a line, on stderr; the cursor stays behind it.
+    pub(crate) fn prompt(self, prompt: fmt::Arguments<'_>) {
+        self.err(prompt);
     }
 
     /// Warns of something odd, on stderr; not with `--json`.
@@ -149,9 +182,19 @@ pub(crate) fn one_line(text: &str) -> String {
         if !line.is_empty() {
             line.push(' ');
         }
-        line.extend(word.chars().filter(|character| !character.is_control()));
+        line.extend(word.chars().filter(|&character| is_plain(character)));
     }
     line
+}
+
+/// Whether a character neither steers a terminal nor turns the order of those around it, by which a
+/// text could look like another.
+fn is_plain(character: char) -> bool {
+    let marks = '\u{200e}'..='\u{200f}';
+    let overrides = '\u{202a}'..='\u{202e}';
+    let isolates = '\u{2066}'..='\u{2069}';
+    let turns = [marks, overrides, isolates].iter().any(|range| range.contains(&character));
+    !character.is_control() && !turns
 }
 
 /// A number of bytes for people.
@@ -184,6 +227,7 @@ mod tests {
     fn what_a_server_says_cannot_steer_the_terminal() {
         assert_eq!(without_controls("a\x1b]0;title\x07b\tc\n\u{9b}2J"), "a]0;titleb\tc\n2J");
         assert_eq!(one_line(" a\x1b[2J\n\n b "), "a[2J b");
+        assert_eq!(one_line("a\u{202e}txt.exe\u{2066}"), "atxt.exe");
     }
 
     #[test]

@@ -38,6 +38,11 @@ impl Table {
         self.rows.push(cells.into_iter().map(|cell| one_line(cell.as_ref())).collect());
     }
 
+    /// Whether it has no rows.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// The lines, with styles. Without a width nothing is cut.
     pub(crate) fn render(&self, width: Option<usize>) -> String {
         let widths = self.widths(width);

@@ -1,36 +1,50 @@
 //! A connection to a server that has said who it is: lists its tools and calls them. Made by
 //! `connect`; what it asks is the same in both eras.
 
+use crate::answerer::{Asker, Offers};
 use crate::era::Handshake;
 use crate::error::ClientError;
+use crate::limits::STANDING_TIME_MAX;
 use crate::message::{Listener, quoted};
+use crate::pages::{self, Listing, Page};
 use crate::param_headers::ParamHeaders;
-use crate::tools::{CallResult, ToolList, read_call, read_page};
+use crate::rounds::{self, Outcome, Subject};
+use crate::standing::Standing;
+use crate::tasks;
+use crate::tools::{CallResult, ToolList, read_call, read_tools};
 use crate::wire::{Question, Wire, nobody};
 use haft_proto::error::Mistake;
 use haft_proto::method::Method;
 use haft_proto::version::Era;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::time::timeout;
 
 /// A connection to one server. Dropping it kills a child process at once; [`Client::close`] is
 /// polite.
 #[derive(Debug)]
 pub struct Client {
-    wire: Wire,
+    wire: Arc<Wire>,
     handshake: Handshake,
+    /// What a legacy server asks may come on a stream that belongs to no request.
+    _standing: Option<Arc<Standing>>,
     /// By tool, which arguments HTTP repeats in headers; filled by listing.
     param_headers: Mutex<HashMap<String, ParamHeaders>>,
 }
 
-/// The most pages, and bytes on them, of one list.
-const PAGES_MAX: usize = 1000;
-const LIST_BYTES_MAX: usize = 256 * 1024 * 1024;
-
 impl Client {
-    pub(crate) fn new(wire: Wire, handshake: Handshake) -> Self {
-        Self { wire, handshake, param_headers: Mutex::default() }
+    pub(crate) async fn new(wire: Wire, handshake: Handshake) -> Self {
+        wire.desk().met(Asker { server: handshake.server.clone() });
+        let is_needed = handshake.era == Era::Legacy && wire.desk().offers() != Offers::default();
+        // Not every server has that stream, or says at once that it begins.
+        let standing = match is_needed {
+            true => timeout(STANDING_TIME_MAX, wire.standing()).await,
+            false => Ok(Ok(None)),
+        };
+        let standing = standing.ok().and_then(Result::ok).flatten();
+        let param_headers = Mutex::default();
+        Self { wire: Arc::new(wire), handshake, _standing: standing, param_headers }
     }
 
     /// Who the server is and how it is spoken with.
@@ -39,39 +53,22 @@ impl Client {
         &self.handshake
     }
 
-    /// All tools, from all pages.
+    /// All tools, from all pages; none if it has none.
     ///
     /// # Errors
     /// A [`ClientError`]; [`ClientError::ListWithoutEnd`] if the pages do not end.
     pub async fn list_tools(&self) -> Result<ToolList, ClientError> {
-        let mut list = ToolList::default();
-        let mut cursor: Option<String> = None;
-        loop {
-            let raw = match self.ask_page(cursor.as_deref()).await {
-                Err(error) if cursor.is_none() && self.has_no_tools(&error) => return Ok(list),
-                answer => answer?,
-            };
-            let page = read_page(&raw, self.is_mirrored())?;
-            list.pages += 1;
-            list.bytes += raw.get().len();
-            list.tools.extend(page.tools);
-            list.dropped.extend(page.dropped);
-            let is_stuck = page.next_cursor.is_some() && page.next_cursor == cursor;
-            if is_stuck || list.pages == PAGES_MAX || list.bytes > LIST_BYTES_MAX {
-                return Err(ClientError::ListWithoutEnd { pages: list.pages });
-            }
-            cursor = page.next_cursor;
-            if cursor.is_none() {
-                break;
-            }
-        }
+        let is_mirrored = self.is_mirrored();
+        let read = |raw: &RawValue| read_tools(raw, is_mirrored);
+        let list: ToolList = self.list(Method::ToolsList, "tools", read).await?.into();
         let headers = list.tools.iter().map(|t| (t.name.clone(), t.param_headers.clone()));
         *self.param_headers.lock().unwrap_or_else(PoisonError::into_inner) = headers.collect();
         Ok(list)
     }
 
     /// Calls a tool. `arguments` is the JSON text of an object. `listener` hears progress and log
-    /// messages until the answer is there. Dropping the future cancels the call.
+    /// messages until the answer is there; what the server asks meanwhile goes to
+    /// [`Options::answerer`](crate::Options::answerer). Dropping the future cancels the call.
     ///
     /// # Errors
     /// A [`ClientError`]. A tool that fails is no error here; see [`CallResult::is_error`].
@@ -116,11 +113,35 @@ impl Client {
         self.wire.close().await;
     }
 
-    async fn ask_page(&self, cursor: Option<&str>) -> Result<Box<RawValue>, ClientError> {
-        let cursor = cursor.map(quoted);
-        let members: Vec<_> = cursor.iter().map(|cursor| ("cursor", &**cursor)).collect();
-        let question = Question::new(Method::ToolsList, self.handshake.revision, &members);
-        self.wire.ask(question, &mut nobody).await
+    /// All pages of a list that belongs to a capability.
+    pub(crate) async fn list<T>(
+        &self,
+        method: Method,
+        capability: &str,
+        read: impl FnMut(&RawValue) -> Result<Page<T>, ClientError>,
+    ) -> Result<Listing<T>, ClientError> {
+        match pages::all(&self.wire, method, self.handshake.revision, read).await {
+            Err(error) if self.has_none(capability, method, &error) => Ok(Listing::default()),
+            listing => listing,
+        }
+    }
+
+    /// Asks in as many rounds as it takes.
+    pub(crate) async fn ask_rounds(
+        &self,
+        subject: &Subject<'_>,
+        listener: Listener<'_>,
+    ) -> Result<Box<RawValue>, ClientError> {
+        match rounds::ask(&self.wire, subject, listener).await? {
+            Outcome::Complete(raw) => Ok(raw),
+            Outcome::Task(seed) => {
+                tasks::follow(&self.wire, subject.revision, &seed, listener).await
+            }
+        }
+    }
+
+    pub(crate) fn wire(&self) -> &Arc<Wire> {
+        &self.wire
     }
 
     async fn ask_call(
@@ -130,11 +151,14 @@ impl Client {
         listener: Listener<'_>,
     ) -> Result<Box<RawValue>, ClientError> {
         let quoted_name = quoted(name);
-        let members = [("name", &*quoted_name), ("arguments", arguments.get())];
-        let question = Question::new(Method::ToolsCall, self.handshake.revision, &members);
-        let headers = self.headers_for(name, arguments);
-        let question = Question { target: Some(name), headers, ..question };
-        self.wire.ask(question, listener).await
+        let subject = Subject {
+            method: Method::ToolsCall,
+            revision: self.handshake.revision,
+            target: name,
+            members: &[("name", &*quoted_name), ("arguments", arguments.get())],
+            headers: self.headers_for(name, arguments),
+        };
+        self.ask_rounds(&subject, listener).await
     }
 
     fn headers_for(
@@ -154,11 +178,13 @@ impl Client {
         self.handshake.era == Era::Modern && self.wire.http().is_some()
     }
 
-    /// A server that does not offer tools may not know the method.
-    fn has_no_tools(&self, error: &ClientError) -> bool {
+    /// A server that does not offer something may not know the method; and one with resources may
+    /// have no templates.
+    fn has_none(&self, capability: &str, method: Method, error: &ClientError) -> bool {
         let code = i64::from(Mistake::MethodNotFound.code());
+        let capabilities = &self.handshake.capabilities;
         matches!(error, ClientError::Refused { error, .. } if error.code == code)
-            && self.handshake.capabilities.is_object()
-            && self.handshake.capabilities.get("tools").is_none()
+            && (method == Method::ResourcesTemplatesList
+                || capabilities.is_object() && capabilities.get(capability).is_none())
     }
 }

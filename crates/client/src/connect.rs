@@ -2,14 +2,17 @@
 //! a question of the modern era is started again and asked in the legacy way.
 
 use crate::client::Client;
+use crate::desk::Desk;
 use crate::era::{self, Verdict};
 use crate::error::ClientError;
+use crate::farewell::Farewells;
 use crate::http::Http;
 use crate::options::Options;
 use crate::process::Launch;
 use crate::stdio::Stdio;
 use crate::wire::{Kind, Wire};
 use haft_proto::version::Era;
+use std::sync::Arc;
 
 /// Where a server is.
 #[derive(Clone, Debug)]
@@ -36,7 +39,7 @@ pub async fn connect(target: &Target, options: &Options) -> Result<Client, Clien
         }
     };
     match (verdict, options.era) {
-        (Verdict::Spoken(handshake), _) => Ok(Client::new(wire, handshake)),
+        (Verdict::Spoken(handshake), _) => Ok(Client::new(wire, handshake).await),
         (Verdict::Hopeless(error), _) | (Verdict::Gone(error), Some(_)) => Err(error),
         (Verdict::Legacy(reason), Some(era)) => Err(match reason {
             // Silence and noise say nothing about the era.
@@ -62,16 +65,20 @@ async fn shake_hands_only(wire: Wire) -> Result<Client, ClientError> {
 
 async fn shake_hands(wire: Wire) -> Result<Client, ClientError> {
     let handshake = era::initialize(&wire).await?;
-    Ok(Client::new(wire, handshake))
+    Ok(Client::new(wire, handshake).await)
 }
 
 fn open(target: &Target, options: &Options) -> Result<Wire, ClientError> {
+    let desk = Arc::new(Desk::new(options));
+    let farewells = Arc::new(Farewells::default());
     let kind = match target {
-        Target::Command(launch) => Kind::Stdio(Box::new(Stdio::open(launch, &options.limits)?)),
+        Target::Command(launch) => {
+            Kind::Stdio(Box::new(Stdio::open(launch, Arc::clone(&desk), &options.limits)?))
+        }
         Target::Url(url) => {
-            let headers = options.headers.clone();
-            Kind::Http(Http::new(url, headers, &options.limits, options.timeout)?)
+            let http = Http::new(url, Arc::clone(&desk), Arc::clone(&farewells), options)?;
+            Kind::Http(http)
         }
     };
-    Ok(Wire::new(kind, options))
+    Ok(Wire::new(kind, desk, farewells, options))
 }

@@ -62,11 +62,21 @@ pub(crate) enum Verdict {
     Hopeless(ClientError),
 }
 
-/// Asks a server to describe itself, waiting as long as `limit`.
+/// Asks a server to describe itself, waiting as long as `limit`; again, if it refuses the revision
+/// and names one that is spoken here.
 pub(crate) async fn discover(wire: &Wire, limit: Duration) -> Verdict {
-    let revision = Revision::LATEST;
-    let question = Question::new(Method::Discover, revision, &[]);
-    match wire.ask_within(limit, question, &mut nobody).await {
+    let ask = async |revision: Revision| {
+        let question = Question::new(Method::Discover, revision, &[]);
+        wire.ask_within(limit, question, &mut nobody).await
+    };
+    let mut answer = ask(Revision::LATEST).await;
+    if let Err(ClientError::Refused { error, .. }) = &answer
+        && error.code == i64::from(Mistake::UnsupportedVersion.code())
+        && let Some(revision) = modern(&named_versions(error.data.as_deref()))
+    {
+        answer = ask(revision).await;
+    }
+    match answer {
         Ok(raw) => match read_discovery(raw) {
             Ok(handshake) => Verdict::Spoken(handshake),
             Err(error @ ClientError::NoCommonVersion { .. }) => Verdict::Hopeless(error),
@@ -80,8 +90,12 @@ pub(crate) async fn discover(wire: &Wire, limit: Duration) -> Verdict {
 pub(crate) async fn initialize(wire: &Wire) -> Result<Handshake, ClientError> {
     let revision = Revision::LATEST_LEGACY;
     let date = format!("\"{}\"", revision.as_str());
-    let members =
-        [("protocolVersion", &*date), ("capabilities", "{}"), ("clientInfo", wire.client_info())];
+    let capabilities = wire.desk().capabilities(Era::Legacy);
+    let members = [
+        ("protocolVersion", &*date),
+        ("capabilities", &capabilities),
+        ("clientInfo", wire.client_info()),
+    ];
     let question = Question::new(Method::Initialize, revision, &members);
     let raw = match wire.ask(question, &mut nobody).await {
         Err(ClientError::HttpStatus { status: status @ (400 | 404 | 405), .. }) => {
@@ -184,14 +198,20 @@ fn judge(error: ClientError) -> Verdict {
 
 /// A server that names only dates of handshakes means that it wants one.
 fn judge_versions(supported: &[String], error: ClientError) -> Verdict {
-    let known = || supported.iter().filter_map(|date| Revision::parse(date));
-    if known().any(|revision| revision.era() == Era::Modern) {
+    let is_any_known = supported.iter().any(|date| Revision::parse(date).is_some());
+    if modern(supported).is_some() {
         Verdict::Hopeless(error)
-    } else if known().next().is_some() || supported.is_empty() {
+    } else if is_any_known || supported.is_empty() {
         Verdict::Legacy(error)
     } else {
         Verdict::Hopeless(ClientError::NoCommonVersion { theirs: supported.join(", ") })
     }
+}
+
+/// The newest modern revision among some dates.
+fn modern(dates: &[String]) -> Option<Revision> {
+    let known = dates.iter().filter_map(|date| Revision::parse(date));
+    known.filter(|revision| revision.era() == Era::Modern).max()
 }
 
 fn named_versions(data: Option<&RawValue>) -> Vec<String> {
@@ -225,8 +245,7 @@ fn read_discovery(raw: Box<RawValue>) -> Result<Handshake, ClientError> {
         reason: error.to_string(),
     };
     let written: Written = serde_json::from_str(raw.get()).map_err(malformed)?;
-    let known = written.supported_versions.iter().filter_map(|date| Revision::parse(date));
-    let Some(revision) = known.filter(|known| known.era() == Era::Modern).max() else {
+    let Some(revision) = modern(&written.supported_versions) else {
         return Err(ClientError::NoCommonVersion { theirs: written.supported_versions.join(", ") });
     };
     Ok(Handshake {

@@ -20,6 +20,12 @@ pub enum ClientError {
         /// The id that came back, as JSON.
         theirs: String,
     },
+    /// A question of the server has no answer, for a reason on our side.
+    #[error("the server's question is not answered: {reason}")]
+    AnswerFailed {
+        /// Why not.
+        reason: String,
+    },
     /// HTTP 401 or 403.
     #[error("the server refused access ({status}){}; send credentials in a header", colon(said))]
     AuthenticationNeeded {
@@ -27,6 +33,14 @@ pub enum ClientError {
         status: u16,
         /// What it said, if anything.
         said: String,
+    },
+    /// A question of the server that is not what MCP defines.
+    #[error("the server asks `{method}` in a way that MCP does not define: {reason}")]
+    BadQuestion {
+        /// What it asks.
+        method: String,
+        /// What is wrong.
+        reason: String,
     },
     /// Text that is not an `http://` or `https://` address, or one with a password in it.
     #[error("the URL {reason}")]
@@ -40,6 +54,12 @@ pub enum ClientError {
         /// What was to be run.
         program: String,
         /// What the system said.
+        reason: String,
+    },
+    /// Nothing more is heard of changes, and not because the server said that it is over.
+    #[error("the server stopped telling of changes ({reason}); listen again")]
+    ChangesEnded {
+        /// What happened.
         reason: String,
     },
     /// The connection ended within a message, or before the answer on an event stream.
@@ -75,8 +95,8 @@ pub enum ClientError {
         /// The beginning of what it said.
         said: String,
     },
-    /// The tool wants to ask its user something, which this client has not offered.
-    #[error("the tool asks for more input ({kinds}), which this client cannot give")]
+    /// The server wants to know something that this client has not offered to tell.
+    #[error("the server asks for more input ({kinds}), which this client cannot give")]
     InputNeeded {
         /// The methods that it would have called.
         kinds: String,
@@ -106,6 +126,12 @@ pub enum ClientError {
     NoCommonVersion {
         /// What it offered.
         theirs: String,
+    },
+    /// A legacy server over HTTP without a stream for what belongs to no request.
+    #[error("the server does not tell of changes (HTTP {status} to GET); list again instead")]
+    NoStandingStream {
+        /// The status.
+        status: u16,
     },
     /// The address answers, but not as an MCP server.
     #[error("no MCP server answers at {url} (HTTP {status}); check the path, often `/mcp`")]
@@ -161,6 +187,12 @@ pub enum ClientError {
     /// A legacy session that the server no longer knows.
     #[error("the server has forgotten the session; connect again")]
     SessionLost,
+    /// More bytes than this client sends back.
+    #[error("the server's `requestState` is longer than {limit} bytes; it must be shorter")]
+    StateTooLarge {
+        /// The limit.
+        limit: usize,
+    },
     /// The child process runs, but has closed its stdout.
     #[error("the server closed its stdout before it answered `{method}`{}", last(words))]
     StdoutClosed {
@@ -169,6 +201,9 @@ pub enum ClientError {
         /// The last line that it wrote to a captured stderr.
         words: String,
     },
+    /// The task that a call became was cancelled, not by us.
+    #[error("the server cancelled the task that the call had become; call again")]
+    TaskCancelled,
     /// No answer in time.
     #[error("no answer to `{method}` within {after:?}; look at the server, or wait longer")]
     TimedOut {
@@ -183,6 +218,18 @@ pub enum ClientError {
         /// The limit.
         limit: usize,
     },
+    /// The server asks more questions because of one request than may be.
+    #[error("the server asks more than {limit} questions because of one request")]
+    TooManyQuestions {
+        /// The limit.
+        limit: usize,
+    },
+    /// The server needs more input again and again.
+    #[error("the server still needs more input after {limit} rounds")]
+    TooManyRounds {
+        /// The limit.
+        limit: usize,
+    },
     /// A body that is neither JSON nor an event stream.
     #[error(
         "the answer to `{method}` is {found:?}, neither `application/json` nor `text/event-stream`"
@@ -191,6 +238,14 @@ pub enum ClientError {
         /// What was asked.
         method: &'static str,
         /// The type.
+        found: String,
+    },
+    /// A result of a kind that MCP does not define, or that this client has not asked for.
+    #[error("the result of `{method}` is of the unknown type {found:?}")]
+    UnknownResultType {
+        /// What was asked.
+        method: &'static str,
+        /// Its `resultType`.
         found: String,
     },
     /// No connection: name, network, port or certificate.

@@ -1,8 +1,12 @@
 //! The wire to a URL: Streamable HTTP of both eras, one POST for each message. Made by `connect`.
 //! It keeps what a legacy session agreed on; reading the answers is `reply`'s business.
 
+use crate::desk::Desk;
 use crate::error::{ClientError, excerpt, with_causes};
-use crate::message::{Ask, Listener, cancelled};
+use crate::farewell::Farewells;
+use crate::limits::FAREWELL;
+use crate::message::{Ask, Listener, Notice, cancelled};
+use crate::options::Options;
 use crate::reply::{self, Body};
 use bytes::Bytes;
 use haft_proto::limits::Limits;
@@ -16,8 +20,11 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use serde_json::value::RawValue;
+use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 /// A connection, or several, to one endpoint.
@@ -32,6 +39,10 @@ struct Endpoint {
     /// What the caller wants every request to carry.
     headers: HeaderMap,
     session: Mutex<Session>,
+    desk: Arc<Desk>,
+    farewells: Arc<Farewells>,
+    /// Who listens, by the id of the legacy request that is being answered.
+    asking: Mutex<HashMap<String, mpsc::Sender<Notice>>>,
     limits: Limits,
 }
 
@@ -46,8 +57,8 @@ struct Session {
 const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 /// The header that names the last event that was read.
 const LAST_EVENT_HEADER: HeaderName = HeaderName::from_static("last-event-id");
-/// How long a server may take to take note of something that needs no answer.
-const FAREWELL: Duration = Duration::from_secs(2);
+/// How long a connection is silent before it is asked whether it is still there.
+const KEEP_ALIVE: Duration = Duration::from_secs(30);
 const REDIRECTS_MAX: usize = 3;
 const SESSION_ID_BYTES_MAX: usize = 1024;
 
@@ -58,24 +69,29 @@ impl Http {
     /// [`ClientError::BadUrl`] or [`ClientError::NoTrustedRoots`].
     pub(crate) fn new(
         url: &str,
-        headers: HeaderMap,
-        limits: &Limits,
-        connect_timeout: Duration,
+        desk: Arc<Desk>,
+        farewells: Arc<Farewells>,
+        options: &Options,
     ) -> Result<Self, ClientError> {
         let url = parse(url)?;
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
-        tcp.set_connect_timeout(Some(connect_timeout));
+        // Whoever listens for changes says nothing, and would not notice that the peer is gone.
+        tcp.set_keepalive(Some(KEEP_ALIVE));
+        tcp.set_connect_timeout(Some(options.timeout));
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .build(tls(&url, tcp)?);
         Ok(Self(Arc::new(Endpoint {
             client,
             url: Mutex::new(url),
-            headers,
+            headers: options.headers.clone(),
             session: Mutex::default(),
-            limits: limits.clone(),
+            desk,
+            farewells,
+            asking: Mutex::default(),
+            limits: options.limits.clone(),
         })))
     }
 
@@ -88,9 +104,31 @@ impl Http {
     ) -> Result<Box<RawValue>, ClientError> {
         let is_legacy = ask.revision.era() == Era::Legacy && ask.is_cancellable();
         let unanswered = Unanswered(is_legacy.then(|| (self.clone(), ask.id.clone())));
-        let answer = self.ask_until_done(ask, listener).await;
+        let (notices, mut noticed) = mpsc::channel(self.0.limits.queued_notifications);
+        let _asking = is_legacy.then(|| Asking::begin(self, &ask.id, notices));
+        // Some legacy servers tell of a request on the stream that belongs to none.
+        let listener = Mutex::new(listener);
+        let mut here = |notice| lock(&listener)(notice);
+        let mut answer = pin!(self.ask_until_done(ask, &mut here));
+        let answer = loop {
+            tokio::select! {
+                biased;
+                Some(notice) = noticed.recv() => lock(&listener)(notice),
+                answer = &mut answer => break answer,
+            }
+        };
         unanswered.done();
         answer
+    }
+
+    /// A notice that came on the stream that belongs to no request.
+    pub(crate) fn pass_on(&self, token: Option<&str>, notice: &Notice) {
+        for (id, listener) in lock(&self.0.asking).iter() {
+            if token.is_none_or(|token| token == id) {
+                // Notices that find no room are dropped; they are not answers.
+                _ = listener.try_send(notice.clone());
+            }
+        }
     }
 
     async fn ask_until_done(
@@ -103,7 +141,7 @@ impl Http {
         let status = response.status();
         if ask.method == haft_proto::method::Method::Initialize {
             self.keep_session(&response);
-        } else if status == StatusCode::NOT_FOUND && self.session().id.is_some() {
+        } else if status == StatusCode::NOT_FOUND && self.has_session() {
             return Err(ClientError::SessionLost);
         }
         if status.is_success() {
@@ -125,18 +163,22 @@ impl Http {
         Err(ClientError::HttpStatus { method, status: status.as_u16(), said: excerpt(&said) })
     }
 
-    /// Opens the stream of events again where it broke off.
-    pub(crate) async fn come_back(
+    /// Opens a stream of events: where it broke off, or the one that belongs to no request.
+    pub(crate) async fn open_stream(
         &self,
-        ask: &Ask,
-        last_event: &str,
+        last_event: Option<&str>,
     ) -> Result<Response<Body>, ClientError> {
         let mut headers = self.session().headers();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
-        if let Ok(last_event) = HeaderValue::from_str(last_event) {
+        if let Some(last_event) = last_event.and_then(|id| HeaderValue::from_str(id).ok()) {
             headers.insert(LAST_EVENT_HEADER, last_event);
         }
-        self.send(ask.method.name(), Method::GET, Vec::new(), &headers).await
+        self.send("GET", Method::GET, Vec::new(), &headers).await
+    }
+
+    /// Whether there is a session that a server can forget.
+    pub(crate) fn has_session(&self) -> bool {
+        self.session().id.is_some()
     }
 
     /// Whether a GET opens the event stream of the transport of 2024-11-05.
@@ -167,6 +209,11 @@ impl Http {
     /// Where the endpoint is.
     pub(crate) fn url(&self) -> Uri {
         lock(&self.0.url).clone()
+    }
+
+    /// Where the server's questions go.
+    pub(crate) fn desk(&self) -> &Arc<Desk> {
+        &self.0.desk
     }
 
     /// The limits of this connection.
@@ -280,6 +327,25 @@ impl Session {
     }
 }
 
+/// A legacy request while it is being answered.
+struct Asking<'a> {
+    http: &'a Http,
+    id: &'a str,
+}
+
+impl<'a> Asking<'a> {
+    fn begin(http: &'a Http, id: &'a str, listener: mpsc::Sender<Notice>) -> Self {
+        lock(&http.0.asking).insert(id.to_owned(), listener);
+        Self { http, id }
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        lock(&self.http.0.asking).remove(self.id);
+    }
+}
+
 /// Tells a legacy server, when it is dropped, that nobody waits for a request any more.
 struct Unanswered(Option<(Http, String)>);
 
@@ -291,13 +357,9 @@ impl Unanswered {
 
 impl Drop for Unanswered {
     fn drop(&mut self) {
-        if let (Some((http, id)), Ok(runtime)) =
-            (self.0.take(), tokio::runtime::Handle::try_current())
-        {
-            runtime.spawn(async move {
-                // If it cannot be told, it works in vain.
-                _ = timeout(FAREWELL, http.tell(cancelled(&id))).await;
-            });
+        if let Some((http, id)) = self.0.take() {
+            let told = http.clone();
+            http.0.farewells.say(async move { told.tell(cancelled(&id)).await });
         }
     }
 }

@@ -1,5 +1,7 @@
 //! An MCP client that speaks both protocol eras: over the pipes of a child process or over HTTP. It
-//! finds out which era a server speaks, lists and calls its tools, and never prints.
+//! finds out which era a server speaks; lists and calls its tools, reads its resources and fills in
+//! its prompts; takes what a server asks meanwhile to an [`Answerer`]; and listens for changes. It
+//! never prints.
 //!
 //! ```no_run
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
@@ -14,26 +16,55 @@
 //! # }
 //! ```
 
+mod answerer;
+mod changes;
 mod client;
 mod connect;
+mod content;
+mod desk;
 mod era;
 mod error;
+mod farewell;
+mod form;
+mod formats;
 mod http;
+mod inquiry;
+mod limits;
+mod listen;
 mod message;
 mod options;
+mod pages;
 mod param_headers;
 mod process;
+mod prompts;
+mod questions;
 mod reply;
+mod resources;
+mod rounds;
+mod sampling;
 mod sse;
+mod standing;
 mod stdio;
+mod stream;
+mod tasks;
 mod tools;
 mod wire;
 
+pub use answerer::{Answerer, Answering, Asker, Consent, Declined, Elicited, Offers, Root, Visit};
+pub use changes::{Change, Interest};
 pub use client::Client;
 pub use connect::{Target, connect};
+pub use content::Content;
 pub use era::{Handshake, ServerInfo};
 pub use error::{ClientError, RpcError};
+pub use form::{Choice, Field, FieldKind, Form};
+pub use formats::Format;
+pub use listen::Changes;
 pub use message::{Listener, Notice};
 pub use options::Options;
+pub use pages::Listing;
 pub use process::{Launch, Stderr};
-pub use tools::{CallResult, Content, DroppedTool, Tool, ToolList};
+pub use prompts::{CompleteFor, Completion, Prompt, PromptArgument, PromptResult};
+pub use resources::{ReadResult, Resource, ResourceBody, ResourcePart, ResourceTemplate};
+pub use sampling::{Message, SampleRequest, text_message};
+pub use tools::{CallResult, DroppedTool, Tool, ToolList};

@@ -1,12 +1,14 @@
 //! What this client writes and what it hears: requests with the members that an era adds, and
 //! incoming envelopes sorted by what has to be done about them. Used by both wires. No I/O.
 
+use crate::answerer::Declined;
+use crate::changes::{Change, Interest};
 use crate::error::{ClientError, RpcError};
+use crate::questions::Asked;
 use haft_proto::encode;
 use haft_proto::envelope::{
     CLIENT_CAPABILITIES, CLIENT_INFO, Envelope, Kind, LOG_LEVEL, PROTOCOL_VERSION,
 };
-use haft_proto::error::{Mistake, Refusal};
 use haft_proto::json::JsonStr;
 use haft_proto::method::Method;
 use haft_proto::version::{Era, Revision};
@@ -34,6 +36,11 @@ pub enum Notice {
         total: Option<f64>,
         /// One line for a person.
         message: Option<String>,
+    },
+    /// The call has become a task, and this is how it is.
+    Status {
+        /// One line for a person.
+        message: String,
     },
 }
 
@@ -114,6 +121,8 @@ pub(crate) struct Meta<'a> {
     pub(crate) revision: Revision,
     /// `{"name":…,"version":…}` of this client.
     pub(crate) client_info: &'a str,
+    /// What this client can do, as a JSON object.
+    pub(crate) capabilities: &'a str,
     /// The least severe log message that is wanted; the legacy era has a request for this.
     pub(crate) log_level: Option<&'a str>,
     /// The token of progress notifications, as JSON text.
@@ -126,7 +135,7 @@ impl Meta<'_> {
         if self.revision.era() == Era::Modern {
             member(&mut out, PROTOCOL_VERSION, &quoted(self.revision.as_str()));
             member(&mut out, CLIENT_INFO, self.client_info);
-            member(&mut out, CLIENT_CAPABILITIES, "{}");
+            member(&mut out, CLIENT_CAPABILITIES, self.capabilities);
             if let Some(level) = self.log_level {
                 member(&mut out, LOG_LEVEL, &quoted(level));
             }
@@ -147,12 +156,20 @@ pub(crate) fn quoted(text: &str) -> String {
 /// What an incoming message asks us to do.
 #[derive(Debug)]
 pub(crate) enum Heard {
-    /// Send this back: the server asked something.
-    Answer(Vec<u8>),
+    /// Tell whoever listens what they will hear of; with the id of their request, as JSON text.
+    Acknowledged(Option<String>, Interest),
+    /// Answer it: the server asks something.
+    Asked(Asked),
+    /// Tell whoever listens for changes; with the id of their request, as JSON text.
+    Changed(Option<String>, Change),
     /// Tell whoever listens; progress belongs to the request with this token.
     Notice(Option<String>, Notice),
     /// Nothing.
     Nothing,
+    /// Do not answer this request of the server any more; its id is JSON text.
+    TakenBack(String),
+    /// A visit to an address is over; it is called so.
+    VisitEnded(String),
     /// Hand it to whoever waits for this id; an error may have none.
     Reply(Option<String>, Result<Box<RawValue>, ReplyError>),
 }
@@ -170,7 +187,11 @@ pub(crate) enum ReplyError {
 pub(crate) fn hear(message: &Envelope<'_>) -> Heard {
     let id = message.id.map(|id| id.raw().to_owned());
     match message.kind {
-        Kind::Request => Heard::Answer(answer(message)),
+        Kind::Request => Heard::Asked(Asked {
+            id: id.unwrap_or_default(),
+            method: message.method.map(|name| name.decode().into_owned()).unwrap_or_default(),
+            params: message.params.raw.and_then(|raw| RawValue::from_string(raw.to_owned()).ok()),
+        }),
         Kind::Notification => notice(message).unwrap_or(Heard::Nothing),
         Kind::Response => Heard::Reply(id, read(message.result.unwrap_or_default())),
         Kind::Error => {
@@ -188,37 +209,30 @@ fn read(raw: &str) -> Result<Box<RawValue>, ReplyError> {
         .map_err(|error| ReplyError::Unreadable(format!("`result` is not JSON: {error}")))
 }
 
-/// What we answer a server of the legacy era: that we are here, or that we cannot do that.
-fn answer(message: &Envelope<'_>) -> Vec<u8> {
-    let mut out = Vec::new();
-    let name = message.method.map(JsonStr::decode).unwrap_or_default();
-    match (message.id, Method::find(&name)) {
-        (Some(id), Some(Method::Ping)) => {
-            encode::result(&mut out, id, |out| out.extend_from_slice(b"{}"));
-        }
-        (id, _) => {
-            let what = "Method not found: this client answers only `ping`";
-            encode::error(&mut out, id, &Refusal::new(Mistake::MethodNotFound, what));
-        }
-    }
+/// The answer to a request of the server; the id and the result are JSON text.
+pub(crate) fn answered(id: &str, result: &str) -> Vec<u8> {
+    let mut out = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#).into_bytes();
+    one_line(&mut out);
     out
 }
 
+/// The answer to a request of the server that gets none.
+pub(crate) fn declined(id: &str, why: &Declined) -> Vec<u8> {
+    let Declined { code, message } = why;
+    let message = quoted(message);
+    let error = format!(r#"{{"code":{code},"message":{message}}}"#);
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into_bytes()
+}
+
 fn notice(message: &Envelope<'_>) -> Option<Heard> {
-    #[derive(Deserialize)]
-    struct Progress {
-        progress: f64,
-        total: Option<f64>,
-        message: Option<String>,
-    }
-    #[derive(Deserialize)]
-    struct Log {
-        level: String,
-        logger: Option<String>,
-        data: Box<RawValue>,
-    }
-    let raw = message.params.raw?;
-    match Method::find(&message.method?.decode())? {
+    let raw = message.params.raw.unwrap_or("{}");
+    let method = Method::find(&message.method?.decode())?;
+    match method {
+        Method::Cancelled => Some(Heard::TakenBack(message.params.request_id?.to_owned())),
+        Method::ElicitationComplete => {
+            let Ended { elicitation_id } = serde_json::from_str(raw).ok()?;
+            Some(Heard::VisitEnded(elicitation_id))
+        }
         Method::Progress => {
             let token = message.params.progress_token?.to_owned();
             let Progress { progress, total, message } = serde_json::from_str(raw).ok()?;
@@ -228,8 +242,55 @@ fn notice(message: &Envelope<'_>) -> Option<Heard> {
             let Log { level, logger, data } = serde_json::from_str(raw).ok()?;
             Some(Heard::Notice(None, Notice::Log { level, logger, data }))
         }
+        Method::ListenAcknowledged => {
+            let Acknowledged { notifications } = serde_json::from_str(raw).ok()?;
+            Some(Heard::Acknowledged(subscription(message), notifications))
+        }
+        Method::PromptsChanged => Some(Heard::Changed(subscription(message), Change::Prompts)),
+        Method::ResourcesChanged => Some(Heard::Changed(subscription(message), Change::Resources)),
+        Method::ToolsChanged => Some(Heard::Changed(subscription(message), Change::Tools)),
+        Method::ResourceUpdated => {
+            let uri = JsonStr::from_raw(message.params.uri?)?.decode().into_owned();
+            Some(Heard::Changed(subscription(message), Change::Resource(uri)))
+        }
         _ => None,
     }
+}
+
+#[derive(Deserialize)]
+struct Acknowledged {
+    notifications: Interest,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Ended {
+    elicitation_id: String,
+}
+
+#[derive(Deserialize)]
+struct Log {
+    level: String,
+    logger: Option<String>,
+    data: Box<RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Progress {
+    progress: f64,
+    total: Option<f64>,
+    message: Option<String>,
+}
+
+/// The id of the request that asked for this notification, as JSON text.
+fn subscription(message: &Envelope<'_>) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Meta {
+        #[serde(rename = "io.modelcontextprotocol/subscriptionId")]
+        subscription: Option<Box<RawValue>>,
+    }
+    let Meta { subscription } = serde_json::from_str(message.params.meta.raw?).ok()?;
+    subscription.map(|id| id.get().to_owned())
 }
 
 fn member(out: &mut String, key: &str, value: &str) {
@@ -261,7 +322,13 @@ mod tests {
     }
 
     fn meta(revision: Revision) -> Meta<'static> {
-        Meta { revision, client_info: "{}", log_level: Some("info"), progress_token: Some("3") }
+        Meta {
+            revision,
+            client_info: "{}",
+            capabilities: r#"{"roots":{}}"#,
+            log_level: Some("info"),
+            progress_token: Some("3"),
+        }
     }
 
     #[test]
@@ -274,7 +341,7 @@ mod tests {
         let modern = params(&[], &meta(Revision::LATEST));
         let modern: serde_json::Value = serde_json::from_str(&modern).expect("JSON");
         assert_eq!(modern["_meta"][PROTOCOL_VERSION], "2026-07-28");
-        assert_eq!(modern["_meta"][CLIENT_CAPABILITIES], serde_json::json!({}));
+        assert_eq!(modern["_meta"][CLIENT_CAPABILITIES]["roots"], serde_json::json!({}));
         assert_eq!(modern["_meta"][LOG_LEVEL], "info");
         let bare = Meta { progress_token: None, ..meta(Revision::LATEST_LEGACY) };
         assert_eq!(params(&[], &bare), "{}");
@@ -296,17 +363,49 @@ mod tests {
     }
 
     #[test]
-    fn a_ping_is_answered_and_everything_else_is_declined() {
-        let Heard::Answer(pong) = heard(r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#) else {
-            panic!("a ping is answered")
+    fn a_request_of_the_server_keeps_its_id_and_parameters() {
+        let text = r#"{"jsonrpc":"2.0","id":"p","method":"roots\/list","params":{"a":1.50}}"#;
+        let Heard::Asked(asked) = heard(text) else { panic!("a request") };
+        let params = asked.params.expect("parameters");
+        let found = (&*asked.id, &*asked.method, params.get());
+        assert_eq!(found, (r#""p""#, "roots/list", r#"{"a":1.50}"#));
+        assert_eq!(answered(&asked.id, "{\n}"), br#"{"jsonrpc":"2.0","id":"p","result":{ }}"#);
+        let why = Declined { code: -1, message: "\"no\"\n".to_owned() };
+        let expected = br#"{"jsonrpc":"2.0","id":7,"error":{"code":-1,"message":"\"no\"\n"}}"#;
+        assert_eq!(declined("7", &why), expected);
+    }
+
+    #[test]
+    fn what_a_server_takes_back_or_ends_is_named() {
+        let note = |method: &str, params: &str| {
+            heard(&format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#))
         };
-        assert_eq!(pong, br#"{"jsonrpc":"2.0","id":"p","result":{}}"#);
-        for method in ["sampling/createMessage", "no/such"] {
-            let text = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{{}}}}"#);
-            let Heard::Answer(no) = heard(&text) else { panic!("{method} is answered") };
-            let no = String::from_utf8(no).expect("UTF-8");
-            assert!(no.contains(r#""id":7"#) && no.contains("-32601"), "{no}");
-        }
+        let taken = note("notifications/cancelled", r#"{"requestId":"p"}"#);
+        assert!(matches!(taken, Heard::TakenBack(id) if id == "\"p\""));
+        let ended = note("notifications/elicitation/complete", r#"{"elicitationId":"e"}"#);
+        assert!(matches!(ended, Heard::VisitEnded(id) if id == "e"));
+        assert!(matches!(note("notifications/elicitation/complete", "{}"), Heard::Nothing));
+    }
+
+    #[test]
+    fn a_change_knows_whose_it_is() {
+        let note = |method: &str, params: &str| {
+            heard(&format!(r#"{{"jsonrpc":"2.0","method":"notifications/{method}"{params}}}"#))
+        };
+        let of = |id: &str| {
+            let meta = format!(r#""_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}"#);
+            format!(
+                r#","params":{{{meta},"uri":"x:\/1","notifications":{{"toolsListChanged":true}}}}"#
+            )
+        };
+        let Heard::Changed(None, Change::Tools) = note("tools/list_changed", "") else { panic!() };
+        let changed = note("resources/updated", &of("\"a\""));
+        let Heard::Changed(Some(id), Change::Resource(uri)) = changed else { panic!() };
+        assert_eq!((&*id, &*uri), ("\"a\"", "x:/1"));
+        let acknowledged = note("subscriptions/acknowledged", &of("7"));
+        let Heard::Acknowledged(Some(id), interest) = acknowledged else { panic!() };
+        assert_eq!((&*id, interest.tools, interest.prompts), ("7", true, false));
+        assert!(matches!(note("resources/updated", r#","params":{"uri":7}"#), Heard::Nothing));
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! What a caller may decide about a connection before it is made.
 
+use crate::answerer::Answerer;
 use haft_proto::limits::Limits;
 use haft_proto::version::Era;
 use http::HeaderMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How to connect and how long to wait.
@@ -10,7 +12,8 @@ use std::time::Duration;
 pub struct Options {
     /// The era to speak; `None` finds out which one the server speaks, modern first.
     pub era: Option<Era>,
-    /// How long any request may take; also the time limit for a TCP connection.
+    /// How long any request may take; also the time limit for a TCP connection. The time in which
+    /// the answerer answers a question does not count.
     pub timeout: Duration,
     /// How long a server may leave `server/discover` unanswered before it is asked to `initialize`.
     pub discover_timeout: Duration,
@@ -20,6 +23,11 @@ pub struct Options {
     pub headers: HeaderMap,
     /// The least severe log message that is wanted from a modern server; `None` wants none.
     pub log_level: Option<String>,
+    /// Who answers what servers ask back; `None` answers nothing, and servers are told so.
+    pub answerer: Option<Arc<dyn Answerer>>,
+    /// Whether a modern server may turn a call into a task, which is then waited for (the extension
+    /// `io.modelcontextprotocol/tasks`).
+    pub tasks: bool,
     /// The name that this client gives itself.
     pub name: String,
     /// Its version.
@@ -36,6 +44,8 @@ impl Default for Options {
             limits,
             headers: HeaderMap::new(),
             log_level: None,
+            answerer: None,
+            tasks: false,
             name: "haft".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }

@@ -2,6 +2,7 @@
 //! wire. It owns its buffers, takes bytes in any pieces and bounds the size of an event. No I/O.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 /// One event with data.
 #[derive(Debug, PartialEq, Eq)]
@@ -79,14 +80,15 @@ impl Reader {
         self.ready.pop_front()
     }
 
-    /// The id to name when coming back for the rest of the stream.
+    /// The id to name when coming back for the rest of the stream. An empty one means that the
+    /// server takes back the one before.
     pub(crate) fn last_id(&self) -> Option<&str> {
         self.last_id.as_deref()
     }
 
-    /// How long the server asks to wait before coming back, in milliseconds.
-    pub(crate) fn retry_ms(&self) -> Option<u64> {
-        self.retry_ms
+    /// How long the server asks to wait before coming back.
+    pub(crate) fn retry(&self) -> Option<Duration> {
+        self.retry_ms.map(Duration::from_millis)
     }
 
     fn take(&mut self, part: &[u8]) -> Result<(), EventTooLarge> {
@@ -190,7 +192,8 @@ mod tests {
     fn the_last_id_and_the_retry_time_are_kept() {
         let mut reader = Reader::new(64);
         reader.feed(b"id: 7\nretry: 500\ndata:\n\nretry: soon\nid: 8\n\n").expect("small");
-        assert_eq!((reader.last_id(), reader.retry_ms()), (Some("8"), Some(500)));
+        let retry = Some(Duration::from_millis(500));
+        assert_eq!((reader.last_id(), reader.retry()), (Some("8"), retry));
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! The wire to a child process: one JSON-RPC message a line, requests told apart by their ids. Made
 //! by `connect`. It knows no era; what is asked comes as a finished `Ask`.
 
+use crate::desk::Desk;
 use crate::error::{ClientError, excerpt};
 use crate::message::{Ask, Heard, Listener, Notice, ReplyError, cancelled, hear};
 use crate::process::{Launch, Process};
+use crate::questions::{Asked, OpenQuestions};
 use haft_proto::envelope::{self, Envelope, Incoming, Rejected};
 use haft_proto::framing::{Line, Lines};
 use haft_proto::limits::Limits;
@@ -38,6 +40,7 @@ struct State {
     id_max: AtomicU64,
     /// The first strange thing that was read; it explains a silence.
     oddity: Mutex<Option<Oddity>>,
+    desk: Arc<Desk>,
     limits: Limits,
 }
 
@@ -71,12 +74,17 @@ impl Stdio {
     ///
     /// # Errors
     /// [`ClientError::CannotStart`].
-    pub(crate) fn open(launch: &Launch, limits: &Limits) -> Result<Self, ClientError> {
+    pub(crate) fn open(
+        launch: &Launch,
+        desk: Arc<Desk>,
+        limits: &Limits,
+    ) -> Result<Self, ClientError> {
         let (process, stdin, stdout) = Process::start(launch)?;
         let state = Arc::new(State {
             pending: Mutex::new(Some(HashMap::new())),
             id_max: AtomicU64::new(0),
             oddity: Mutex::new(None),
+            desk,
             limits: limits.clone(),
         });
         let (outgoing, queue) = mpsc::channel(OUTGOING_MESSAGES_MAX);
@@ -235,38 +243,42 @@ async fn read(
     end: watch::Sender<Option<Ended>>,
 ) {
     let mut lines = Lines::new(state.limits.message_bytes);
-    let reply = |message: Vec<u8>| {
-        if let Some(outgoing) = outgoing.upgrade() {
-            // A child that asks faster than it reads gets no answer.
-            _ = outgoing.try_send(message);
-        }
-    };
+    let mut inbox =
+        Inbox { questions: OpenQuestions::new(Arc::clone(&state.desk)), state: &state, outgoing };
     let ended = loop {
         match stdout.read(lines.room()).await {
             Ok(count @ 1..) => lines.filled(count),
             Ok(0) | Err(_) => {
                 let rest = lines.rest();
-                let is_whole = rest.is_none_or(|rest| state.take(rest, &reply));
+                let is_whole = rest.is_none_or(|rest| inbox.take(rest));
                 break if is_whole { Ended::AtMessageEnd } else { Ended::MidMessage };
             }
         }
-        if !state.take_lines(&mut lines, &reply) {
+        if !inbox.take_lines(&mut lines) {
             break Ended::TooLarge;
         }
     };
     // First why, then that: whoever was waiting looks for the reason.
     _ = end.send(Some(ended));
     lock(&state.pending).take();
+    state.desk.hub().end("its stdout is closed");
 }
 
-impl State {
+/// What the reading task knows.
+struct Inbox<'a> {
+    state: &'a State,
+    questions: OpenQuestions,
+    outgoing: mpsc::WeakSender<Vec<u8>>,
+}
+
+impl Inbox<'_> {
     /// Takes all whole lines; false if one is too long, and an answer may be lost.
-    fn take_lines(&self, lines: &mut Lines, reply: &impl Fn(Vec<u8>)) -> bool {
+    fn take_lines(&mut self, lines: &mut Lines) -> bool {
         loop {
             match lines.next_line() {
                 Line::Complete(line) => {
-                    if !self.take(line, reply) {
-                        self.note(Oddity::Garbage(excerpt(line)));
+                    if !self.take(line) {
+                        self.state.note(Oddity::Garbage(excerpt(line)));
                     }
                 }
                 Line::TooLong => return false,
@@ -276,40 +288,69 @@ impl State {
     }
 
     /// Takes one line; false if it is no JSON-RPC.
-    fn take(&self, line: &[u8], reply: &impl Fn(Vec<u8>)) -> bool {
+    fn take(&mut self, line: &[u8]) -> bool {
         if line.trim_ascii().is_empty() {
             return true;
         }
-        match envelope::read(line, &self.limits) {
-            Ok(Incoming::One(message)) => self.take_message(&message, reply),
+        match envelope::read(line, &self.state.limits) {
+            Ok(Incoming::One(message)) => self.take_message(&message),
             Ok(Incoming::Batch(messages)) => {
                 for message in messages.into_iter().flatten() {
-                    self.take_message(&message, reply);
+                    self.take_message(&message);
                 }
             }
             Err(Rejected { id: Some(id), reason }) => {
                 let reason = Err(ReplyError::Unreadable(reason.to_string()));
-                self.take_reply(id.raw(), reason);
+                self.state.take_reply(id.raw(), reason);
             }
             Err(Rejected { id: None, .. }) => return false,
         }
         true
     }
 
-    fn take_message(&self, message: &Envelope<'_>, reply: &impl Fn(Vec<u8>)) {
+    fn take_message(&mut self, message: &Envelope<'_>) {
         match hear(message) {
-            Heard::Answer(answer) => reply(answer),
+            Heard::Acknowledged(subscription, interest) => {
+                self.state.desk.hub().acknowledge(subscription.as_deref(), &interest);
+            }
+            Heard::Asked(asked) => self.take_question(asked),
+            Heard::Changed(subscription, change) => {
+                self.state.desk.hub().tell(subscription.as_deref(), &change);
+            }
             Heard::Nothing | Heard::Reply(None, _) => {}
-            Heard::Reply(Some(id), outcome) => self.take_reply(&id, outcome),
-            Heard::Notice(token, notice) => {
-                let pending = lock(&self.pending);
-                // A log line does not say whose it is.
-                for (id, waiting) in pending.iter().flatten() {
-                    if token.as_ref().is_none_or(|token| token == id) {
-                        // Notices that find no room are dropped; they are not answers.
-                        _ = waiting.notices.try_send(notice.clone());
-                    }
-                }
+            Heard::Notice(token, notice) => self.state.take_notice(token.as_deref(), &notice),
+            Heard::Reply(Some(id), outcome) => self.state.take_reply(&id, outcome),
+            Heard::TakenBack(id) => self.questions.take_back(&id),
+            Heard::VisitEnded(id) => self.state.desk.visit_ended(id),
+        }
+    }
+
+    fn take_question(&mut self, asked: Asked) {
+        let outgoing = self.outgoing.clone();
+        let send = |message| async move {
+            if let Some(outgoing) = outgoing.upgrade() {
+                // If it fails the child is gone, which its reader sees.
+                _ = outgoing.send(message).await;
+            }
+            Ok(())
+        };
+        if let (Some(answer), Some(outgoing)) =
+            (self.questions.take(asked, send), self.outgoing.upgrade())
+        {
+            // A child that asks faster than it reads gets no answer.
+            _ = outgoing.try_send(answer);
+        }
+    }
+}
+
+impl State {
+    fn take_notice(&self, token: Option<&str>, notice: &Notice) {
+        let pending = lock(&self.pending);
+        // A log line does not say whose it is.
+        for (id, waiting) in pending.iter().flatten() {
+            if token.is_none_or(|token| token == id) {
+                // Notices that find no room are dropped; they are not answers.
+                _ = waiting.notices.try_send(notice.clone());
             }
         }
     }

@@ -1,8 +1,11 @@
 //! What a server says of its tools and what they answer, kept as the JSON text that came beside the
 //! members that a client reads. Made by `client`.
 
+use crate::content::{Content, read_content};
 use crate::error::ClientError;
+use crate::pages::{Listing, Page, malformed, read_page};
 use crate::param_headers::ParamHeaders;
+use haft_proto::method::Method;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -36,6 +39,19 @@ pub struct ToolList {
     pub bytes: usize,
 }
 
+impl From<Listing<Listed>> for ToolList {
+    fn from(listing: Listing<Listed>) -> Self {
+        let mut list = Self { pages: listing.pages, bytes: listing.bytes, ..Self::default() };
+        for entry in listing.entries {
+            match entry {
+                Ok(tool) => list.tools.push(tool),
+                Err(dropped) => list.dropped.push(dropped),
+            }
+        }
+        list
+    }
+}
+
 /// A tool that is left out of a list.
 #[derive(Clone, Debug)]
 pub struct DroppedTool {
@@ -58,66 +74,21 @@ pub struct CallResult {
     pub raw: Box<RawValue>,
 }
 
-/// One piece of an answer.
-#[derive(Clone, Debug)]
-pub enum Content {
-    /// Bytes for people's eyes or ears.
-    Media {
-        /// "image" or "audio".
-        kind: String,
-        /// What kind of image or audio.
-        mime_type: String,
-        /// How long its Base64 text is.
-        base64_bytes: usize,
-    },
-    /// Something of a kind that this client does not know.
-    Other {
-        /// Its `type`.
-        kind: String,
-    },
-    /// A resource, by its address; with its text if that was sent along.
-    Resource {
-        /// Its address.
-        uri: String,
-        /// Its text.
-        text: Option<String>,
-    },
-    /// Plain text.
-    Text(String),
-}
-
-/// One page of a list.
-pub(crate) struct Page {
-    pub(crate) tools: Vec<Tool>,
-    pub(crate) dropped: Vec<DroppedTool>,
-    pub(crate) next_cursor: Option<String>,
-}
+/// A tool of a list, or why it is left out.
+pub(crate) type Listed = Result<Tool, DroppedTool>;
 
 /// Reads a page of `tools/list`. Where the wire mirrors parameters, tools with wrong marks are left
 /// out.
-pub(crate) fn read_page(raw: &RawValue, is_mirrored: bool) -> Result<Page, ClientError> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Written {
-        tools: Vec<Box<RawValue>>,
-        next_cursor: Option<String>,
-    }
-    let written: Written =
-        serde_json::from_str(raw.get()).map_err(|e| malformed("tools/list", &e))?;
-    let mut page = Page { tools: vec![], dropped: vec![], next_cursor: written.next_cursor };
-    for raw in written.tools {
+pub(crate) fn read_tools(raw: &RawValue, is_mirrored: bool) -> Result<Page<Listed>, ClientError> {
+    read_page(raw, Method::ToolsList, "tools", |raw| {
         let mut tool = read_tool(raw)?;
         match ParamHeaders::find(&tool.input_schema) {
             Ok(headers) => tool.param_headers = headers,
-            Err(reason) if is_mirrored => {
-                page.dropped.push(DroppedTool { name: tool.name, reason });
-                continue;
-            }
+            Err(reason) if is_mirrored => return Ok(Err(DroppedTool { name: tool.name, reason })),
             Err(_) => {}
         }
-        page.tools.push(tool);
-    }
-    Ok(page)
+        Ok(Ok(tool))
+    })
 }
 
 /// Reads the result of `tools/call`.
@@ -130,24 +101,9 @@ pub(crate) fn read_call(raw: Box<RawValue>) -> Result<CallResult, ClientError> {
         structured_content: Option<Box<RawValue>>,
         #[serde(default)]
         is_error: bool,
-        result_type: Option<String>,
-        #[serde(default)]
-        input_requests: serde_json::Map<String, Value>,
     }
-    let method = "tools/call";
-    let written: Written = serde_json::from_str(raw.get()).map_err(|e| malformed(method, &e))?;
-    match written.result_type.as_deref() {
-        None | Some("complete") => {}
-        Some("input_required") => {
-            let kind = |ask: &Value| ask.get("method").and_then(Value::as_str).map(str::to_owned);
-            let kinds: Vec<_> = written.input_requests.values().filter_map(kind).collect();
-            return Err(ClientError::InputNeeded { kinds: kinds.join(", ") });
-        }
-        Some(other) => {
-            let reason = format!("unknown `resultType` {other:?}");
-            return Err(ClientError::MalformedResult { method, reason });
-        }
-    }
+    let written: Written = serde_json::from_str(raw.get())
+        .map_err(|error| malformed(Method::ToolsCall, &error.to_string()))?;
     Ok(CallResult {
         content: written.content.iter().map(read_content).collect(),
         structured: written.structured_content,
@@ -156,7 +112,7 @@ pub(crate) fn read_call(raw: Box<RawValue>) -> Result<CallResult, ClientError> {
     })
 }
 
-fn read_tool(raw: Box<RawValue>) -> Result<Tool, ClientError> {
+fn read_tool(raw: Box<RawValue>) -> Result<Tool, serde_json::Error> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Written {
@@ -171,7 +127,7 @@ fn read_tool(raw: Box<RawValue>) -> Result<Tool, ClientError> {
     struct Annotations {
         title: Option<String>,
     }
-    let tool: Written = serde_json::from_str(raw.get()).map_err(|e| malformed("tools/list", &e))?;
+    let tool: Written = serde_json::from_str(raw.get())?;
     Ok(Tool {
         name: tool.name,
         // Before tools had a title of their own, it was an annotation.
@@ -181,34 +137,6 @@ fn read_tool(raw: Box<RawValue>) -> Result<Tool, ClientError> {
         raw,
         param_headers: ParamHeaders::default(),
     })
-}
-
-fn read_content(content: &Value) -> Content {
-    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
-    let kind = text(content, "type").unwrap_or_default();
-    match &*kind {
-        "text" => Content::Text(text(content, "text").unwrap_or_default()),
-        "image" | "audio" => Content::Media {
-            mime_type: text(content, "mimeType").unwrap_or_default(),
-            base64_bytes: content.get("data").and_then(Value::as_str).map_or(0, str::len),
-            kind,
-        },
-        "resource_link" => {
-            Content::Resource { uri: text(content, "uri").unwrap_or_default(), text: None }
-        }
-        "resource" => {
-            let resource = content.get("resource").unwrap_or(&Value::Null);
-            Content::Resource {
-                uri: text(resource, "uri").unwrap_or_default(),
-                text: text(resource, "text"),
-            }
-        }
-        _ => Content::Other { kind },
-    }
-}
-
-fn malformed(method: &'static str, error: &serde_json::Error) -> ClientError {
-    ClientError::MalformedResult { method, reason: error.to_string() }
 }
 
 #[cfg(test)]
@@ -224,8 +152,8 @@ mod tests {
         let list = r#"{"tools":[{"name":"a","inputSchema":{"type":"object"}},{"name":"b",
             "inputSchema":{"properties":{"x":{"type":"number","x-mcp-header":"X"}}}}]}"#;
         let names = |is_mirrored| -> Vec<String> {
-            let page = read_page(&raw(list), is_mirrored).expect("a list");
-            page.tools.into_iter().map(|tool| tool.name).collect()
+            let page = read_tools(&raw(list), is_mirrored).expect("a list");
+            page.entries.into_iter().flatten().map(|tool| tool.name).collect()
         };
         assert_eq!(names(true), ["a"]);
         assert_eq!(names(false), ["a", "b"]);
@@ -234,35 +162,14 @@ mod tests {
     #[test]
     fn a_tool_keeps_the_text_that_came() {
         let text = r#"{"name":"a",  "x":1.50, "annotations":{"title":"T"}}"#;
-        let page = read_page(&raw(&format!(r#"{{"tools":[{text}]}}"#)), true).expect("a list");
-        assert_eq!(page.tools[0].raw.get(), text);
-        assert_eq!(page.tools[0].title.as_deref(), Some("T"));
+        let page = read_tools(&raw(&format!(r#"{{"tools":[{text}]}}"#)), true).expect("a list");
+        let tool = page.entries[0].as_ref().expect("a tool");
+        assert_eq!((tool.raw.get(), tool.title.as_deref()), (text, Some("T")));
     }
 
     #[test]
-    fn a_result_is_complete_unless_it_says_otherwise() {
+    fn a_result_is_an_object() {
         assert!(read_call(raw(r#"{"content":[{"type":"text","text":"x"}]}"#)).is_ok());
-        let asks =
-            r#"{"resultType":"input_required","inputRequests":{"k":{"method":"roots/list"}}}"#;
-        let Err(ClientError::InputNeeded { kinds }) = read_call(raw(asks)) else { panic!() };
-        assert_eq!(kinds, "roots/list");
-        let other = read_call(raw(r#"{"resultType":"task"}"#));
-        assert!(matches!(other, Err(ClientError::MalformedResult { .. })));
         assert!(read_call(raw("[]")).is_err());
-    }
-
-    #[test]
-    fn content_of_any_kind_is_read() {
-        let kinds = [
-            (r#"{"type":"image","mimeType":"image/png","data":"AAAA"}"#, "Media"),
-            (r#"{"type":"resource","resource":{"uri":"file:///x","text":"y"}}"#, "Resource"),
-            (r#"{"type":"resource_link","uri":"file:///x","name":"x"}"#, "Resource"),
-            (r#"{"type":"hologram"}"#, "Other"),
-            ("7", "Other"),
-        ];
-        for (text, expected) in kinds {
-            let content = read_content(&serde_json::from_str(text).expect("JSON"));
-            assert!(format!("{content:?}").starts_with(expected), "{text}: {content:?}");
-        }
     }
 }

@@ -1,16 +1,21 @@
 //! One connection of either kind, and asking over it: ids, time limits, and the error that explains
 //! a silence. Used by `era` while hands are shaken and by `client` afterwards.
 
+use crate::desk::Desk;
 use crate::error::ClientError;
+use crate::farewell::Farewells;
 use crate::http::Http;
 use crate::message::{Ask, Listener, Meta, Notice, params, quoted};
 use crate::options::Options;
+use crate::standing::{self, Standing};
 use crate::stdio::Stdio;
 use haft_proto::method::Method;
-use haft_proto::version::Revision;
+use haft_proto::version::{Era, Revision};
 use http::{HeaderName, HeaderValue};
 use serde_json::value::RawValue;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -19,7 +24,13 @@ use tokio::time::timeout;
 pub(crate) struct Wire {
     kind: Kind,
     ids: AtomicU64,
+    desk: Arc<Desk>,
+    farewells: Arc<Farewells>,
+    standing: standing::Shared,
+    subscriptions: Subscriptions,
     client_info: String,
+    /// What a modern server is told with each request that this client can do.
+    capabilities: String,
     log_level: Option<String>,
     timeout: Duration,
 }
@@ -36,7 +47,7 @@ pub(crate) struct Question<'a> {
     /// In which revision; before the handshake, the one that is proposed.
     pub(crate) revision: Revision,
     /// The members of `params`, as JSON text.
-    pub(crate) members: &'a [(&'a str, &'a str)],
+    pub(crate) members: Vec<(&'a str, &'a str)>,
     /// What `Mcp-Name` repeats.
     pub(crate) target: Option<&'a str>,
     /// `Mcp-Param-*` headers.
@@ -44,22 +55,24 @@ pub(crate) struct Question<'a> {
 }
 
 impl<'a> Question<'a> {
-    pub(crate) fn new(
-        method: Method,
-        revision: Revision,
-        members: &'a [(&'a str, &'a str)],
-    ) -> Self {
-        Self { method, revision, members, target: None, headers: Vec::new() }
+    pub(crate) fn new(method: Method, revision: Revision, members: &[(&'a str, &'a str)]) -> Self {
+        Self { method, revision, members: members.to_vec(), target: None, headers: Vec::new() }
     }
 }
 
 impl Wire {
-    pub(crate) fn new(kind: Kind, options: &Options) -> Self {
+    pub(crate) fn new(
+        kind: Kind,
+        desk: Arc<Desk>,
+        farewells: Arc<Farewells>,
+        options: &Options,
+    ) -> Self {
         let client_info = params(
             &[("name", &quoted(&options.name)), ("version", &quoted(&options.version))],
             &Meta {
                 revision: Revision::LATEST_LEGACY,
                 client_info: "",
+                capabilities: "",
                 log_level: None,
                 progress_token: None,
             },
@@ -68,6 +81,11 @@ impl Wire {
             kind,
             // Not from 0: to some servers that is no id.
             ids: AtomicU64::new(1),
+            capabilities: desk.capabilities(Era::Modern),
+            desk,
+            farewells,
+            standing: standing::Shared::default(),
+            subscriptions: Subscriptions::default(),
             client_info,
             log_level: options.log_level.clone(),
             timeout: options.timeout,
@@ -91,15 +109,23 @@ impl Wire {
         listener: Listener<'_>,
     ) -> Result<Box<RawValue>, ClientError> {
         let ask = self.make(question);
-        let answer = async {
-            match &self.kind {
-                Kind::Http(http) => http.ask(&ask, listener).await,
-                Kind::Stdio(stdio) => stdio.ask(&ask, listener).await,
-            }
-        };
-        match timeout(limit, answer).await {
-            Ok(answer) => answer,
-            Err(_) => Err(self.why_silent(&ask, limit)),
+        self.desk.allow_questions();
+        let answer = self.ask_without_limit(&ask, listener);
+        match self.desk.patiently(limit, answer).await {
+            Some(answer) => answer,
+            None => Err(self.why_silent(&ask, limit)),
+        }
+    }
+
+    /// Asks, and waits as long as it takes.
+    pub(crate) async fn ask_without_limit(
+        &self,
+        ask: &Ask,
+        listener: Listener<'_>,
+    ) -> Result<Box<RawValue>, ClientError> {
+        match &self.kind {
+            Kind::Http(http) => http.ask(ask, listener).await,
+            Kind::Stdio(stdio) => stdio.ask(ask, listener).await,
         }
     }
 
@@ -128,6 +154,16 @@ impl Wire {
         &self.client_info
     }
 
+    /// Where the server's questions go.
+    pub(crate) fn desk(&self) -> &Desk {
+        &self.desk
+    }
+
+    /// What is still said when nobody waits any more.
+    pub(crate) fn farewells(&self) -> &Farewells {
+        &self.farewells
+    }
+
     /// How long an answer is waited for.
     pub(crate) fn timeout(&self) -> Duration {
         self.timeout
@@ -135,22 +171,37 @@ impl Wire {
 
     /// Ends the connection in an orderly way.
     pub(crate) async fn close(&self) {
+        self.farewells.wait().await;
         match &self.kind {
             Kind::Http(http) => http.close().await,
             Kind::Stdio(stdio) => stdio.close().await,
         }
     }
 
-    fn make(&self, question: Question<'_>) -> Ask {
+    /// The stream for what a legacy server says unasked, where it needs one.
+    pub(crate) async fn standing(&self) -> Result<Option<Arc<Standing>>, ClientError> {
+        let Kind::Http(http) = &self.kind else { return Ok(None) };
+        let late = ClientError::TimedOut { method: "GET", after: self.timeout };
+        timeout(self.timeout, self.standing.open(http)).await.unwrap_or(Err(late)).map(Some)
+    }
+
+    /// The resources of which a legacy server tells.
+    pub(crate) fn subscriptions(&self) -> &Subscriptions {
+        &self.subscriptions
+    }
+
+    /// A request, with an id of its own.
+    pub(crate) fn make(&self, question: Question<'_>) -> Ask {
         let Question { method, revision, members, target, headers } = question;
         let id = self.ids.fetch_add(1, Ordering::Relaxed).to_string();
         let meta = Meta {
             revision,
             client_info: &self.client_info,
+            capabilities: &self.capabilities,
             log_level: self.log_level.as_deref(),
-            progress_token: (method == Method::ToolsCall).then_some(&*id),
+            progress_token: may_take_long(method).then_some(&*id),
         };
-        let params = params(members, &meta);
+        let params = params(&members, &meta);
         Ask { id, method, params, revision, target: target.map(str::to_owned), headers }
     }
 
@@ -161,6 +212,33 @@ impl Wire {
         };
         oddity.unwrap_or_else(|| ClientError::TimedOut { method: ask.method.name(), after })
     }
+}
+
+/// How many listeners there are for each resource: a legacy server knows only of one.
+#[derive(Debug, Default)]
+pub(crate) struct Subscriptions(Mutex<HashMap<String, usize>>);
+
+impl Subscriptions {
+    /// Counts one more; true for the first.
+    pub(crate) fn begin(&self, uri: &str) -> bool {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = all.entry(uri.to_owned()).or_default();
+        *count += 1;
+        *count == 1
+    }
+
+    /// Counts one less; true for the last.
+    pub(crate) fn end(&self, uri: &str) -> bool {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(count) = all.get_mut(uri) else { return false };
+        *count -= 1;
+        *count == 0 && all.remove(uri).is_some()
+    }
+}
+
+/// Whether it is worth while to ask how far it has come.
+fn may_take_long(method: Method) -> bool {
+    matches!(method, Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead)
 }
 
 /// A listener for requests during which a server has nothing to tell.

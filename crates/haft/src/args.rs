@@ -1,10 +1,11 @@
 //! How a function takes all of its arguments, and how a program names many tools. Read by the
 //! macros; nothing here is called by a server.
 
-/// All arguments of a tool as one struct, which derives `Deserialize` and `JsonSchema`.
+/// All arguments of a tool as one struct, which derives `Deserialize` and `JsonSchema`, by
+/// [`json`](macro@crate::json) or of one's own.
 ///
 /// ```
-/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// #[haft::json]
 /// struct Point { x: f64, y: f64 }
 ///
 /// /// How far a point is from the origin.

@@ -10,6 +10,7 @@ use haft_proto::spec::icon::Icon;
 use haft_server::{
     BuildError, Middleware, Prompt, Resource, ResourceTemplate, Server, StateKey, TaskStore, Tool,
 };
+use haft_transport::http::Options as HttpOptions;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
@@ -29,7 +30,8 @@ use std::sync::Arc;
 pub fn server(name: impl Into<String>, version: impl Into<String>) -> ServerBuilder {
     let (name, version) = (name.into(), version.into());
     let about = format!("{name} {version}");
-    ServerBuilder { about, builder: Server::builder(name, version) }
+    let builder = Server::builder(name, version);
+    ServerBuilder { about, http: HttpOptions::default(), builder }
 }
 
 /// A server that is not built yet; see [`server`].
@@ -37,6 +39,7 @@ pub fn server(name: impl Into<String>, version: impl Into<String>) -> ServerBuil
 pub struct ServerBuilder {
     /// Name and version.
     about: String,
+    http: HttpOptions,
     builder: haft_server::ServerBuilder,
 }
 
@@ -175,6 +178,12 @@ impl ServerBuilder {
         self.with(|builder| builder.task_store(store))
     }
 
+    /// At which path, and to whom, it is served over HTTP.
+    pub fn http(mut self, options: HttpOptions) -> Self {
+        self.http = options;
+        self
+    }
+
     /// Anything else that the builder of the server can do.
     pub fn with(
         mut self,
@@ -213,7 +222,8 @@ impl ServerBuilder {
     /// # Errors
     /// As [`ServerBuilder::serve`].
     pub async fn serve_on(self, wire: Wire) -> Result<()> {
-        serve(Arc::new(self.build()?), wire).await
+        let http = self.http.clone();
+        serve(Arc::new(self.build()?), wire, http).await
     }
 
     /// [`ServerBuilder::serve`] from a `main` that is not async: it starts a runtime that fits the
@@ -229,7 +239,10 @@ impl ServerBuilder {
     /// As [`ServerBuilder::serve`].
     pub fn run(self) -> Result<()> {
         match self.wire()? {
-            Some(wire) => run(Arc::new(self.build()?), wire),
+            Some(wire) => {
+                let http = self.http.clone();
+                run(Arc::new(self.build()?), wire, http)
+            }
             None => Ok(()),
         }
     }

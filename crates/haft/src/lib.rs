@@ -39,7 +39,7 @@ pub use args::Args;
 pub use builder::{AnyResource, ServerBuilder, server};
 pub use command_line::{DEFAULT_ADDRESS, Wire};
 pub use error::{Error, Result};
-pub use haft_macros::{prompt, resource, tool};
+pub use haft_macros::{json, prompt, resource, tool};
 pub use haft_proto::encode::fields::Caching;
 pub use haft_proto::limits::Limits;
 pub use haft_proto::service::Principal;
@@ -52,6 +52,7 @@ pub use haft_proto::spec::question::{
     Preferences, Sample, SampleContent, SampleMessage, ToolChoice,
 };
 pub use haft_proto::spec::resource::ReadResult;
+pub use haft_proto::spec::tool::Annotations as ToolAnnotations;
 pub use haft_proto::spec::tool_result::ToolResult;
 pub use haft_server::handler::{Json, Output};
 pub use haft_server::{
@@ -59,7 +60,13 @@ pub use haft_server::{
     MemoryTasks, Middleware, Next, Outcome, Prompt, Read, Request, Resource, ResourceTemplate,
     Root, Sampled, Server, State, StateKey, TaskStore, TaskUse, Tool, ToolUse, Ui,
 };
+pub use haft_transport::http::Options as HttpOptions;
 pub use schemars;
 pub use serde;
 pub use serde_json;
 pub use serve::serve;
+
+/// The README's Rust, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -93,14 +93,14 @@ const NEEDED: &str = "a server without what its tools need is not built";
 /// A tool of an async function.
 pub fn later<A, R, T>(
     name: &str,
-    function: impl Fn(A, Context) -> T + Send + Sync + 'static,
+    function: impl Fn(A, &Call<'_>) -> T + Send + Sync + 'static,
 ) -> Tool
 where
     A: DeserializeOwned + JsonSchema + 'static,
     R: Output + 'static,
     T: Future<Output = R> + Send + 'static,
 {
-    Tool::typed(name, function)
+    Tool::of_types::<A, R>(name, handler::future_with(function))
 }
 
 /// A tool of a function that answers at once.

@@ -4,7 +4,7 @@
 use crate::command_line::Wire;
 use crate::error::{Error, Result};
 use haft_server::Server;
-use haft_transport::http::{Listener, Options};
+use haft_transport::http::{Listener, Options as HttpOptions};
 use haft_transport::stdio;
 use haft_transport::stop::{self, Stop};
 use std::io::{self, Write};
@@ -18,23 +18,23 @@ use tokio::runtime::Builder;
 ///
 /// # Errors
 /// [`Error::Listen`], [`Error::Start`] or [`Error::Stdio`].
-pub async fn serve(server: Arc<Server>, wire: Wire) -> Result<()> {
+pub async fn serve(server: Arc<Server>, wire: Wire, http: HttpOptions) -> Result<()> {
     match wire {
         Wire::Stdio => over_stdio(server).await,
-        Wire::Http(address) => over_http(server, address).await,
+        Wire::Http(address) => over_http(server, address, http).await,
     }
 }
 
 /// The same from a `main` that is not async, on a runtime of its own: one thread for stdio, where a
 /// client is one client, and one for each core for HTTP. A blocking tool that does not end does not
 /// keep the process.
-pub(crate) fn run(server: Arc<Server>, wire: Wire) -> Result<()> {
+pub(crate) fn run(server: Arc<Server>, wire: Wire, http: HttpOptions) -> Result<()> {
     let runtime = match wire {
         Wire::Stdio => Builder::new_current_thread().enable_all().build(),
         Wire::Http(_) => Builder::new_multi_thread().enable_all().build(),
     };
     let runtime = runtime.map_err(Error::Start)?;
-    let served = runtime.block_on(serve(server, wire));
+    let served = runtime.block_on(serve(server, wire, http));
     runtime.shutdown_background();
     served
 }
@@ -50,10 +50,9 @@ async fn over_stdio(server: Arc<Server>) -> Result<()> {
     stdio::serve(server, &limits, stop).await.map_err(Error::Stdio)
 }
 
-async fn over_http(server: Arc<Server>, address: SocketAddr) -> Result<()> {
-    let listener = Listener::bind(address, Options::default())
-        .await
-        .map_err(|reason| Error::Listen { address, reason })?;
+async fn over_http(server: Arc<Server>, address: SocketAddr, http: HttpOptions) -> Result<()> {
+    let listener =
+        Listener::bind(address, http).await.map_err(|reason| Error::Listen { address, reason })?;
     let mut said = format!("haft: serving {} at {}\n", server.name(), listener.url());
     if !address.ip().is_loopback() {
         said.push_str("haft: other machines can reach this address, and nobody is asked who they ");

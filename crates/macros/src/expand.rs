@@ -6,7 +6,7 @@ use crate::kind::Kind;
 use crate::mistakes::Mistakes;
 use crate::parameter::{Argument, Default, Parameter, hidden};
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote};
+use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
 use syn::{Expr, ExprLit, Lit, LitStr, Type};
 
@@ -54,13 +54,15 @@ pub(crate) fn finished(
 ) -> TokenStream {
     match (function, mistakes.finish()) {
         (Some(function), Ok(())) => made(function),
-        (function, Err(error)) => {
-            let item = function.map(|function| &function.item);
-            let error = error.to_compile_error();
-            quote!(#item #error)
-        }
+        (function, Err(error)) => failed(function.map(|function| &function.item), &error),
         (None, Ok(())) => TokenStream::new(),
     }
+}
+
+/// The item as it was, and its mistakes.
+pub(crate) fn failed(item: Option<&impl ToTokens>, error: &syn::Error) -> TokenStream {
+    let error = error.to_compile_error();
+    quote!(#item #error)
 }
 
 /// How the arguments of a message become those of the function.
@@ -69,7 +71,8 @@ pub(crate) struct Decoding {
     pub(crate) items: TokenStream,
     /// What a message is decoded into.
     pub(crate) kind: TokenStream,
-    /// What the function is called with, given `arguments()` and the source's variable.
+    /// What the function is called with, given `arguments()` and the source's variable; without
+    /// the `&` of what it borrows.
     pub(crate) passed: Vec<TokenStream>,
 }
 
@@ -120,8 +123,7 @@ impl Decoding {
                 }
                 Parameter::Given(given) => {
                     let kind = &given.kind;
-                    let (given_as, borrow) = (source.given(kind), given.borrow());
-                    quote!(#borrow #given_as)
+                    source.given(kind)
                 }
                 Parameter::Whole(whole) => {
                     let field = format_ident!("whole_{index}");

@@ -5,6 +5,7 @@
 mod comment;
 mod expand;
 mod function;
+mod json;
 mod kind;
 mod mistakes;
 mod options;
@@ -53,6 +54,14 @@ use proc_macro::TokenStream;
 #[proc_macro_attribute]
 pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
     tool::expand(options.into(), item.into()).into()
+}
+
+/// Derives `Deserialize`, `Serialize` and `JsonSchema` for a type that tools take or give, from the
+/// crates that `haft` has: a program needs neither `serde` nor `schemars` of its own. Attributes of
+/// both may stand on the type and its fields, below this one.
+#[proc_macro_attribute]
+pub fn json(options: TokenStream, item: TokenStream) -> TokenStream {
+    json::expand(options.into(), item.into()).into()
 }
 
 /// Makes a resource of a function, or a family of resources if its URI has variables.

@@ -75,6 +75,16 @@ impl Parameter {
     }
 }
 
+impl Parameter {
+    /// What stands before it where it is passed.
+    pub(crate) fn borrow(&self) -> Option<TokenStream> {
+        match self {
+            Self::Given(given) if given.is_borrowed => Some(quote!(&)),
+            Self::Argument(_) | Self::Given(_) | Self::Whole(_) => None,
+        }
+    }
+}
+
 impl Given {
     fn read(kind: &Type, mistakes: &mut Mistakes) -> Option<Self> {
         let (inner, is_borrowed) = match plain(kind) {
@@ -92,11 +102,6 @@ impl Given {
             mistakes.say(token, "the server gives it to be read: write `&`, not `&mut`");
         }
         Some(Self { kind: inner.clone(), is_borrowed })
-    }
-
-    /// What stands before it where it is passed.
-    pub(crate) fn borrow(&self) -> Option<TokenStream> {
-        self.is_borrowed.then(|| quote!(&))
     }
 }
 

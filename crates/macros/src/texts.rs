@@ -22,7 +22,7 @@ pub(crate) fn call(function: &Function, decode: &Ident, is_blocking: bool) -> To
             Parameter::Given(given) => {
                 let kind = &given.kind;
                 let from = quote!(<#kind as ::haft::__private::Given>::of_context);
-                (quote!(#from(&#request.context)), given.borrow())
+                (quote!(#from(&#request.context)), parameter.borrow())
             }
             // Only tools have them.
             Parameter::Whole(_) => continue,

@@ -6,6 +6,7 @@ use crate::function::Function;
 use crate::kind::Kind;
 use crate::mistakes::Mistakes;
 use crate::options::{self, Entry};
+use crate::parameter::{Parameter, hidden};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use std::time::Duration;
@@ -137,7 +138,7 @@ fn made(function: &Function, options: &Options) -> TokenStream {
     let (callee, result) = (&signature.ident, function.result());
     let is_given = function.given().next().is_some();
     let (maker, source) = match (&signature.asyncness, &options.blocking, is_given) {
-        (Some(_), ..) => ("later", Some(Source::Context)),
+        (Some(_), ..) => ("later", Some(Source::Call)),
         (None, Some(_), true) => ("blocking_in", Some(Source::Context)),
         (None, Some(_), false) => ("blocking", None),
         (None, None, true) => ("now_in", Some(Source::Call)),
@@ -145,10 +146,19 @@ fn made(function: &Function, options: &Options) -> TokenStream {
     };
     let decoding = Decoding::of(function, source.unwrap_or(Source::Context));
     let Decoding { items, kind, passed } = decoding;
-    let call = quote_spanned!(callee.span()=> #callee(#(#passed),*));
     let call = match signature.asyncness {
-        Some(_) => quote!(async move { #call.await }),
-        None => call,
+        // What the call has is taken before the function waits, as the call is gone then.
+        Some(_) => {
+            let name = |index| hidden(&format!("given_{index}"));
+            let names: Vec<_> = (0..passed.len()).map(name).collect();
+            let borrows = function.parameters.iter().map(Parameter::borrow);
+            let call = quote_spanned!(callee.span()=> #callee(#(#borrows #names),*));
+            quote!({ #(let #names = #passed;)* async move { #call.await } })
+        }
+        None => {
+            let borrows = function.parameters.iter().map(Parameter::borrow);
+            quote_spanned!(callee.span()=> #callee(#(#borrows #passed),*))
+        }
     };
     let arguments = expand::arguments();
     let more = source.map(Source::variable).map(|(name, kind)| quote!(, #name: #kind));

@@ -1,29 +1,59 @@
-//! What a tool costs whoever lists it: the bytes of its definition, and about how many tokens of a
-//! model's context they are.
+//! What anything costs whoever lists it: the bytes of its definition, and about how many tokens of
+//! a model's context they are.
 
+use crate::prompt::Prompt;
+use crate::resource::{Resource, Source};
 use crate::tool::{Run, Tool};
 use haft_proto::encode;
 use haft_proto::spec;
 use haft_proto::version::Revision;
 use serde_json::value::RawValue;
 
-/// The cost of one tool.
+/// The cost of one entry of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// Its name.
-    pub tool: String,
-    /// `command` or `text`.
+    /// Which list.
+    pub part: Part,
+    /// Its name; of a resource, its address.
+    pub name: String,
+    /// What it is: `command`, `text`, `file`, `directory`, `message` or `messages`.
     pub kind: &'static str,
     /// Its arguments; optional ones end in `?`.
     pub arguments: Vec<String>,
-    /// The bytes of its definition in `tools/list`.
+    /// The bytes of its definition; of a directory, those of its listed files too.
     pub bytes: usize,
     /// About how many tokens these are; see [`tokens`].
     pub tokens: usize,
 }
 
+/// The parts of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A tool.
+    Tool,
+    /// A resource, or a family of them.
+    Resource,
+    /// A prompt.
+    Prompt,
+}
+
+impl Part {
+    /// All of them, in the order in which a file has them.
+    pub const ALL: [Self; 3] = [Self::Tool, Self::Resource, Self::Prompt];
+
+    /// What one is called.
+    #[must_use]
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Resource => "resource",
+            Self::Prompt => "prompt",
+        }
+    }
+}
+
 impl Cost {
-    pub(crate) fn of(tool: &Tool) -> Self {
+    pub(crate) fn of_tool(tool: &Tool) -> Self {
         let raw = |text: &str| RawValue::from_string(text.to_owned()).ok();
         let definition = spec::tool::Tool {
             name: tool.name.value.clone(),
@@ -32,28 +62,92 @@ impl Cost {
             input_schema: raw(&tool.input.schema).unwrap_or_default(),
             output_schema: tool.output_schema.as_deref().and_then(raw),
             annotations: tool.annotations,
-            icons: Vec::new(),
-            meta: None,
+            icons: tool.icons.clone(),
+            meta: tool.meta.clone(),
         };
         let mut written = Vec::new();
         encode::tools::tool(&mut written, Revision::LATEST, &definition);
+        let kind = match tool.run {
+            Run::Command(_) => "command",
+            Run::Text(_) => "text",
+        };
         let arguments = tool.input.arguments.iter();
-        Self {
-            tool: definition.name,
-            kind: match tool.run {
-                Run::Command(_) => "command",
-                Run::Text(_) => "text",
-            },
-            arguments: arguments
-                .map(|argument| {
-                    let mark = if argument.is_required { "" } else { "?" };
-                    format!("{}{mark}", argument.name)
-                })
-                .collect(),
-            bytes: written.len(),
-            tokens: tokens(&String::from_utf8_lossy(&written)),
-        }
+        let arguments = arguments.map(|argument| marked(&argument.name, argument.is_required));
+        Self::new(Part::Tool, definition.name, kind, arguments.collect(), &written)
     }
+
+    pub(crate) fn of_resource(resource: &Resource) -> Self {
+        let uri = resource.uri.value.clone();
+        let (name, title) = (resource.name.clone(), resource.title.clone());
+        let description = resource.description.as_ref().map(|text| text.value.clone());
+        let (mime_type, annotations) = (resource.mime_type.clone(), resource.annotations.clone());
+        let (icons, meta) = (resource.icons.clone(), resource.meta.clone());
+        let mut written = Vec::new();
+        let (kind, arguments) = match &resource.source {
+            Source::Directory(below) => {
+                let uri_template = uri.clone();
+                #[rustfmt::skip]
+                let definition = spec::resource::ResourceTemplate {
+                    uri_template, name, title, description, mime_type, annotations, icons, meta,
+                };
+                encode::resource::resource_template(&mut written, Revision::LATEST, &definition);
+                for listed in resource.listed() {
+                    let definition = spec::resource::Resource {
+                        uri: listed.uri,
+                        name: listed.name,
+                        mime_type: listed.mime_type,
+                        size: listed.size,
+                        annotations: resource.annotations.clone(),
+                        ..spec::resource::Resource::default()
+                    };
+                    encode::resource::resource(&mut written, Revision::LATEST, &definition);
+                }
+                ("directory", vec![below.variable.clone()])
+            }
+            source => {
+                let (uri, size) = (uri.clone(), resource.size());
+                #[rustfmt::skip]
+                let definition = spec::resource::Resource {
+                    uri, name, title, description, mime_type, size, annotations, icons, meta,
+                };
+                encode::resource::resource(&mut written, Revision::LATEST, &definition);
+                (if matches!(source, Source::File(_)) { "file" } else { "text" }, Vec::new())
+            }
+        };
+        Self::new(Part::Resource, uri, kind, arguments, &written)
+    }
+
+    pub(crate) fn of_prompt(prompt: &Prompt) -> Self {
+        let definition = spec::prompt::Prompt {
+            name: prompt.name.value.clone(),
+            title: prompt.title.clone(),
+            description: prompt.description.as_ref().map(|text| text.value.clone()),
+            arguments: prompt.arguments.iter().map(|argument| argument.spec.clone()).collect(),
+            icons: prompt.icons.clone(),
+            meta: prompt.meta.clone(),
+        };
+        let mut written = Vec::new();
+        encode::prompt::prompt(&mut written, Revision::LATEST, &definition);
+        let kind = if prompt.messages.len() == 1 { "message" } else { "messages" };
+        let arguments = definition.arguments.iter();
+        let arguments = arguments.map(|argument| marked(&argument.name, argument.required));
+        Self::new(Part::Prompt, definition.name.clone(), kind, arguments.collect(), &written)
+    }
+
+    fn new(
+        part: Part,
+        name: String,
+        kind: &'static str,
+        arguments: Vec<String>,
+        written: &[u8],
+    ) -> Self {
+        let tokens = tokens(&String::from_utf8_lossy(written));
+        Self { part, name, kind, arguments, bytes: written.len(), tokens }
+    }
+}
+
+fn marked(name: &str, is_required: bool) -> String {
+    format!("{name}{}", if is_required { "" } else { "?" })
 }
 
 /// About how many tokens a text is to a model, without a tokenizer: the text is cut where

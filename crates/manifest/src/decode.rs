@@ -262,6 +262,13 @@ impl<'de> Deserializer<'de> for Value<'de> {
         self.whole_number(visitor, u32::MAX.into(), "a whole number")
     }
 
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Rejected> {
+        match &self.0.node {
+            Node::Number(number, _) => visitor.visit_f64(number.as_f64().unwrap_or(f64::NAN)),
+            _ => Err(self.refuse("a number")),
+        }
+    }
+
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Rejected> {
         self.text(visitor)
     }
@@ -328,7 +335,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
     }
 
     serde::forward_to_deserialize_any! {
-        i8 i16 i32 i64 i128 u16 u64 u128 f32 f64 char bytes byte_buf unit unit_struct tuple
+        i8 i16 i32 i64 i128 u16 u64 u128 f32 char bytes byte_buf unit unit_struct tuple
         tuple_struct identifier
     }
 }

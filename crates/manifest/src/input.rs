@@ -58,7 +58,7 @@ impl Input {
     /// The short form.
     pub(crate) fn short(tree: &Tree) -> Result<Self, Wrong> {
         let Node::Map(entries) = &tree.node else {
-            return Err(wrong_type("input", "a mapping", tree));
+            return Err(tree.wrong_type("input", "a mapping"));
         };
         let mut arguments: Vec<Argument> = Vec::new();
         for entry in entries {
@@ -114,7 +114,8 @@ impl Input {
 
     /// What templates may name.
     pub(crate) fn known(&self) -> Known<'_> {
-        Known { names: &self.names, is_open: self.is_open }
+        let none = "the tool takes no arguments; name them in `input`";
+        Known { names: &self.names, is_open: self.is_open, none }
     }
 
     fn with(mut self, arguments: Vec<Argument>) -> Result<Self, Wrong> {
@@ -137,7 +138,7 @@ impl Input {
 /// A JSON Schema of the file, checked.
 pub(crate) fn check_schema(key: &str, tree: &Tree) -> Result<Value, Wrong> {
     if !matches!(tree.node, Node::Map(_)) {
-        return Err(wrong_type(key, "a JSON Schema", tree));
+        return Err(tree.wrong_type(key, "a JSON Schema"));
     }
     let schema = tree.to_json();
     check_parts(key, &schema, tree)?;
@@ -193,21 +194,6 @@ fn bad_schema(key: &str, reason: String, place: Place) -> Wrong {
     Wrong::new(place, Problem::BadSchema { key: key.to_owned(), reason })
 }
 
-fn wrong_type(key: &str, expected: &str, tree: &Tree) -> Wrong {
-    let key = key.to_owned();
-    let problem = match tree.node {
-        Node::Null => Problem::NoValue { key },
-        _ => Problem::WrongType {
-            key,
-            is_item: false,
-            expected: expected.to_owned(),
-            found: tree.describe().to_owned(),
-            example: None,
-        },
-    };
-    Wrong::new(tree.place, problem)
-}
-
 /// `name: type`, `"name?": type`, or `name: { type: …, … }`.
 fn short_argument(entry: &Entry) -> Result<Argument, Wrong> {
     let Entry { key, key_place: place, value } = entry;
@@ -221,7 +207,7 @@ fn short_argument(entry: &Entry) -> Result<Argument, Wrong> {
     let schema = match &value.node {
         Node::Text(word) => type_schema(name, word, value.place)?,
         Node::Map(_) => short_schema(name, value)?,
-        _ => return Err(wrong_type(key, "a type or a JSON Schema", value)),
+        _ => return Err(value.wrong_type(key, "a type or a JSON Schema")),
     };
     let is_required = !is_optional && schema.get("default").is_none();
     Ok(Argument { name: name.to_owned(), place: *place, schema, is_required })

@@ -1,6 +1,6 @@
 //! haft.yaml becomes a server. [`load()`] reads and checks a file; the [`Manifest`] that it gives
 //! has the server to serve and the addresses to serve it at. Opens no socket, and starts no program
-//! before a tool is called.
+//! before a tool is called. The files of resources are read when clients read them.
 //!
 //! From as typed to as run: `tree` (YAML with places) → `decode` → `written` (as typed) → `meant`
 //! (as run) → [`haft_server::Server`].
@@ -23,6 +23,7 @@
 
 mod align;
 mod amount;
+mod below;
 mod command;
 mod cost;
 mod decode;
@@ -35,9 +36,15 @@ pub mod limits;
 mod lint;
 mod load;
 mod meant;
+mod media_type;
+mod offer;
 mod place;
 mod problem;
+mod prompt;
 mod published;
+mod reading;
+mod resource;
+mod shown;
 mod spoken;
 mod starter;
 mod tags;
@@ -47,7 +54,7 @@ mod tool;
 mod tree;
 mod written;
 
-pub use cost::{Cost, tokens};
+pub use cost::{Cost, Part, tokens};
 pub use fault::Fault;
 pub use lint::Warning;
 pub use load::{Manifest, load, parse};

@@ -36,3 +36,19 @@ pub const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long processes that a program left behind may keep its output open before they are killed,
 /// and how long those that are out of reach may keep it open after that.
 pub const LEFT_BEHIND_GRACE: Duration = Duration::from_millis(250);
+/// The most bytes of a file that is a resource or a picture, unless its resource says otherwise.
+pub const RESOURCE_BYTES: usize = 2 * 1024 * 1024;
+/// The most that a resource's `limit` may be.
+pub const RESOURCE_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// The most files that are read at once for all resources and prompts; other readings wait.
+pub const READINGS_MAX: usize = 16;
+/// The longest path below the directory of a resource, in bytes.
+pub const PATH_BYTES_MAX: usize = 2048;
+/// The most names of such a path.
+pub const PATH_NAMES_MAX: usize = 32;
+/// The most entries of directories that one suggestion or one list looks at.
+pub const ENTRIES_MAX: usize = 10_000;
+/// The most files of a directory that are listed one by one.
+pub const LISTED_MAX: usize = 1000;
+/// The longest `ttl` of a `caching`.
+pub const TTL_MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);

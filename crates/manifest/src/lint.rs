@@ -1,10 +1,15 @@
 //! What is allowed in a manifest and yet probably not meant, or not safe. Called by `haft check`
 //! through `Manifest::warnings`; changes nothing.
 
+mod prompt;
+mod resource;
+
 use crate::command::{Command, Program};
+use crate::cost::Part;
 use crate::fault::line_and_column;
 use crate::input::Argument;
-use crate::place::Place;
+use crate::meant::Meant;
+use crate::place::{Place, Placed};
 use crate::template::Template;
 use crate::tool::{Run, Tool};
 use haft_server::schema::Schema;
@@ -21,15 +26,17 @@ pub struct Warning {
     pub line: usize,
     /// The column, from 1 and in characters.
     pub column: usize,
-    /// The tool that it is about.
-    pub tool: String,
+    /// What it is about.
+    pub part: Part,
+    /// Its name; of a resource, its address.
+    pub name: String,
     /// One line: what is odd and what to do.
     pub message: String,
 }
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}: {}", self.line, self.column, self.tool, self.message)
+        write!(f, "{}:{}: {}: {}", self.line, self.column, self.name, self.message)
     }
 }
 
@@ -38,17 +45,30 @@ const DESCRIPTION_BYTES: usize = 1024;
 /// The longest name that all clients accept.
 const NAME_LENGTH: usize = 64;
 
-/// All warnings, tool by tool.
-pub(crate) fn warnings(tools: &[Tool], text: &str) -> Vec<Warning> {
+/// All warnings, in the order of the parts.
+pub(crate) fn warnings(meant: &Meant, path: &Path, text: &str) -> Vec<Warning> {
     let mut found = Vec::new();
-    for tool in tools {
-        let mut notes = Notes(Vec::new());
-        judge(tool, &mut notes);
+    let mut keep = |part: Part, name: &str, mut notes: Notes| {
         notes.0.sort_by_key(|(place, _)| place.start);
         found.extend(notes.0.into_iter().map(|(place, message)| {
             let (line, column) = line_and_column(text, place);
-            Warning { line, column, tool: tool.name.value.clone(), message }
+            Warning { line, column, part, name: name.to_owned(), message }
         }));
+    };
+    for tool in &meant.tools {
+        let mut notes = Notes(Vec::new());
+        judge(tool, &mut notes);
+        keep(Part::Tool, &tool.name.value, notes);
+    }
+    for (index, one) in meant.resources.iter().enumerate() {
+        let mut notes = Notes(Vec::new());
+        resource::judge(one, &meant.resources[..index], (path, text), &mut notes);
+        keep(Part::Resource, &one.uri.value, notes);
+    }
+    for one in &meant.prompts {
+        let mut notes = Notes(Vec::new());
+        prompt::judge(one, &mut notes);
+        keep(Part::Prompt, &one.name.value, notes);
     }
     found
 }
@@ -58,6 +78,28 @@ struct Notes(Vec<(Place, String)>);
 impl Notes {
     fn add(&mut self, place: Place, message: impl Into<String>) {
         self.0.push((place, message.into()));
+    }
+
+    /// What models and people are told of it; `missing` is what they cannot tell without it.
+    fn description(&mut self, of: Place, text: Option<&Placed<String>>, missing: &str) {
+        match text {
+            None => self.add(of, format!("{missing}; add a `description`")),
+            Some(text) if text.value.len() > DESCRIPTION_BYTES => self.add(
+                text.place,
+                format!("every client pays for a description of {} bytes", text.value.len()),
+            ),
+            Some(_) => {}
+        }
+    }
+
+    /// `${NAME}` in a template.
+    fn spelling(&mut self, template: &Template) {
+        if let Some(name) = shell_variable(&template.typed.value) {
+            self.add(
+                template.typed.place,
+                format!("`${{{name}}}` stays as it is; write `${{env:{name}}}` for the variable"),
+            );
+        }
     }
 }
 
@@ -69,14 +111,7 @@ fn judge(tool: &Tool, notes: &mut Notes) {
             format!("some clients refuse names of more than {NAME_LENGTH} characters"),
         );
     }
-    match &tool.description {
-        None => notes.add(name.place, "a model cannot tell what it does; add a `description`"),
-        Some(text) if text.value.len() > DESCRIPTION_BYTES => notes.add(
-            text.place,
-            format!("every client pays for a description of {} bytes", text.value.len()),
-        ),
-        Some(_) => {}
-    }
+    notes.description(name.place, tool.description.as_ref(), "a model cannot tell what it does");
     if tool.input.arguments.iter().any(|argument| refers(&argument.schema)) {
         notes.add(tool.input.place, "some clients do not follow `$ref`; write the schema out");
     }
@@ -116,12 +151,7 @@ fn judge_use(tool: &Tool, templates: &[&Template], notes: &mut Notes) {
         }
     }
     for template in templates {
-        if let Some(name) = shell_variable(&template.typed.value) {
-            notes.add(
-                template.typed.place,
-                format!("`${{{name}}}` stays as it is; write `${{env:{name}}}` for the variable"),
-            );
-        }
+        notes.spelling(template);
     }
 }
 

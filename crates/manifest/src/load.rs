@@ -1,7 +1,6 @@
 //! Reading a manifest, and what one is for: the server, the addresses, the costs, the warnings.
 //! Called by the command line.
 
-use crate::command::{Command, CommandHandler};
 use crate::cost::Cost;
 use crate::decode::decode;
 use crate::fault::{Fault, Wrong};
@@ -9,16 +8,13 @@ use crate::fill::Surroundings;
 use crate::limits::FILE_BYTES_MAX;
 use crate::lint::{self, Warning};
 use crate::meant::{Listen, Meant};
+use crate::offer;
 use crate::problem::Problem;
-use crate::text::TextHandler;
-use crate::tool::{Run, Tool};
 use crate::tree::{Node, Tree};
 use crate::written::File;
 use haft_server::{BuildError, Server};
-use serde_json::{Map, Value};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// A manifest that has been read and checked.
 pub struct Manifest {
@@ -106,82 +102,33 @@ impl Manifest {
         &self.meant.listeners
     }
 
-    /// A server of these tools. Each one counts its own running calls.
+    /// A server of all that is in the file, which never changes. Each tool counts its own running
+    /// calls.
     ///
     /// # Errors
     /// A [`Fault`] at the tool that the server refuses.
     pub fn server(&self) -> Result<Server, Fault> {
-        let who = &self.meant.server;
-        let mut builder = Server::builder(&who.name, &who.version);
-        if let Some(title) = &who.title {
-            builder = builder.title(title);
-        }
-        if let Some(description) = &who.description {
-            builder = builder.description(description);
-        }
-        if let Some(url) = &who.website_url {
-            builder = builder.website_url(url);
-        }
-        if let Some(instructions) = &who.instructions {
-            builder = builder.instructions(instructions);
-        }
-        let tools = self.tools().into_iter();
-        let builder = tools.fold(builder, haft_server::ServerBuilder::tool);
-        builder.build().map_err(|error| self.refused(&error))
+        offer::server(&self.meant).map_err(|error| self.refused(&error))
     }
 
     /// The tools, for a server that is there already.
     #[must_use]
     pub fn tools(&self) -> Vec<haft_server::Tool> {
-        self.meant.tools.iter().map(|tool| self.tool(tool)).collect()
+        offer::tools(&self.meant)
     }
 
     /// What is allowed and yet probably not meant.
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {
-        lint::warnings(&self.meant.tools, &self.text)
+        lint::warnings(&self.meant, &self.path, &self.text)
     }
 
-    /// What each tool costs the clients that list it.
+    /// What each tool, resource and prompt costs the clients that list it, in this order.
     #[must_use]
     pub fn costs(&self) -> Vec<Cost> {
-        self.meant.tools.iter().map(Cost::of).collect()
-    }
-
-    fn tool(&self, tool: &Tool) -> haft_server::Tool {
-        let name = tool.name.value.clone();
-        let defaults: Map<String, Value> = tool
-            .input
-            .arguments
-            .iter()
-            .filter_map(|argument| Some((argument.name.clone(), argument.default()?.clone())))
-            .collect();
-        let templates = Arc::clone(&self.meant.templates);
-        let mut built = match &tool.run {
-            Run::Command(command) => {
-                let command = Command::clone(command);
-                let handler = CommandHandler::new(name.clone(), command, defaults, templates);
-                haft_server::Tool::new(name, handler)
-            }
-            Run::Text(template) => {
-                let template = template.clone();
-                haft_server::Tool::new(name, TextHandler { template, defaults, templates })
-            }
-        };
-        built = built.annotations(tool.annotations).input_schema(&tool.input.schema);
-        if let Some(title) = &tool.title {
-            built = built.title(title);
-        }
-        if let Some(description) = &tool.description {
-            built = built.description(&description.value);
-        }
-        if let Some(schema) = &tool.output_schema {
-            built = built.output_schema(schema);
-        }
-        match tool.timeout {
-            Some(timeout) => built.timeout(timeout),
-            None => built,
-        }
+        let tools = self.meant.tools.iter().map(Cost::of_tool);
+        let resources = self.meant.resources.iter().map(Cost::of_resource);
+        tools.chain(resources).chain(self.meant.prompts.iter().map(Cost::of_prompt)).collect()
     }
 
     /// What the server refuses is wrong at the tool, in a schema mostly.

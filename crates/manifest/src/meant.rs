@@ -5,10 +5,16 @@ use crate::fault::{Wrong, line_of};
 use crate::fill::Surroundings;
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
+use crate::prompt::{self, Prompt};
+use crate::resource::{self, Resource};
+use crate::shown;
 use crate::template::Compiler;
 use crate::tool::{self, Tool};
 use crate::tree::Tree;
 use crate::written::{self, Scalar};
+use haft_proto::encode::fields::Caching;
+use haft_proto::spec::icon::Icon;
+use haft_server::StateKey;
 use minijinja::Environment;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -18,6 +24,8 @@ pub(crate) struct Meant {
     pub(crate) server: Server,
     pub(crate) listeners: Vec<Listen>,
     pub(crate) tools: Vec<Tool>,
+    pub(crate) resources: Vec<Resource>,
+    pub(crate) prompts: Vec<Prompt>,
     pub(crate) templates: Arc<Environment<'static>>,
 }
 
@@ -29,6 +37,10 @@ pub(crate) struct Server {
     pub(crate) description: Option<String>,
     pub(crate) website_url: Option<String>,
     pub(crate) instructions: Option<String>,
+    pub(crate) icons: Vec<Icon>,
+    pub(crate) caching: Option<Caching>,
+    pub(crate) state_keys: Vec<StateKey>,
+    pub(crate) strict_arguments: bool,
 }
 
 /// An address that the server listens on, for HTTP.
@@ -70,18 +82,81 @@ impl Meant {
         let mut compiler = Compiler::new(surroundings);
         let mut tools: Vec<Tool> = Vec::new();
         for (index, written) in file.tools.into_iter().enumerate() {
-            let tree = tree.get("tools").and_then(|tools| tools.at(index));
-            let tree = tree.expect("the typed tools come from this tree");
+            let tree = part(tree, "tools", index);
             let tool = tool::check(written.value, tree, surroundings, &mut compiler)?;
             if let Some(first) = tools.iter().find(|first| first.name.value == tool.name.value) {
-                let first_line = line_of(surroundings.text, first.name.place);
-                let problem = Problem::DuplicateTool { name: tool.name.value, first_line };
-                return Err(Wrong::new(tool.name.place, problem));
+                return Err(duplicate("tool", &first.name, &tool.name, surroundings));
             }
             tools.push(tool);
         }
-        Ok(Self { server, listeners, tools, templates: compiler.finish() })
+        let resources = resources(&file.resources, tree, surroundings)?;
+        let mut prompts: Vec<Prompt> = Vec::new();
+        for (index, written) in file.prompts.iter().enumerate() {
+            let tree = part(tree, "prompts", index);
+            let prompt =
+                prompt::check(&written.value, tree, &resources, surroundings, &mut compiler)?;
+            let is_same = |first: &&Prompt| first.name.value == prompt.name.value;
+            if let Some(first) = prompts.iter().find(is_same) {
+                return Err(duplicate("prompt", &first.name, &prompt.name, surroundings));
+            }
+            prompts.push(prompt);
+        }
+        Ok(Self { server, listeners, tools, resources, prompts, templates: compiler.finish() })
     }
+}
+
+/// The same item of a list in the file.
+fn part<'t>(tree: &'t Tree, key: &str, index: usize) -> &'t Tree {
+    tree.get(key).and_then(|list| list.at(index)).expect("the typed items come from this tree")
+}
+
+fn duplicate(
+    kind: &'static str,
+    first: &Placed<String>,
+    second: &Placed<String>,
+    surroundings: &Surroundings<'_>,
+) -> Wrong {
+    let first_line = line_of(surroundings.text, first.place);
+    let name = second.value.clone();
+    Wrong::new(second.place, Problem::DuplicateName { kind, name, first_line })
+}
+
+fn resources(
+    written: &[Placed<written::resource::Resource>],
+    tree: &Tree,
+    surroundings: &Surroundings<'_>,
+) -> Result<Vec<Resource>, Wrong> {
+    let mut resources: Vec<Resource> = Vec::new();
+    for (index, written) in written.iter().enumerate() {
+        let tree = part(tree, "resources", index);
+        let resource = resource::check(&written.value, tree, surroundings)?;
+        let is_same = |first: &&Resource| first.uri.value == resource.uri.value;
+        if let Some(first) = resources.iter().find(is_same) {
+            let first_line = line_of(surroundings.text, first.uri.place);
+            // What was filled in is not shown.
+            let uri = written.value.uri.value.clone();
+            return Err(Wrong::new(resource.uri.place, Problem::DuplicateUri { uri, first_line }));
+        }
+        resources.push(resource);
+    }
+    Ok(resources)
+}
+
+/// Secrets that nobody can guess, one at least.
+fn state_keys(
+    written: Option<Placed<Vec<Placed<String>>>>,
+    surroundings: &Surroundings<'_>,
+) -> Result<Vec<StateKey>, Wrong> {
+    let Some(written) = written else { return Ok(Vec::new()) };
+    if written.value.is_empty() {
+        let help = "remove it, or name a secret: [\"${env:HAFT_STATE_KEY}\"]";
+        return Err(Wrong::new(written.place, Problem::EmptyList { key: "state_keys", help }));
+    }
+    let key = |text: &Placed<String>| {
+        let secret = surroundings.fill(text)?.value;
+        StateKey::from_text(&secret).ok_or_else(|| Wrong::new(text.place, Problem::WeakKey))
+    };
+    written.value.iter().map(key).collect()
 }
 
 impl Server {
@@ -89,11 +164,7 @@ impl Server {
         let fill = |text: Option<Placed<String>>| {
             text.map(|text| surroundings.fill(&text).map(|filled| filled.value)).transpose()
         };
-        let name = surroundings.fill(&written.name)?.value;
-        if name.trim().is_empty() {
-            let problem = Problem::NoValue { key: "name".to_owned() };
-            return Err(Wrong::new(written.name.place, problem));
-        }
+        let name = shown::name(&written.name, surroundings)?.value;
         let version = fill(written.version.map(text))?;
         Ok(Self {
             name,
@@ -102,6 +173,10 @@ impl Server {
             description: fill(written.description)?,
             website_url: fill(written.website_url)?,
             instructions: fill(written.instructions)?,
+            icons: shown::icons(&written.icons, surroundings)?,
+            caching: shown::caching(written.caching.as_ref(), surroundings)?,
+            state_keys: state_keys(written.state_keys, surroundings)?,
+            strict_arguments: written.strict_arguments,
         })
     }
 }

@@ -18,6 +18,12 @@ pub enum Problem {
     BadDuration { key: &'static str, shown: String },
     /// The name of an environment variable.
     BadEnvName { name: String },
+    /// The address of a picture.
+    BadIcon { shown: String },
+    /// The size of a picture.
+    BadIconSize { shown: String },
+    /// A kind of data.
+    BadMimeType { shown: String },
     /// The path of the endpoint.
     BadPath { shown: String },
     /// A JSON Schema.
@@ -26,16 +32,24 @@ pub enum Problem {
     BadSize { key: &'static str, shown: String },
     /// A template.
     BadTemplate { reason: String },
+    /// A time.
+    BadTime { key: &'static str, shown: String },
     /// A type of the short form of `input`.
     BadType { argument: String, word: String, nearest: Option<&'static str> },
     /// A tool's name.
     BadToolName { name: String },
+    /// The address of a resource.
+    BadUri { shown: String },
+    /// The address of a directory's files.
+    BadUriTemplate { shown: String },
     /// The same key twice in a mapping.
     DuplicateKey { key: String },
     /// Two listeners of one address.
     DuplicateListener { address: String, first_line: usize },
-    /// Two tools of one name.
-    DuplicateTool { name: String, first_line: usize },
+    /// Two of one kind and name.
+    DuplicateName { kind: &'static str, name: String, first_line: usize },
+    /// Two resources of one address.
+    DuplicateUri { uri: String, first_line: usize },
     /// A file without content.
     Empty,
     /// A list that must not be empty.
@@ -47,11 +61,11 @@ pub enum Problem {
     /// The path is a directory.
     IsDirectory,
     /// A key that has no meaning without another one.
-    KeyBelongsTo { key: &'static str, other: &'static str },
+    KeyBelongsTo { key: &'static str, owners: &'static str, other: &'static str },
     /// A mapping or list as a key.
     KeyIsNoText { looks_like_template: bool },
-    /// A tool that does nothing.
-    KindMissing { tool: String },
+    /// A tool that does nothing, a resource or message with nothing in it.
+    KindMissing { what: String, help: &'static str },
     /// A key that must be there.
     MissingKey { owner: String, key: String },
     /// An environment variable that is not set.
@@ -64,6 +78,12 @@ pub enum Problem {
     NotUtf8,
     /// The YAML cannot be read.
     NotYaml { reason: String },
+    /// A file that is no picture.
+    NotAPicture { path: String },
+    /// A resource that cannot be put into a message.
+    NotEmbeddable { uri: String },
+    /// An argument that is optional by its name and required by its key.
+    OptionalAndRequired { argument: String },
     /// A number outside of what is allowed.
     OutOfRange { key: &'static str, allowed: String },
     /// A second YAML document.
@@ -77,9 +97,16 @@ pub enum Problem {
     /// Two keys of which only one may be there.
     TwoOfOne { key: &'static str, other: &'static str },
     /// A template's variable that is no argument.
-    UnknownArgument { name: String, nearest: Option<String>, known: Vec<String> },
+    UnknownArgument {
+        name: String,
+        nearest: Option<String>,
+        known: Vec<String>,
+        none: &'static str,
+    },
     /// A key that nothing reads.
     UnknownKey { key: String, owner: String, nearest: Option<String>, known: Vec<String> },
+    /// A resource that the file does not have.
+    UnknownResource { uri: String, nearest: Option<String>, known: Vec<String> },
     /// `${word:…}` with another word than `env` and `file`.
     UnknownSubstitution { word: String, nearest: &'static str },
     /// A word that is none of those that the key takes.
@@ -88,6 +115,8 @@ pub enum Problem {
     UnreadableFill { path: String, reason: String },
     /// The file cannot be read.
     Unreadable { reason: String },
+    /// A secret that can be guessed.
+    WeakKey,
     /// A value of another type than the key takes.
     WrongType {
         key: String,
@@ -102,8 +131,28 @@ impl Problem {
     /// One line: what is wrong.
     #[must_use]
     pub fn message(&self) -> String {
+        match self.not_one() {
+            Some((shown, noun)) => format!("{shown} is no {noun}"),
+            None => self.sentence(),
+        }
+    }
+
+    /// What was typed, and what it is not.
+    fn not_one(&self) -> Option<(&str, &'static str)> {
+        Some(match self {
+            Self::BadAddress { shown } => (shown, "address to listen on"),
+            Self::BadIcon { shown } => (shown, "address of a picture"),
+            Self::BadIconSize { shown } => (shown, "size of a picture"),
+            Self::BadMimeType { shown } => (shown, "kind of data"),
+            Self::BadPath { shown } => (shown, "path of an endpoint"),
+            Self::BadUri { shown } => (shown, "address of a resource"),
+            Self::BadUriTemplate { shown } => (shown, "address of the files below a directory"),
+            _ => return None,
+        })
+    }
+
+    fn sentence(&self) -> String {
         match self {
-            Self::BadAddress { shown } => format!("{shown} is no address to listen on"),
             Self::BadDefault { argument, reason } => {
                 format!("the default of `{argument}` does not fit its own schema: {reason}")
             }
@@ -111,10 +160,10 @@ impl Problem {
             Self::BadEnvName { name } => {
                 format!("{name:?} cannot be the name of an environment variable")
             }
-            Self::BadPath { shown } => format!("{shown} is no path of an endpoint"),
             Self::BadSchema { key, reason } => format!("`{key}` is no usable schema: {reason}"),
             Self::BadSize { key, shown } => format!("`{key}`: {shown} is no number of bytes"),
             Self::BadTemplate { reason } => format!("the template cannot be used: {reason}"),
+            Self::BadTime { key, shown } => format!("`{key}`: {shown} is no time"),
             Self::BadType { argument, word, .. } => {
                 format!("`{word}` is no type for the argument `{argument}`")
             }
@@ -123,35 +172,39 @@ impl Problem {
             Self::DuplicateListener { address, first_line } => {
                 format!("line {first_line} listens on {address} already")
             }
-            Self::DuplicateTool { name, first_line } => {
-                format!("the tool of line {first_line} is called `{name}` already")
+            Self::DuplicateName { kind, name, first_line } => {
+                format!("the {kind} of line {first_line} is called `{name}` already")
             }
-            Self::Empty => "there is nothing in the file".to_owned(),
+            Self::DuplicateUri { uri, first_line } => {
+                format!("the resource of line {first_line} has the address `{uri}` already")
+            }
             Self::EmptyList { key, .. } => format!("`{key}` is an empty list"),
             Self::FilledInsideTag { source } => {
                 format!("{source} stands inside of a template's `{{{{ … }}}}` or `{{% … %}}`")
             }
             Self::FixedText { key, reason } => format!("`{key}` cannot be a template: {reason}"),
-            Self::IsDirectory => "it is a directory, not a file".to_owned(),
-            Self::KeyBelongsTo { key, other } => format!("`{key}` belongs to tools with `{other}`"),
-            Self::KeyIsNoText { .. } => "a key must be text".to_owned(),
-            Self::KindMissing { tool } => format!("the tool `{tool}` does nothing"),
+            Self::KeyBelongsTo { key, owners, other } => {
+                format!("`{key}` belongs to {owners} with `{other}`")
+            }
+            Self::KindMissing { what, .. } => what.clone(),
             Self::MissingKey { owner, key } => format!("{owner} needs `{key}`"),
             Self::MissingVariable { name } => {
                 format!("the environment variable `{name}` is not set")
             }
             Self::NoValue { key } => format!("`{key}` has no value"),
-            Self::NotThere => "there is no such file".to_owned(),
-            Self::NotUtf8 => "the file is not UTF-8".to_owned(),
+            Self::NotAPicture { path } => format!("{path:?} is no file with a picture"),
+            Self::NotEmbeddable { uri } => format!("`{uri}` is a directory, not a text or file"),
             Self::NotYaml { reason } => format!("this is not YAML: {reason}"),
+            Self::OptionalAndRequired { argument } => {
+                format!("`{argument}?` is optional by its `?`, and `required` says that it is not")
+            }
             Self::OutOfRange { key, allowed } => format!("`{key}` must be {allowed}"),
-            Self::SecondDocument => "a second YAML document begins here".to_owned(),
             Self::TooLarge => format!("the file is larger than {FILE_BYTES_MAX} bytes"),
             Self::TooDeep => format!("lists and mappings nest deeper than {DEPTH_MAX}"),
-            Self::TooMuchYaml => "this is more YAML than is read".to_owned(),
             Self::TwoOfOne { key, other } => format!("`{key}` and `{other}` exclude each other"),
             Self::UnknownArgument { name, .. } => format!("there is no argument `{name}`"),
             Self::UnknownKey { key, owner, .. } => format!("`{key}` is no known key of {owner}"),
+            Self::UnknownResource { uri, .. } => format!("the file has no resource `{uri}`"),
             Self::UnknownSubstitution { word, .. } => {
                 format!("`${{{word}:…}}` is no known substitution")
             }
@@ -165,6 +218,21 @@ impl Problem {
                 let part = if *is_item { "an item of " } else { "" };
                 format!("{part}`{key}` must be {expected}, not {found}")
             }
+            problem => problem.fixed_message().to_owned(),
+        }
+    }
+
+    fn fixed_message(&self) -> &'static str {
+        match self {
+            Self::Empty => "there is nothing in the file",
+            Self::IsDirectory => "it is a directory, not a file",
+            Self::KeyIsNoText { .. } => "a key must be text",
+            Self::NotThere => "there is no such file",
+            Self::NotUtf8 => "the file is not UTF-8",
+            Self::SecondDocument => "a second YAML document begins here",
+            Self::TooMuchYaml => "this is more YAML than is read",
+            Self::WeakKey => "a state key has fewer than 16 characters",
+            _ => "this is wrong",
         }
     }
 
@@ -172,12 +240,15 @@ impl Problem {
     #[must_use]
     pub fn help(&self) -> Option<String> {
         match self {
-            Self::UnknownArgument { nearest, known, .. } => {
-                let none = "the tool takes no arguments; name them in `input`";
+            Self::UnknownArgument { nearest, known, none, .. } => {
                 Some(suggest(nearest.as_deref(), known, "arguments", none))
             }
             Self::UnknownKey { nearest, known, .. } => {
                 Some(suggest(nearest.as_deref(), known, "keys", "remove it"))
+            }
+            Self::UnknownResource { nearest, known, .. } => {
+                let none = "add it to `resources`, with a `text` or a `file`";
+                Some(suggest(nearest.as_deref(), known, "resources", none))
             }
             Self::UnknownWord { nearest, known, .. } => {
                 Some(suggest(nearest.as_deref(), known, "words", "remove it"))
@@ -190,7 +261,9 @@ impl Problem {
                 Some("text with `:` or `{` in it needs quotes".to_owned())
             }
             Self::WrongType { example, .. } => example.clone(),
-            Self::EmptyList { help, .. } => Some((*help).to_owned()),
+            Self::EmptyList { help, .. } | Self::KindMissing { help, .. } => {
+                Some((*help).to_owned())
+            }
             Self::UnknownSubstitution { nearest, .. } => {
                 Some(format!("did you mean `${{{nearest}:…}}`? `$${{` writes `${{` itself"))
             }
@@ -206,30 +279,41 @@ impl Problem {
             }
             Self::BadDuration { .. } => DURATION_EXAMPLES,
             Self::BadEnvName { .. } => "a name has no `=` and is not empty",
+            Self::BadIcon { .. } => "begin with `https:` or `data:`",
+            Self::BadIconSize { .. } => "write it like 48x48, or `any`",
+            Self::BadMimeType { .. } => "write it like text/markdown",
             Self::BadPath { .. } => "begin with `/`, without `?`, `#` or spaces, like /mcp",
             Self::BadSize { .. } => SIZE_EXAMPLES,
+            Self::BadTime { .. } => "write it like 2026-07-28 or 2026-07-28T12:00:00Z",
             Self::BadToolName { .. } => "use 1 to 128 letters, digits, `_`, `-` or `.`",
             Self::BadType { .. } => {
                 "types are string, integer, number, boolean, array, object, and lists like string[]"
             }
-            Self::DuplicateKey { .. } => "keep one of them",
+            Self::BadUri { .. } => {
+                "begin with a word and a colon: notes://style; only a `directory` takes {+path}"
+            }
+            Self::BadUriTemplate { .. } => "let it end in a variable for the path: docs://{+path}",
+            Self::DuplicateKey { .. } | Self::OptionalAndRequired { .. } => "keep one of them",
             Self::DuplicateListener { .. } => "keep one, or choose another port",
-            Self::DuplicateTool { .. } => "rename one of them",
+            Self::DuplicateName { .. } => "rename one of them",
+            Self::DuplicateUri { .. } => "give one of them another address",
             Self::Empty => "`haft new` writes a file to begin with",
             Self::FilledInsideTag { .. } => "put it beside the braces: {{ name }}${env:NAME}",
             Self::IsDirectory => "name the file in it",
             Self::KeyIsNoText { looks_like_template: true } => {
                 "put a template in quotes: \"{{ name }}\""
             }
-            Self::KindMissing { .. } => "give it a `command` to run or a `text` to answer",
             Self::MissingVariable { .. } => "set it before haft starts; `$${` writes `${` itself",
             Self::NoValue { .. } => "give it one, or remove the line",
+            Self::NotAPicture { .. } => "name one that ends in .png, .jpg, .gif, .webp or .svg",
+            Self::NotEmbeddable { .. } => "give the file that is meant a resource of its own",
             Self::NotThere => "`haft new` writes a file to begin with",
             Self::NotUtf8 => "save it as UTF-8",
             Self::SecondDocument => "remove the `---`: a manifest is one document",
             Self::TooLarge => "split it, or move long texts to files: ${file:PATH}",
             Self::TooMuchYaml => "use fewer aliases",
             Self::TwoOfOne { .. } => "keep one of them",
+            Self::WeakKey => "use one that nobody can guess: openssl rand -hex 32",
             Self::UnreadableFill { .. } => "the path is relative to the manifest's directory",
             _ => return None,
         })

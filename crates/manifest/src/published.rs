@@ -47,7 +47,8 @@ fn without_null(schema: &mut Schema) {
         }
     }
     // A number of bits is no business of who writes a file.
-    if members.get("format").and_then(Value::as_str).is_some_and(|word| word.starts_with("uint")) {
+    let is_of_bits = |word: &str| word.starts_with("uint") || word == "double";
+    if members.get("format").and_then(Value::as_str).is_some_and(is_of_bits) {
         members.remove("format");
     }
 }

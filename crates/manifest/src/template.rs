@@ -34,6 +34,8 @@ pub(crate) struct Known<'a> {
     pub(crate) names: &'a [String],
     /// There may be others.
     pub(crate) is_open: bool,
+    /// What to do about an unknown one where there are none at all.
+    pub(crate) none: &'static str,
 }
 
 impl Known<'_> {
@@ -126,6 +128,7 @@ impl<'a> Compiler<'a> {
                 name: unknown.to_owned(),
                 nearest: nearest(unknown, names.iter().map(String::as_str)).map(str::to_owned),
                 known: names.to_vec(),
+                none: known.none,
             };
             return Err(Wrong::new(point(part), problem));
         }

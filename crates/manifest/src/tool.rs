@@ -9,10 +9,13 @@ use crate::input::{Input, check_schema};
 use crate::limits::{OUTPUT_BYTES, OUTPUT_BYTES_MAX, RUNNING_MAX, TIMEOUT_MAX};
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
+use crate::shown;
 use crate::tags;
 use crate::template::{Compiler, Template};
 use crate::tree::Tree;
 use crate::written::{self, Output, OutputOptions, Parse, Scalar};
+use haft_proto::spec::Meta;
+use haft_proto::spec::icon::Icon;
 use haft_proto::spec::tool::{Annotations, is_valid_name};
 use std::time::Duration;
 
@@ -23,6 +26,8 @@ pub(crate) struct Tool {
     pub(crate) title: Option<String>,
     pub(crate) description: Option<Placed<String>>,
     pub(crate) annotations: Annotations,
+    pub(crate) icons: Vec<Icon>,
+    pub(crate) meta: Option<Meta>,
     pub(crate) input: Input,
     pub(crate) output_schema: Option<String>,
     pub(crate) timeout: Option<Duration>,
@@ -72,6 +77,8 @@ pub(crate) fn check(
     let timeout = tool.timeout.as_ref().map(|text| timeout(text, surroundings)).transpose()?;
     let title = tool.title.as_ref().map(filled).transpose()?.map(|title| title.value);
     let description = tool.description.as_ref().map(filled).transpose()?;
+    let (icons, meta) =
+        (shown::icons(&tool.icons, surroundings)?, shown::meta(tree, surroundings)?);
     let written::Annotations { read_only, destructive, idempotent, open_world } = tool.annotations;
     let name = tool.name.clone();
     let run = match &tool.text {
@@ -83,6 +90,8 @@ pub(crate) fn check(
         title,
         description,
         annotations: Annotations { read_only, destructive, idempotent, open_world },
+        icons,
+        meta,
         input,
         output_schema,
         timeout,
@@ -99,23 +108,28 @@ fn check_keys(tool: &written::Tool, tree: &Tree) -> Result<(), Wrong> {
         }
     }
     if tool.command.is_none() && tool.text.is_none() {
-        let problem = Problem::KindMissing { tool: tool.name.value.clone() };
+        let what = format!("the tool `{}` does nothing", tool.name.value);
+        let help = "give it a `command` to run or a `text` to answer";
+        let problem = Problem::KindMissing { what, help };
         return Err(Wrong::new(tool.name.place, problem));
     }
     const OF_COMMANDS: [&str; 8] =
         ["stdin", "env", "cwd", "output", "output_schema", "ok_exit", "timeout", "concurrency"];
     for key in OF_COMMANDS {
         if let Some(place) = place_of(key).filter(|_| tool.command.is_none()) {
-            return Err(Wrong::new(place, Problem::KeyBelongsTo { key, other: "command" }));
+            return Err(Wrong::new(place, belongs_to(key, "command")));
         }
     }
     match place_of("output_schema") {
         Some(place) if parse_of(tool) != Parse::Json => {
-            let problem = Problem::KeyBelongsTo { key: "output_schema", other: "output: json" };
-            Err(Wrong::new(place, problem))
+            Err(Wrong::new(place, belongs_to("output_schema", "output: json")))
         }
         _ => Ok(()),
     }
+}
+
+fn belongs_to(key: &'static str, other: &'static str) -> Problem {
+    Problem::KeyBelongsTo { key, owners: "tools", other }
 }
 
 fn command(
@@ -176,7 +190,7 @@ fn program(written: &Placed<Scalar>, surroundings: &Surroundings<'_>) -> Result<
 }
 
 /// A text that is the same for all calls.
-fn fixed_text(
+pub(crate) fn fixed_text(
     text: &Placed<String>,
     key: &'static str,
     reason: &'static str,
@@ -209,17 +223,26 @@ fn output(
         Some(Output::Word(parse)) => (parse, None),
         Some(Output::Detailed(OutputOptions { parse, limit })) => (parse, limit),
     };
-    let Some(text) = limit else { return Ok((parse, OUTPUT_BYTES)) };
-    let filled = surroundings.fill(&typed(&text))?;
+    let limit = limit.map(|text| self::limit(&text, OUTPUT_BYTES_MAX, surroundings)).transpose()?;
+    Ok((parse, limit.unwrap_or(OUTPUT_BYTES)))
+}
+
+/// A number of bytes, from one to a maximum.
+pub(crate) fn limit(
+    text: &Placed<Scalar>,
+    max: usize,
+    surroundings: &Surroundings<'_>,
+) -> Result<usize, Wrong> {
+    let filled = surroundings.fill(&typed(text))?;
     let Some(limit) = amount::size(&filled.value) else {
         let problem = Problem::BadSize { key: "limit", shown: filled.shown };
         return Err(Wrong::new(text.place, problem));
     };
-    if limit == 0 || limit > OUTPUT_BYTES_MAX {
-        let allowed = format!("more than nothing and at most {OUTPUT_BYTES_MAX} bytes");
+    if limit == 0 || limit > max {
+        let allowed = format!("more than nothing and at most {max} bytes");
         return Err(out_of_range("limit", &allowed, text.place));
     }
-    Ok((parse, limit))
+    Ok(limit)
 }
 
 fn concurrency(written: &Placed<u32>) -> Result<usize, Wrong> {
@@ -238,10 +261,10 @@ fn parse_of(tool: &written::Tool) -> Parse {
     }
 }
 
-fn out_of_range(key: &'static str, allowed: &str, place: Place) -> Wrong {
+pub(crate) fn out_of_range(key: &'static str, allowed: &str, place: Place) -> Wrong {
     Wrong::new(place, Problem::OutOfRange { key, allowed: allowed.to_owned() })
 }
 
-fn typed(scalar: &Placed<Scalar>) -> Placed<String> {
+pub(crate) fn typed(scalar: &Placed<Scalar>) -> Placed<String> {
     Placed::new(scalar.place, scalar.value.0.clone())
 }

@@ -116,6 +116,22 @@ impl Tree {
         }
     }
 
+    /// That it is no value for a key.
+    pub(crate) fn wrong_type(&self, key: &str, expected: &str) -> Wrong {
+        let key = key.to_owned();
+        let problem = match self.node {
+            Node::Null => Problem::NoValue { key },
+            _ => Problem::WrongType {
+                key,
+                is_item: false,
+                expected: expected.to_owned(),
+                found: self.describe().to_owned(),
+                example: None,
+            },
+        };
+        Wrong::new(self.place, problem)
+    }
+
     /// What a person would call it.
     pub(crate) fn describe(&self) -> &'static str {
         match &self.node {

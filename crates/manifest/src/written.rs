@@ -2,16 +2,22 @@
 //! by `decode`, which calls a struct by its serde name when a key of it is wrong; what the values
 //! mean is `meant`'s business.
 
+pub(crate) mod prompt;
+pub(crate) mod resource;
+pub(crate) mod shown;
+
 use crate::place::Placed;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde::{self};
+use shown::{Caching, Icon, Meta};
 use std::borrow::Cow;
 use std::fmt;
 
-/// A server of tools for AI clients: who it is, where it listens, what its tools do. In every text
-/// `${env:NAME}` and `${file:PATH}` are replaced when the file is read; `$${` writes `${` itself.
+/// A server for AI clients: who it is, where it listens, what its tools do, what there is to read
+/// and to ask. In every text `${env:NAME}` and `${file:PATH}` are replaced when the file is read;
+/// `$${` writes `${` itself.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename = "a manifest")]
 #[schemars(rename = "File")]
@@ -23,6 +29,12 @@ pub(crate) struct File {
     /// What it can do, in the order in which clients see it.
     #[serde(default)]
     pub(crate) tools: Vec<Placed<Tool>>,
+    /// What clients can read, in the order in which they see it.
+    #[serde(default)]
+    pub(crate) resources: Vec<Placed<resource::Resource>>,
+    /// What a person can begin a conversation with, in the order in which clients show it.
+    #[serde(default)]
+    pub(crate) prompts: Vec<Placed<prompt::Prompt>>,
 }
 
 /// Who the server is.
@@ -42,6 +54,19 @@ pub(crate) struct Server {
     pub(crate) website_url: Option<Placed<String>>,
     /// How a model should use the tools together.
     pub(crate) instructions: Option<Placed<String>>,
+    /// Pictures that clients may show.
+    #[serde(default)]
+    pub(crate) icons: Vec<Icon>,
+    /// How long clients may keep lists, and resources that do not say it themselves.
+    pub(crate) caching: Option<Caching>,
+    /// Secrets of 16 characters or more that replicas of this server share, like
+    /// `${env:HAFT_STATE_KEY}`: what one of them gave a client to keep, the others understand. The
+    /// first is used, all are understood. Without this key, each server makes up its own.
+    pub(crate) state_keys: Option<Placed<Vec<Placed<String>>>>,
+    /// Refuse arguments that do not fit as they are. Without this key, what models are known to get
+    /// wrong is mended: a number, boolean, list or object in quotes, and null for what is left out.
+    #[serde(default)]
+    pub(crate) strict_arguments: bool,
 }
 
 /// An address that the server listens on.
@@ -78,6 +103,12 @@ pub(crate) struct Tool {
     /// How the tool behaves; clients assume the worst of what is not said.
     #[serde(default)]
     pub(crate) annotations: Annotations,
+    /// Pictures that clients may show.
+    #[serde(default)]
+    pub(crate) icons: Vec<Icon>,
+    /// `_meta` of its definition, passed on to clients.
+    #[expect(dead_code, reason = "`shown` reads it from the tree")]
+    pub(crate) meta: Option<Meta>,
     /// The arguments in short form, like `{ text: string, "lang?": string }`. Others are refused.
     #[expect(dead_code, reason = "`meant` reads it from the tree")]
     pub(crate) input: Option<Input>,

@@ -78,6 +78,8 @@ pub struct Limits {
     pub replay_events: usize,
     /// The most bytes of such events.
     pub replay_bytes: usize,
+    /// The most bytes of such events that one HTTP listener keeps for all its sessions.
+    pub replays_bytes: usize,
     /// When a legacy client is told to come back to a stream that was broken.
     pub retry: Duration,
     /// The most tasks that are kept, over or not.
@@ -122,6 +124,7 @@ impl Default for Limits {
             subscriptions: 10_000,
             replay_events: 256,
             replay_bytes: 1024 * 1024,
+            replays_bytes: 256 * 1024 * 1024,
             retry: Duration::from_secs(1),
             tasks: 10_000,
             task_ttl: Duration::from_secs(60 * 60),

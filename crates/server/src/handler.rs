@@ -18,6 +18,7 @@ use serde::de::DeserializeOwned;
 use std::fmt::Display;
 use std::future::Future;
 use std::io::Write;
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -322,7 +323,7 @@ where
     A: DeserializeOwned + 'static,
     R: Output + 'static,
 {
-    FunctionHandler { call: function, marker: std::marker::PhantomData::<fn(A) -> R> }
+    FunctionHandler { call: function, marker: PhantomData::<fn(A) -> R> }
 }
 
 /// A handler from a function that waits: the function is async and may report progress.
@@ -332,7 +333,20 @@ where
     R: Output + 'static,
     F: Future<Output = R> + Send + 'static,
 {
-    FutureHandler { function, marker: std::marker::PhantomData::<fn(A) -> R> }
+    future_with(move |arguments, call| function(arguments, call.context()))
+}
+
+/// The same from one that takes of its call what it needs before it waits. Without a context it
+/// can neither report progress nor ask, and costs less.
+pub fn future_with<A, R, F>(
+    function: impl Fn(A, &Call<'_>) -> F + Send + Sync + 'static,
+) -> impl Handler
+where
+    A: DeserializeOwned + 'static,
+    R: Output + 'static,
+    F: Future<Output = R> + Send + 'static,
+{
+    FutureHandler { call: function, marker: PhantomData::<fn(A) -> R> }
 }
 
 /// A handler from a function that computes or blocks for long: it runs on a thread of its own.
@@ -343,7 +357,11 @@ where
     A: DeserializeOwned + Send + 'static,
     R: Output + 'static,
 {
-    blocking_with(move |arguments, _| function(arguments))
+    let (function, room) = (Arc::new(function), Room::default());
+    future_with(move |arguments: A, _| {
+        let function = Arc::clone(&function);
+        room.run(move || function(arguments).into_result())
+    })
 }
 
 /// The same from one that takes its context, to report progress or log.
@@ -354,18 +372,37 @@ where
     A: DeserializeOwned + Send + 'static,
     R: Output + 'static,
 {
-    let function = Arc::new(function);
-    let room = Arc::new(Semaphore::new(BLOCKING_MAX));
+    let (function, room) = (Arc::new(function), Room::default());
     future(move |arguments: A, context| {
-        let (function, room) = (Arc::clone(&function), Arc::clone(&room));
+        let function = Arc::clone(&function);
+        room.run(move || function(arguments, context).into_result())
+    })
+}
+
+/// The threads that the calls of one tool may have.
+struct Room(Arc<Semaphore>);
+
+impl Default for Room {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(BLOCKING_MAX)))
+    }
+}
+
+impl Room {
+    /// Runs a call on a thread. The room is left by the call itself, so that no thread is
+    /// forgotten.
+    fn run<F>(&self, call: F) -> impl Future<Output = ToolResult> + use<F>
+    where
+        F: FnOnce() -> ToolResult + Send + 'static,
+    {
+        let room = Arc::clone(&self.0);
         async move {
-            // The room is left by the function itself, so that no thread is forgotten.
             let Ok(place) = room.acquire_owned().await else {
                 return ToolResult::error("The server is stopping.");
             };
             let work = tokio::task::spawn_blocking(move || {
                 let _place = place;
-                function(arguments, context).into_result()
+                call()
             });
             match work.await {
                 Ok(result) => result,
@@ -375,7 +412,7 @@ where
                 },
             }
         }
-    })
+    }
 }
 
 /// How many calls of one [`blocking`] tool have a thread at once.
@@ -383,7 +420,7 @@ pub const BLOCKING_MAX: usize = 32;
 
 struct FunctionHandler<F, M> {
     call: F,
-    marker: std::marker::PhantomData<M>,
+    marker: PhantomData<M>,
 }
 
 impl<A, R, F> Handler for FunctionHandler<F, fn(A) -> R>
@@ -402,21 +439,21 @@ where
 }
 
 struct FutureHandler<F, M> {
-    function: F,
-    marker: std::marker::PhantomData<M>,
+    call: F,
+    marker: PhantomData<M>,
 }
 
 impl<A, R, F, T> Handler for FutureHandler<F, fn(A) -> R>
 where
     A: DeserializeOwned + 'static,
     R: Output + 'static,
-    F: Fn(A, Context) -> T + Send + Sync + 'static,
+    F: Fn(A, &Call<'_>) -> T + Send + Sync + 'static,
     T: Future<Output = R> + Send + 'static,
 {
     fn call(&self, call: Call<'_>, answer: Answer<'_>) -> Made {
         match decode(call.arguments) {
             Ok(arguments) => {
-                let work = (self.function)(arguments, call.context());
+                let work = (self.call)(arguments, &call);
                 Made::Later(Box::pin(async move { work.await.into_result() }))
             }
             Err(refusal) => {

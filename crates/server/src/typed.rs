@@ -1,6 +1,7 @@
-//! Tools from functions whose types say what they take and give, so that nobody writes a schema.
+//! Tools and forms from types, which say what they take and give, so that nobody writes a schema.
 //! Used by programs and by what the macros of `haft` make of a function; adds nothing to a call.
 
+use crate::ask::{AskError, Elicited};
 use crate::context::Context;
 use crate::handler::{self, Handler, Output};
 use crate::schema::derived;
@@ -8,6 +9,22 @@ use crate::tool::Tool;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use std::future::Future;
+
+impl Context {
+    /// Asks a person to fill in a form whose fields are those of a type: strings, numbers, booleans
+    /// and enums without data. `key` names the question among those of this call. See
+    /// [`Context::elicit`].
+    ///
+    /// # Errors
+    /// An [`AskError`].
+    pub async fn form<T: DeserializeOwned + JsonSchema>(
+        &self,
+        key: &str,
+        message: &str,
+    ) -> Result<Elicited<T>, AskError> {
+        self.elicit(key, message, &derived::of_form::<T>()).await
+    }
+}
 
 impl Tool {
     /// A tool from an async function. Both schemas come from its types: that of the arguments from

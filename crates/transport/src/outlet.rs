@@ -141,6 +141,10 @@ impl Backlog {
         }
         Some(message)
     }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.said.is_empty()
+    }
 }
 
 /// A backlog with one reader, who may go.

@@ -1,10 +1,11 @@
 //! `haft call`: one call of one tool, with arguments typed by its schema.
 
-use crate::args::ReachArgs;
+use crate::args::{AskedArgs, ReachArgs};
 use crate::arguments::{Typed, build};
+use crate::asked::Person;
 use crate::exit::{Exit, Failure};
 use crate::meter::Meter;
-use crate::print::{DIM, Printer, bytes};
+use crate::print::{DIM, Printer, bytes, one_line};
 use crate::reach::{Reached, route, run as run_async, with_server};
 use crate::signature::signature;
 use haft_client::{CallResult, Content, Tool, ToolList};
@@ -12,6 +13,7 @@ use haft_server::nearest;
 use haft_server::schema::Schema;
 use serde_json::value::RawValue;
 use std::io::{self, Read};
+use std::sync::Arc;
 
 /// Call a tool
 #[derive(Debug, clap::Args)]
@@ -29,6 +31,7 @@ Examples:
   haft call haft.yaml word_count text='one two three'
   haft call http://127.0.0.1:7300/mcp forecast city=Oslo days=3
   haft call haft.yaml word_count text=@- < README.md
+  haft call haft.yaml book city=Oslo --answer confirm=true
   haft call --command 'npx -y some-server' echo '{\"message\": \"hi\"}' --json")]
 pub(crate) struct Args {
     /// A .yaml, .yml or .json file or a URL, unless --command is given; then a tool and its
@@ -41,6 +44,11 @@ pub(crate) struct Args {
     /// Ask for log messages from this level up, and show them on stderr
     #[arg(long, value_name = "LEVEL", value_parser = LOG_LEVELS)]
     log_level: Option<String>,
+    /// Let the server turn the call into a task, and wait for that
+    #[arg(long)]
+    tasks: bool,
+    #[command(flatten)]
+    asked: AskedArgs,
     #[command(flatten)]
     reach: ReachArgs,
 }
@@ -67,6 +75,10 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
     let mut route = route(target, &args.reach, printer)?;
     let level = args.log_level.as_deref().unwrap_or(LOG_LEVEL_DEFAULT);
     route.options.log_level = Some(level.to_owned());
+    route.options.tasks = args.tasks;
+    let meter = Arc::new(Meter::new(printer));
+    let person = Person::new(&args.asked, &route.name, printer, Arc::clone(&meter))?;
+    route.options.answerer = Some(Arc::clone(&person) as _);
     let json = args.input_json.as_deref().map(read_json).transpose()?;
     let typed = Typed { words, json: json.as_deref() };
     run_async(with_server(&route, printer, async |reached: &Reached| {
@@ -77,8 +89,9 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
         if let Some(level) = &args.log_level {
             client.set_log_level(level).await?;
         }
-        let result = call(reached, tool, &arguments, printer).await?;
-        show(&result, tool, printer)
+        let result = call(reached, tool, &arguments, &meter).await;
+        person.settle()?;
+        show(&result?, tool, printer)
     }))
 }
 
@@ -86,9 +99,8 @@ async fn call(
     reached: &Reached,
     tool: &Tool,
     arguments: &RawValue,
-    printer: Printer,
+    meter: &Meter,
 ) -> Result<CallResult, Failure> {
-    let meter = Meter::new(printer);
     let mut listener = |notice| meter.show(&notice);
     let calling = reached.client.call_tool(&tool.name, arguments, &mut listener);
     Ok(meter.wait(&format!("calling {}", tool.name), calling).await?)
@@ -179,21 +191,23 @@ fn print(result: &CallResult, text: Option<&str>, printer: Printer) -> Result<()
     if let Some(text) = text {
         printer.text(text)?;
     }
-    for content in &result.content {
-        let left_out = match content {
-            Content::Media { kind, mime_type, base64_bytes } => {
-                format!("{kind} {mime_type}, {}", bytes(base64_bytes / 4 * 3))
-            }
-            Content::Other { kind } => format!("content of type {kind:?}"),
-            Content::Resource { uri, text: None } => format!("resource {uri}"),
-            Content::Resource { .. } | Content::Text(_) => continue,
-        };
-        printer.note(format_args!(
-            "{DIM}[{}; --json shows it]{DIM:#}",
-            crate::print::one_line(&left_out)
-        ));
+    for left_out in result.content.iter().filter_map(left_out) {
+        printer.note(format_args!("{DIM}[{left_out}; --json shows it]{DIM:#}"));
     }
     Ok(())
+}
+
+/// What is not printed of an answer, in a few words.
+pub(crate) fn left_out(content: &Content) -> Option<String> {
+    let left_out = match content {
+        Content::Media { kind, mime_type, base64_bytes } => {
+            format!("{kind} {mime_type}, {}", bytes(base64_bytes / 4 * 3))
+        }
+        Content::Other { kind } => format!("content of type {kind:?}"),
+        Content::Resource { uri, text: None } => format!("resource {uri}"),
+        Content::Resource { .. } | Content::Text(_) => return None,
+    };
+    Some(one_line(&left_out))
 }
 
 /// All text of an answer; what programs read, if there is nothing else.

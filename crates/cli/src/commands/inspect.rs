@@ -1,12 +1,12 @@
 //! `haft inspect`: who a server is, what it speaks and offers, and how long it takes to say so.
 
 use crate::args::{EraArg, ReachArgs};
-use crate::commands::list::warn_of_dropped;
 use crate::exit::{Exit, Failure};
+use crate::inventory::Inventory;
 use crate::meter::wait;
 use crate::print::{DIM, NAME, Printer, STRONG, bytes, one_line};
 use crate::reach::{Reached, Route, route, run as run_async, with_server};
-use haft_client::{Handshake, ToolList, connect};
+use haft_client::{Handshake, connect};
 use haft_proto::version::Era;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -37,7 +37,7 @@ struct Findings {
     handshake: Handshake,
     /// The revision that a second connection agreed on in the legacy era.
     legacy: Option<String>,
-    tools: ToolList,
+    offered: Inventory,
     connect_time: Duration,
     list_time: Duration,
 }
@@ -47,9 +47,9 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
     let route = route(args.target.as_deref(), &args.reach, printer)?;
     run_async(with_server(&route, printer, async |reached: &Reached| {
         let started = Instant::now();
-        let tools = wait(printer, "listing tools", reached.client.list_tools()).await?;
+        let offered = wait(printer, "listing", Inventory::take(&reached.client, printer)).await?;
         let list_time = started.elapsed();
-        warn_of_dropped(&tools, printer);
+        offered.warn_of_dropped(printer);
         let handshake = reached.client.handshake().clone();
         let is_asked = args.reach.era == EraArg::Auto && handshake.era == Era::Modern;
         let legacy = if is_asked {
@@ -59,7 +59,7 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
         };
         let connect_time = reached.connect_time;
         let target = route.name.clone();
-        let found = Findings { target, handshake, legacy, tools, connect_time, list_time };
+        let found = Findings { target, handshake, legacy, offered, connect_time, list_time };
         if printer.is_json() {
             printer.document(&found.json().to_string())?;
         } else {
@@ -82,7 +82,8 @@ async fn legacy_revision(route: &Route) -> Option<String> {
 
 impl Findings {
     fn json(&self) -> Value {
-        let Self { handshake, tools, .. } = self;
+        let Self { handshake, offered, .. } = self;
+        let tools = &offered.tools;
         json!({
             "target": self.target,
             "server": handshake.server,
@@ -97,6 +98,9 @@ impl Findings {
                 "pages": tools.pages,
                 "bytes": tools.bytes,
             },
+            "resources": { "count": offered.resources.entries.len() },
+            "resourceTemplates": { "count": offered.templates.entries.len() },
+            "prompts": { "count": offered.prompts.entries.len() },
             "timings": {
                 "connectMs": millis(self.connect_time),
                 "listMs": millis(self.list_time),
@@ -105,7 +109,7 @@ impl Findings {
     }
 
     fn print(&self, printer: Printer) -> Result<(), Failure> {
-        let Self { handshake, tools, .. } = self;
+        let Self { handshake, offered, .. } = self;
         let server = &handshake.server;
         let name = if server.name.is_empty() { "(no name)" } else { &server.name };
         let heading = one_line(&format!("{name} {}", server.version));
@@ -124,20 +128,19 @@ impl Findings {
         fact("speaks", format!("{spoken}, the {} era", era_name(handshake.era)))?;
         fact("supports", one_line(&versions))?;
         fact("capabilities", capabilities(&handshake.capabilities))?;
-        let size = tools.bytes;
-        let pages =
-            if tools.pages > 1 { format!(" on {} pages", tools.pages) } else { String::new() };
-        fact(
-            "tools",
-            match tools.tools.len() {
-                0 => "none".to_owned(),
-                count => format!(
-                    "{count}{pages}, {} of JSON {DIM}(about {} tokens){DIM:#}",
-                    bytes(size),
-                    size.div_ceil(BYTES_PER_TOKEN)
-                ),
-            },
-        )?;
+        fact("tools", self.tools())?;
+        let (resources, templates) = (&offered.resources.entries, &offered.templates.entries);
+        match (resources.len(), templates.len()) {
+            (0, 0) => {}
+            (resources, 0) => fact("resources", resources.to_string())?,
+            (resources, templates) => {
+                fact("resources", format!("{resources}, and {templates} templates"))?;
+            }
+        }
+        match offered.prompts.entries.len() {
+            0 => {}
+            prompts => fact("prompts", prompts.to_string())?,
+        }
         fact("connected in", time(self.connect_time))?;
         fact("listed in", time(self.list_time))?;
         if let Some(url) = &server.website_url {
@@ -150,6 +153,21 @@ impl Findings {
             }
         }
         Ok(())
+    }
+
+    /// How many tools, and what they cost.
+    fn tools(&self) -> String {
+        let tools = &self.offered.tools;
+        let pages =
+            if tools.pages > 1 { format!(" on {} pages", tools.pages) } else { String::new() };
+        match tools.tools.len() {
+            0 => "none".to_owned(),
+            count => format!(
+                "{count}{pages}, {} of JSON {DIM}(about {} tokens){DIM:#}",
+                bytes(tools.bytes),
+                tools.bytes.div_ceil(BYTES_PER_TOKEN)
+            ),
+        }
     }
 
     /// Every revision that is known to work.

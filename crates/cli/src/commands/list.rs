@@ -1,22 +1,24 @@
-//! `haft list`: the tools of a server, as a table or as the server's own JSON.
+//! `haft list`: what a server offers, as tables or as the server's own JSON.
 
 use crate::args::ReachArgs;
 use crate::exit::{Exit, Failure};
+use crate::inventory::Inventory;
 use crate::meter::wait;
 use crate::print::{DIM, NAME, Printer};
 use crate::reach::{Reached, route, run as run_async, with_server};
 use crate::signature::signature;
 use crate::table::{Column, Table};
 use anstyle::Style;
-use haft_client::{Tool, ToolList};
+use haft_client::Prompt;
 use serde_json::json;
+use serde_json::value::RawValue;
 
-/// List the tools of a server
+/// List the tools, resources and prompts of a server
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  haft list haft.yaml                          the tools of a file
-  haft list http://127.0.0.1:7300/mcp          the tools of a running server
-  haft list --command 'npx -y some-server'     the tools of a program that speaks MCP
+  haft list haft.yaml                          what a file offers
+  haft list http://127.0.0.1:7300/mcp          what a running server offers
+  haft list --command 'npx -y some-server'     what a program that speaks MCP offers
   haft list URL -H 'Authorization: Bearer …'   with credentials
   haft list haft.yaml --json | jq '.tools[].name'")]
 pub(crate) struct Args {
@@ -31,54 +33,109 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
     let route = route(args.target.as_deref(), &args.reach, printer)?;
     run_async(with_server(&route, printer, async |reached: &Reached| {
-        let list = wait(printer, "listing tools", reached.client.list_tools()).await?;
-        warn_of_dropped(&list, printer);
+        let offered = wait(printer, "listing", Inventory::take(&reached.client, printer)).await?;
+        offered.warn_of_dropped(printer);
         if printer.is_json() {
-            print_json(reached, &list, printer)?;
+            print_json(reached, &offered, printer)?;
         } else {
-            print_table(&list, printer)?;
+            print_tables(&offered, printer)?;
         }
         Ok(Exit::Ok)
     }))
 }
 
-/// Says which tools a client must not offer.
-pub(crate) fn warn_of_dropped(list: &ToolList, printer: Printer) {
-    for tool in &list.dropped {
-        printer.warn(&format!("the tool `{}` is left out: {}", tool.name, tool.reason));
+/// A table for each kind of which there is something.
+fn print_tables(offered: &Inventory, printer: Printer) -> Result<(), Failure> {
+    let tables = [tools(offered), resources(offered), templates(offered), prompts(offered)];
+    let mut is_first = true;
+    for table in tables.iter().filter(|table| !table.is_empty()) {
+        if !std::mem::take(&mut is_first) {
+            printer.line(format_args!(""))?;
+        }
+        printer.table(table)?;
     }
+    if is_first {
+        printer.note(format_args!("The server has no tools, resources or prompts."));
+    }
+    Ok(())
 }
 
-fn print_table(list: &ToolList, printer: Printer) -> Result<(), Failure> {
-    if list.tools.is_empty() {
-        printer.note(format_args!("The server has no tools."));
-        return Ok(());
+fn tools(offered: &Inventory) -> Table {
+    let mut table = table(["TOOL", "ARGUMENTS"]);
+    for tool in &offered.tools.tools {
+        let summary = first_line(&[&tool.description, &tool.title]);
+        table.row([&tool.name, &signature(&tool.input_schema), summary]);
     }
-    let mut table = Table::new([
-        Column { heading: "TOOL", style: NAME, share_max: 35 },
-        Column { heading: "ARGUMENTS", style: Style::new(), share_max: 35 },
+    table
+}
+
+fn resources(offered: &Inventory) -> Table {
+    let mut table = table(["RESOURCE", "TYPE"]);
+    for resource in &offered.resources.entries {
+        let name = Some(resource.name.clone());
+        let summary = first_line(&[&resource.description, &resource.title, &name]);
+        table.row([&resource.uri, resource.mime_type.as_deref().unwrap_or_default(), summary]);
+    }
+    table
+}
+
+fn templates(offered: &Inventory) -> Table {
+    let mut table = table(["TEMPLATE", "TYPE"]);
+    for template in &offered.templates.entries {
+        let name = Some(template.name.clone());
+        let summary = first_line(&[&template.description, &template.title, &name]);
+        let kind = template.mime_type.as_deref().unwrap_or_default();
+        table.row([&template.uri_template, kind, summary]);
+    }
+    table
+}
+
+fn prompts(offered: &Inventory) -> Table {
+    let mut table = table(["PROMPT", "ARGUMENTS"]);
+    for prompt in &offered.prompts.entries {
+        let summary = first_line(&[&prompt.description, &prompt.title]);
+        table.row([&prompt.name, &arguments(prompt), summary]);
+    }
+    table
+}
+
+/// A prompt's arguments in a line, as those of a tool; all of them are text.
+pub(crate) fn arguments(prompt: &Prompt) -> String {
+    let argument = |argument: &haft_client::PromptArgument| {
+        let mark = if argument.is_required { "" } else { "?" };
+        format!("{}{mark}", argument.name)
+    };
+    prompt.arguments.iter().map(argument).collect::<Vec<_>>().join(", ")
+}
+
+fn table([first, second]: [&'static str; 2]) -> Table {
+    Table::new([
+        Column { heading: first, style: NAME, share_max: 35 },
+        Column { heading: second, style: Style::new(), share_max: 35 },
         Column { heading: "DESCRIPTION", style: DIM, share_max: 100 },
-    ]);
-    for tool in &list.tools {
-        table.row([&tool.name, &signature(&tool.input_schema), summary(tool)]);
-    }
-    printer.table(&table)
+    ])
 }
 
-/// The first line of what a tool says of itself.
-fn summary(tool: &Tool) -> &str {
-    let text = tool.description.as_deref().or(tool.title.as_deref()).unwrap_or_default();
+/// The first line of the first text that is there.
+fn first_line<'a>(texts: &[&'a Option<String>]) -> &'a str {
+    let text = texts.iter().find_map(|text| text.as_deref()).unwrap_or_default();
     text.trim_start().lines().next().unwrap_or_default()
 }
 
-/// The tools go out byte for byte as they came in.
-fn print_json(reached: &Reached, list: &ToolList, printer: Printer) -> Result<(), Failure> {
+/// Everything goes out byte for byte as it came in.
+fn print_json(reached: &Reached, offered: &Inventory, printer: Printer) -> Result<(), Failure> {
     let handshake = reached.client.handshake();
     let server = json!(handshake.server);
     let version = json!(handshake.revision.as_str());
-    let tools: Vec<&str> = list.tools.iter().map(|tool| tool.raw.get()).collect();
-    let tools = tools.join(",");
-    printer.document(&format!(
-        r#"{{"server":{server},"protocolVersion":{version},"tools":[{tools}]}}"#
-    ))
+    let tools = array(offered.tools.tools.iter().map(|tool| &tool.raw));
+    let resources = array(offered.resources.entries.iter().map(|resource| &resource.raw));
+    let templates = array(offered.templates.entries.iter().map(|template| &template.raw));
+    let prompts = array(offered.prompts.entries.iter().map(|prompt| &prompt.raw));
+    let lists = format!(r#""resources":{resources},"resourceTemplates":{templates}"#);
+    let about = format!(r#""server":{server},"protocolVersion":{version}"#);
+    printer.document(&format!(r#"{{{about},"tools":{tools},{lists},"prompts":{prompts}}}"#))
+}
+
+fn array<'a>(items: impl Iterator<Item = &'a Box<RawValue>>) -> String {
+    format!("[{}]", items.map(|item| item.get()).collect::<Vec<_>>().join(","))
 }

@@ -7,6 +7,8 @@ pub(crate) mod inspect;
 pub(crate) mod list;
 pub(crate) mod new;
 mod new_rust;
+pub(crate) mod prompt;
+pub(crate) mod read;
 pub(crate) mod schema;
 pub(crate) mod serve;
 
@@ -22,6 +24,8 @@ pub(crate) fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> 
         Command::Inspect(args) => inspect::run(args, *printer),
         Command::List(args) => list::run(args, *printer),
         Command::New(args) => new::run(args, *printer),
+        Command::Prompt(args) => prompt::run(args, *printer),
+        Command::Read(args) => read::run(args, *printer),
         Command::Schema(args) => schema::run(args, *printer),
         Command::Serve(args) => serve::run(args, *printer),
     }

@@ -1,6 +1,6 @@
 //! Servers that others wrote: puts them on this machine once, says how to start them, and runs
-//! those that listen. Asked by `list_call_inspect`; it writes nowhere but into
-//! `target/foreign-servers`.
+//! those that listen. Asked by the tests of `haft` as a client; it writes nowhere
+//! but into `target/foreign-servers`.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -25,8 +25,16 @@ impl Drop for Listening {
 
 /// The command line of the official server for both eras, `mode` being `stdio` or `http` and more.
 pub(crate) fn official(mode: &str) -> String {
-    let script = folder().join("modern.mjs");
-    format!("'{}' '{}' {mode}", node().display(), script.display())
+    script("modern.mjs", mode)
+}
+
+/// The command line of one that asks back, has resources and prompts, and changes.
+pub(crate) fn asking(mode: &str) -> String {
+    script("asking.mjs", mode)
+}
+
+fn script(name: &str, mode: &str) -> String {
+    format!("'{}' '{}' {mode}", node().display(), folder().join(name).display())
 }
 
 /// The command line of the reference server for the legacy era, over stdio.
@@ -42,8 +50,16 @@ pub(crate) fn reference_conformance() -> Vec<OsString> {
 
 /// The official server on a port of its own.
 pub(crate) fn listening(mode: &str) -> Listening {
-    let command = official(mode);
-    let words = shlex::split(&command).expect("quotes are closed");
+    listen(&official(mode))
+}
+
+/// The one that asks back on a port of its own.
+pub(crate) fn listening_asking(mode: &str) -> Listening {
+    listen(&asking(mode))
+}
+
+fn listen(command: &str) -> Listening {
+    let words = shlex::split(command).expect("quotes are closed");
     start(Command::new(&words[0]).args(&words[1..]), "listening at ")
 }
 
@@ -96,7 +112,7 @@ fn install() -> PathBuf {
         assert!(status.is_ok_and(|status| status.success()), "`npm install` works in {folder:?}");
         fs::write(&stamp, wanted).expect("target can be written");
     }
-    for name in ["conformance.mjs", "listen.mjs", "modern.mjs"] {
+    for name in ["asking.mjs", "conformance.mjs", "listen.mjs", "modern.mjs"] {
         fs::copy(sources.join(name), folder.join(name)).expect("target can be written");
     }
     folder

@@ -1,7 +1,7 @@
 //! `haft serve --stdio` as its client sees it: what it answers to good and to hostile lines, and
 //! how it ends. Every test runs the real binary over real pipes.
 
-mod client;
+pub(crate) mod client;
 mod ends;
 mod hostile;
 

@@ -121,6 +121,26 @@ async fn a_server_that_does_not_understand_discovery_is_asked_to_shake_hands() {
 }
 
 #[tokio::test]
+async fn a_server_that_refuses_a_revision_is_asked_again_in_one_that_it_names() {
+    let refusal = |id: u32, date: &str| {
+        let error = format!(
+            r#"{{"code":-32022,"message":"no","data":{{"supported":["{date}"],"requested":"x"}}}}"#
+        );
+        let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#);
+        response(400, "application/json", &body)
+    };
+    let discovered = DISCOVERED.replace("\"id\":1", "\"id\":2");
+    let turns = [refusal(1, "2026-07-28"), json(&discovered)];
+    let server = Scripted::new(turns).await;
+    let target = Target::Url(server.url.clone());
+    let client = connect(&target, &options(None, PATIENT_MS)).await.expect("a connection");
+    assert_eq!(client.handshake().era, Era::Modern);
+    let again = [refusal(1, "2026-07-28"), refusal(2, "2026-07-28")];
+    let error = refused(again, &options(None, PATIENT_MS)).await;
+    assert!(matches!(error, ClientError::Refused { .. }), "{error}");
+}
+
+#[tokio::test]
 async fn a_modern_server_that_is_slow_to_describe_itself_is_waited_for() {
     // It leaves the first question open, and refuses to shake hands meanwhile.
     let described = events(&format!(": patience\n\ndata: {DISCOVERED}\n\n").replace("\n    ", ""));

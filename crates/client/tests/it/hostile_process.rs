@@ -155,6 +155,7 @@ async fn notices_arrive_in_order_before_the_answer_and_only_with_our_token() {
         heard.push(match notice {
             Notice::Progress { progress, .. } => format!("{progress}"),
             Notice::Log { level, data, .. } => format!("{level} {data}"),
+            Notice::Status { message } => message,
         });
     };
     client.call_tool("x", &no_arguments(), &mut listener).await.expect("an answer");

@@ -1,6 +1,12 @@
 //! The client against servers that misbehave on purpose: child processes and raw sockets. Servers
 //! that behave are met by the tests of the command line.
 
+mod answering;
 mod hostile_http;
 mod hostile_process;
+mod listening;
+mod offers;
+mod questions_http;
+mod questions_process;
 mod scripted_http;
+mod tasks;

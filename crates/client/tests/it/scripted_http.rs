@@ -14,8 +14,8 @@ pub(crate) enum Turn {
     Say(String),
     /// Writes these bytes, then waits for the client to hang up.
     Hold(String),
-    /// Writes these bytes once it is told to, and hangs up.
-    Later(String, Release),
+    /// Writes the first bytes, then the others once it is told to, and hangs up.
+    Later(String, String, Release),
 }
 
 /// What a [`Turn::Later`] waits for.
@@ -24,8 +24,13 @@ pub(crate) type Release = Arc<tokio::sync::Mutex<mpsc::Receiver<()>>>;
 impl Turn {
     /// A turn that waits for a word of the test.
     pub(crate) fn held(bytes: String) -> (Self, mpsc::Sender<()>) {
+        Self::in_two(String::new(), bytes)
+    }
+
+    /// A turn that says something first, and more after a word of the test.
+    pub(crate) fn in_two(first: String, then: String) -> (Self, mpsc::Sender<()>) {
         let (sender, receiver) = mpsc::channel(1);
-        (Self::Later(bytes, Arc::new(tokio::sync::Mutex::new(receiver))), sender)
+        (Self::Later(first, then, Arc::new(tokio::sync::Mutex::new(receiver))), sender)
     }
 }
 
@@ -116,9 +121,11 @@ async fn serve(
     let bytes = match &turn {
         None => return,
         Some(Turn::Say(bytes) | Turn::Hold(bytes)) => bytes,
-        Some(Turn::Later(bytes, release)) => {
+        Some(Turn::Later(first, then, release)) => {
+            // The client may be gone, which the next write finds out.
+            _ = stream.write_all(first.as_bytes()).await;
             release.lock().await.recv().await;
-            bytes
+            then
         }
     };
     let written = stream.write_all(bytes.as_bytes()).await;

@@ -86,14 +86,18 @@ impl Client {
     /// ```
     /// use haft::testing::Reply;
     /// use haft::{AskError, Context};
-    /// use serde_json::{Value, json};
+    /// use haft::serde_json::json;
     ///
-    /// const SURE: &str = r#"{"type":"object","properties":{"sure":{"type":"boolean"}}}"#;
+    /// #[haft::json]
+    /// struct Confirmation {
+    ///     /// Whether there is no way back.
+    ///     sure: bool,
+    /// }
     ///
     /// #[haft::tool(destructive)]
     /// async fn erase(context: &Context) -> Result<&'static str, AskError> {
-    ///     let answer = context.elicit::<Value>("sure", "Erase everything?", SURE).await?;
-    ///     let is_sure = answer.accepted().is_some_and(|form| form["sure"] == true);
+    ///     let answer = context.form::<Confirmation>("sure", "Erase everything?").await?;
+    ///     let is_sure = answer.accepted().is_some_and(|form| form.sure);
     ///     Ok(if is_sure { "erased" } else { "kept" })
     /// }
     ///

@@ -1,5 +1,6 @@
 //! The library as a program uses it.
 
+mod given;
 mod mistakes;
 mod reads;
 mod testing;

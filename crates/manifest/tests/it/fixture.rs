@@ -38,6 +38,13 @@ impl Desk {
         self.directory.path()
     }
 
+    /// Writes a file, and the directories that it needs.
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        let file = self.file(name);
+        std::fs::create_dir_all(file.parent().expect("it is below")).expect("it is ours");
+        std::fs::write(file, content).expect("it is ours");
+    }
+
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.path().join(name)
     }
@@ -65,7 +72,7 @@ impl Desk {
 
     /// The server, for as long as its directory is needed too.
     pub(crate) fn serve(self) -> Served {
-        Served { server: self.server(), _desk: self }
+        Served { server: self.server(), desk: self }
     }
 
     pub(crate) fn server(&self) -> Server {
@@ -76,7 +83,7 @@ impl Desk {
 /// A server, and the directory that its tools work in.
 pub(crate) struct Served {
     server: Server,
-    _desk: Desk,
+    pub(crate) desk: Desk,
 }
 
 impl Deref for Served {
@@ -149,13 +156,43 @@ pub(crate) enum Begun {
 
 /// Begins a call in the newest revision.
 pub(crate) fn begin(server: &Server, tool: &str, arguments: &Value) -> Begun {
-    let revision = Revision::LATEST;
-    let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
-        "name": tool, "arguments": arguments, "_meta": {
-            "io.modelcontextprotocol/protocolVersion": revision.as_str(),
-            "io.modelcontextprotocol/clientCapabilities": {},
-        },
-    }});
+    match turn(server, "tools/call", json!({"name": tool, "arguments": arguments})) {
+        Ok(later) => Begun::Later(later),
+        Err(answer) => Begun::Done(result_of(&answer)),
+    }
+}
+
+/// Makes a request in the newest revision and returns its result.
+pub(crate) async fn ask(server: &Server, method: &str, params: Value) -> Value {
+    result_of(&answer(server, method, params).await)
+}
+
+/// Makes a request that is refused, and returns the code and why.
+pub(crate) async fn refusal(server: &Server, method: &str, params: Value) -> (i64, String) {
+    let answer = answer(server, method, params).await;
+    let answer: Value = serde_json::from_slice(&answer).expect("an answer is JSON");
+    let error = &answer["error"];
+    let message = error["message"].as_str().unwrap_or_else(|| panic!("no error: {answer}"));
+    (error["code"].as_i64().expect("a code"), message.to_owned())
+}
+
+async fn answer(server: &Server, method: &str, params: Value) -> Vec<u8> {
+    match turn(server, method, params) {
+        Ok(later) => {
+            let answer = tokio::time::timeout(PATIENCE, later).await;
+            answer.expect("there is an answer in time").message
+        }
+        Err(answer) => answer,
+    }
+}
+
+/// What is still to come, or the answer.
+fn turn(server: &Server, method: &str, mut params: Value) -> Result<Later, Vec<u8>> {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": Revision::LATEST.as_str(),
+        "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+    });
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
     let request = request.to_string();
     let Ok(Incoming::One(message)) = envelope::read(request.as_bytes(), server.limits()) else {
         panic!("a test sends messages: {request}")
@@ -174,9 +211,9 @@ pub(crate) fn begin(server: &Server, tool: &str, arguments: &Value) -> Begun {
     };
     let mut out = Vec::new();
     match server.ask(ask, &mut out) {
-        Turn::Done(_) => Begun::Done(result_of(&out)),
-        Turn::Later(later) => Begun::Later(later),
-        Turn::Stream(_) => panic!("a call is no subscription"),
+        Turn::Done(_) => Err(out),
+        Turn::Later(later) => Ok(later),
+        Turn::Stream(_) => panic!("no request here is a subscription"),
     }
 }
 

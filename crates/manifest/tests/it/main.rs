@@ -1,6 +1,9 @@
 //! Manifests as their users have them: faults as they are drawn, tools as they are called.
 
 mod command_lines;
+mod directories;
+mod faults_in_prompts;
+mod faults_in_resources;
 mod faults_in_texts;
 mod faults_in_tools;
 mod faults_in_yaml;
@@ -8,7 +11,9 @@ mod faults_of_files;
 mod fixture;
 mod lifetimes;
 mod outputs;
+mod prompts;
 mod published;
+mod resources;
 mod servers;
 mod templates;
 mod turns;

@@ -39,6 +39,12 @@ fn unknown_keys_are_refused_wherever_they_are() {
         "server: { name: a }\ntools: [{ name: a, txt: b }]",
         "server: { name: a }\ntools: [{ name: a, text: b, annotations: { readonly: true } }]",
         "server: { name: a }\ntools: [{ name: a, command: [b], output: { parce: text } }]",
+        "server: { name: a }\nresources: [{ uri: 'a:b', txt: c }]",
+        "server: { name: a }\nresources: [{ uri: 'a:b', text: c, annotations: { prio: 1 } }]",
+        "server: { name: a }\nprompts: [{ name: a, txt: b }]",
+        "server: { name: a }\nprompts: [{ name: a, messages: [{ usr: b }] }]",
+        "server: { name: a }\nprompts: [{ name: a, text: b, arguments: { a: { c: d } } }]",
+        "server: { name: a, caching: { tll: 5s } }",
     ] {
         assert!(is_valid(yaml).is_err(), "{yaml}");
     }
@@ -54,6 +60,12 @@ fn values_of_the_wrong_type_are_refused() {
         "server: { name: a }\ntools: [{ name: a, command: [wc], output: yaml }]",
         "server: { name: a }\ntools: [{ name: a, text: b, input: { a: strin } }]",
         "server: { name: a }\ntools: [{ name: a, command: [wc], ok_exit: [256] }]",
+        "server: { name: a }\nresources: [{ text: b }]",
+        "server: { name: a }\nresources: [{ uri: 'a:b', text: c, annotations: { priority: 2 } }]",
+        "server: { name: a }\nprompts: [{ name: a, messages: { user: b } }]",
+        "server: { name: a }\nprompts: [{ name: a, text: b, arguments: [{ title: c }] }]",
+        "server: { name: a, icons: [{ theme: dark }] }",
+        "server: { name: a, state_keys: secret }",
     ] {
         assert!(is_valid(yaml).is_err(), "{yaml}");
     }
@@ -70,6 +82,26 @@ tools:
     input: { a: 'string[][]', 'b?': { type: 'integer[]' } }
     output: { parse: lines, limit: 1000 }
     concurrency: 2
+";
+    assert_eq!(is_valid(yaml), Ok(()));
+}
+
+#[test]
+fn resources_and_prompts_are_valid_in_all_their_forms() {
+    let yaml = "server:
+  name: a
+  icons: [{ src: 'https://a.example/i.png', sizes: [any], theme: light }]
+  caching: { ttl: 5s, scope: private }
+  state_keys: ['${env:HAFT_STATE_KEY}']
+resources:
+  - { uri: 'a:b', text: 5, annotations: { audience: [user], priority: 0.5 }, meta: { x: [1] } }
+  - { uri: 'a:c', file: c.md, limit: 1MiB, caching: { ttl: 0s } }
+  - { uri: 'a:{+path}', directory: c, hidden: true, list: true }
+prompts:
+  - { name: a, text: b, arguments: { c: d, 'e?': { values: [1, f] } } }
+  - name: b
+    arguments: [c, { name: d, required: false }]
+    messages: [{ user: b }, { role: assistant, text: c }, { resource: 'a:b' }, { image: d.png }]
 ";
     assert_eq!(is_valid(yaml), Ok(()));
 }

@@ -132,6 +132,81 @@ fn names_and_descriptions_that_clients_dislike_are_noticed() {
     assert_eq!(found, expected);
 }
 
+/// The warnings of a manifest of these lines, from line 2 on, beside files `a.md` and `docs/a.md`.
+#[track_caller]
+fn check_lines(lines: &str, expected: &[&str]) {
+    let desk = Desk::with(&format!("server: {{ name: a }}\n{lines}"));
+    desk.write("a.md", "12345");
+    desk.write("docs/a.md", "12345");
+    let found: Vec<_> = desk.manifest().warnings().iter().map(ToString::to_string).collect();
+    assert_eq!(found, expected, "{lines}");
+}
+
+#[test]
+fn a_resource_that_cannot_be_read_is_noticed() {
+    let check = |keys: &str, expected: &[&str]| {
+        check_lines(
+            &format!("resources: [{{ uri: 'a:{{p}}', description: d, {keys} }}]"),
+            expected,
+        );
+    };
+    check("directory: docs", &[]);
+    check("directory: nowhere", &["2:56: a:{p}: this directory does not exist"]);
+    check("directory: a.md", &["2:56: a:{p}: this is no directory"]);
+    let own = "2:56: a:{p}: it serves this file too; move what is to be read to a directory of \
+               its own";
+    check("directory: docs/..", &[own]);
+    let check = |keys: &str, expected: &[&str]| {
+        check_lines(&format!("resources: [{{ uri: 'a:b', description: d, {keys} }}]"), expected);
+    };
+    check("file: a.md", &[]);
+    check("file: nowhere", &["2:49: a:b: this file does not exist"]);
+    let folder = "2:49: a:b: this is no file; to serve what is below it, write `directory`";
+    check("file: docs", &[folder]);
+    let large = "2:49: a:b: this file has 5 bytes, which is more than `limit`";
+    check("file: a.md, limit: 4", &[large]);
+}
+
+#[test]
+fn a_directory_that_another_one_hides_is_noticed() {
+    let entries = |first: &str, second: &str| {
+        format!(
+            "resources:
+  - {{ uri: '{first}', directory: docs, description: d }}
+  - {{ uri: '{second}', directory: docs, description: d }}"
+        )
+    };
+    let hidden = "4:12: a:x/{+p}: all its addresses belong to line 3; put it before that";
+    check_lines(&entries("a:{+p}", "a:x/{+p}"), &[hidden]);
+    check_lines(&entries("a:x/{+p}", "a:{+p}"), &[]);
+    check_lines(&entries("a:{p}", "a:x/{+p}"), &[]);
+}
+
+#[test]
+fn what_a_prompt_lacks_or_does_not_use_is_noticed() {
+    let check = |keys: &str, expected: &[&str]| {
+        check_lines(&format!("prompts: [{{ name: p, {keys} }}]"), expected);
+    };
+    let silent = "2:19: p: nobody can tell what it is for; add a `description`";
+    check("text: a", &[silent]);
+    let unread = "2:53: p: no message reads the argument `b`";
+    check("description: d, arguments: [a, b], text: '{{ a }}'", &[unread]);
+    check("description: d, arguments: [a], messages: [{ user: x }, { user: '{{ a }}' }]", &[]);
+    let spelled = "2:44: p: `${KEY}` stays as it is; write `${env:KEY}` for the variable";
+    check("description: d, text: '${KEY}'", &[spelled]);
+    let gone = "2:58: p: this file does not exist";
+    check("description: d, messages: [{ image: nowhere.png }]", &[gone]);
+    let long = "n".repeat(65);
+    let expected = format!("2:19: {long}: some clients refuse names of more than 64 characters");
+    check_lines(&format!("prompts: [{{ name: {long}, description: d, text: x }}]"), &[&expected]);
+}
+
+#[test]
+fn a_resource_without_a_description_is_noticed() {
+    let silent = "2:20: a:b: a model cannot tell what it is; add a `description`";
+    check_lines("resources: [{ uri: 'a:b', text: x }]", &[silent]);
+}
+
 #[test]
 fn the_quickstart_gives_no_reason_to_warn() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/quickstart/haft.yaml");

@@ -29,6 +29,19 @@ pub fn of_arguments<T: JsonSchema>() -> String {
     written(&schema)
 }
 
+/// The schema of a form for a person: a flat object of strings, numbers, booleans and choices
+/// (Elicitation, "Requested Schema"). Whether the type is that simple is not checked here.
+#[must_use]
+pub fn of_form<T: JsonSchema>() -> String {
+    let settings = SchemaSettings::draft2020_12().for_deserialize();
+    let mut schema = made(&settings, true, SchemaGenerator::into_root_schema_for::<T>);
+    RecursiveTransform(without_null).transform(&mut schema);
+    forget(&mut schema, "description");
+    // Forms have no such key.
+    forget(&mut schema, "additionalProperties");
+    written(&schema)
+}
+
 /// The schema of a tool's structured result; `None` if every value fits.
 ///
 /// ```
@@ -51,19 +64,24 @@ const INLINED_TIMES_MAX: usize = 2;
 /// The schema without references, or with them where that is much smaller. A type that contains
 /// itself has references in any case.
 fn smaller(settings: &SchemaSettings, make: fn(SchemaGenerator) -> Schema) -> Schema {
-    let made = |is_inlined| {
-        let settings = settings.clone().with(|settings| {
-            settings.meta_schema = None;
-            settings.inline_subschemas = is_inlined;
-        });
-        let mut schema = make(settings.into_generator());
-        forget(&mut schema, "title");
-        RecursiveTransform(without_noise).transform(&mut schema);
-        schema
-    };
-    let (inlined, referring) = (made(true), made(false));
+    let (inlined, referring) = (made(settings, true, make), made(settings, false, make));
     let is_small = written(&inlined).len() <= INLINED_TIMES_MAX * written(&referring).len();
     if is_small { inlined } else { referring }
+}
+
+fn made(
+    settings: &SchemaSettings,
+    is_inlined: bool,
+    make: fn(SchemaGenerator) -> Schema,
+) -> Schema {
+    let settings = settings.clone().with(|settings| {
+        settings.meta_schema = None;
+        settings.inline_subschemas = is_inlined;
+    });
+    let mut schema = make(settings.into_generator());
+    forget(&mut schema, "title");
+    RecursiveTransform(without_noise).transform(&mut schema);
+    schema
 }
 
 /// The order of the others is kept, so that a schema is the same each time and reads well.

@@ -7,7 +7,7 @@ use super::kind_set::Kinds;
 use super::limits::VIOLATIONS_MAX;
 use super::place::Place;
 use super::view::is_same;
-use super::wording::{any_of, listed, shorten};
+use super::wording::{any_of, choose, listed, shorten};
 use haft_proto::json::{Cursor, JsonStr, Kind};
 use serde_json::{Map, Value};
 
@@ -245,8 +245,8 @@ impl Node {
 
     fn check_scalar(&self, raw: &str, place: &Place<'_>, found: &mut Found) -> Result<(), Ended> {
         if !self.allowed.is_empty() && !self.allowed.iter().any(|allowed| is_same(allowed, raw)) {
-            let expected = any_of(&self.allowed);
-            found.say(place, format!("must be {expected}, not {}", shorten(raw)))?;
+            let text = JsonStr::from_raw(raw).map(JsonStr::decode);
+            found.say(place, choose(&self.allowed, text.as_deref(), &shorten(raw)))?;
         }
         if let Some(text) = JsonStr::from_raw(raw) {
             if self.length.min.is_some() || self.length.max.is_some() {

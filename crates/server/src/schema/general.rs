@@ -2,10 +2,13 @@
 //! its verdict, within our bounds. What is wrong then is said by `explain`, because that crate's
 //! own list of errors may take as much time and memory as a peer likes.
 
-use super::limits::{CHECK_COST_MAX, QUICK_STEPS_MAX};
+use super::budget::{Spent, with_budget};
+use super::limits::KEY_STEPS_MAX;
+use super::metered::{Metered, Probe};
 use super::outline::Outline;
 use super::outliner::Nowhere;
-use super::pattern::{PatternKeyword, Undecided, linear, patient, with_budget};
+use super::parsed::parse;
+use super::pattern::{PatternKeyword, linear, patient};
 use super::wording::one_line;
 use super::{BadSchema, Violation, explain};
 use jsonschema::{Draft, Validator};
@@ -13,7 +16,7 @@ use serde_json::Value;
 
 /// A compiled schema of any keywords.
 pub(super) struct General {
-    validator: Validator,
+    validator: Validator<Metered>,
 }
 
 impl General {
@@ -22,7 +25,7 @@ impl General {
         dialect: Draft,
         outline: &Outline,
     ) -> Result<Self, BadSchema> {
-        let mut options = jsonschema::options()
+        let mut options = jsonschema::options_for::<Metered>()
             .with_draft(dialect)
             .should_validate_formats(false)
             .with_retriever(Nowhere);
@@ -31,7 +34,7 @@ impl General {
             options = options.with_keyword("pattern", PatternKeyword::make);
         }
         options = if has_patient_keys {
-            options.with_pattern_options(patient(QUICK_STEPS_MAX))
+            options.with_pattern_options(patient(KEY_STEPS_MAX))
         } else {
             options.with_pattern_options(linear())
         };
@@ -47,29 +50,21 @@ impl General {
     }
 
     pub(super) fn check(&self, outline: &Outline, text: &str) -> Result<(), Vec<Violation>> {
-        let value = self.parse(outline, text)?;
-        match self.is_valid(&value) {
+        let value = parse(text).map_err(|error| whole(&format!("is not usable JSON: {error}")))?;
+        match self.is_valid(&value, text.len()) {
             Ok(true) => Ok(()),
             Ok(false) => Err(explain::explain(outline, &value, text.len())),
-            Err(Undecided) => Err(whole("takes too long to compare with a `pattern`; shorten it")),
+            Err(Spent) => Err(whole("takes too long to compare with its schema; send less")),
         }
     }
 
     /// The verdict alone.
-    pub(super) fn fits(&self, outline: &Outline, text: &str) -> bool {
-        self.parse(outline, text).is_ok_and(|value| self.is_valid(&value).unwrap_or(false))
+    pub(super) fn fits(&self, text: &str) -> bool {
+        parse(text).is_ok_and(|value| self.is_valid(&value, text.len()).unwrap_or(false))
     }
 
-    fn parse(&self, outline: &Outline, text: &str) -> Result<Value, Vec<Violation>> {
-        // Every byte may be a value, and be compared with everything.
-        if outline.weight.saturating_mul(text.len() as u64) > CHECK_COST_MAX {
-            return Err(whole("is too long for a schema of so many alternatives; send less"));
-        }
-        serde_json::from_str(text).map_err(|error| whole(&format!("is not usable JSON: {error}")))
-    }
-
-    fn is_valid(&self, value: &Value) -> Result<bool, Undecided> {
-        with_budget(|| self.validator.is_valid(value))
+    fn is_valid(&self, value: &Value, bytes: usize) -> Result<bool, Spent> {
+        with_budget(bytes, || self.validator.is_valid(Probe(value)))
     }
 }
 

@@ -15,20 +15,24 @@ pub(super) const PATTERN_CACHE_BYTES_MAX: usize = 512 * 1024;
 /// The most steps back of a regular expression that looks around or refers back, before its long
 /// try begins.
 pub(super) const QUICK_STEPS_MAX: usize = 100;
+/// The most steps back of one that is matched with keys, which has no other try.
+pub(super) const KEY_STEPS_MAX: usize = 25;
 /// The most steps back of its long try.
 pub(super) const PATIENT_STEPS_MAX: usize = 20_000;
 /// The most bytes that such expressions read quickly in one check.
 pub(super) const QUICK_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// The most bytes that they read patiently in one check; each may be read again for each step.
 pub(super) const PATIENT_BYTES_MAX: usize = 16 * 1024;
-/// The most values that `enum` may compare one by one; texts are looked up and have no such bound.
-pub(super) const ENUM_MAX: usize = 1024;
-/// The most that a check may cost: the bytes of the value times the subschemas at one place.
-pub(super) const CHECK_COST_MAX: u64 = 4_000_000_000;
+/// The most subschemas that are looked at for one value, counting each as often as it is.
+pub(super) const WEIGHT_MAX: u64 = 100_000;
+/// How many steps a check may take: looks at a value or a part of it, and comparisons.
+pub(super) const STEPS: usize = 500_000;
+/// How many more for each byte of the value. A common schema takes a few for each.
+pub(super) const STEPS_PER_BYTE: usize = 32;
 /// How many violations one check tells at most: enough to mend a call in one go.
 pub(super) const VIOLATIONS_MAX: usize = 8;
 /// How many steps an explanation or a repair may take, and as many more as the value has bytes.
-pub(super) const FUEL: usize = 100_000;
+pub(super) const FUEL: usize = 20_000;
 /// How deep an explanation follows subschemas, on the caller's stack.
 pub(super) const EXPLAIN_DEPTH_MAX: usize = 256;
 /// The most spots that one repair mends.

@@ -4,13 +4,16 @@
 
 mod bounds;
 pub mod derived;
+mod budget;
 mod direct;
 mod explain;
 mod general;
 mod kind_set;
 mod limits;
+mod metered;
 mod outline;
 mod outliner;
+mod parsed;
 mod pattern;
 mod place;
 mod reach;
@@ -18,6 +21,7 @@ pub mod repair;
 mod view;
 mod wording;
 
+use budget::with_budget;
 use haft_proto::json::Cursor;
 use jsonschema::Draft;
 use limits::SCHEMA_BYTES_MAX;
@@ -154,14 +158,14 @@ impl Schema {
     /// ```
     #[must_use]
     pub fn repair(&self, text: &str) -> Option<Repaired> {
-        let mended = pattern::with_budget(|| repair::mend(&self.outline, text)).ok()??;
+        let mended = with_budget(text.len(), || repair::mend(&self.outline, text)).ok()??;
         self.fits(&mended.text).then_some(mended)
     }
 
     fn fits(&self, text: &str) -> bool {
         match &self.checker {
             Checker::Direct(node) => node.check(&mut Cursor::new(text, usize::MAX)).is_ok(),
-            Checker::General(general) => general.fits(&self.outline, text),
+            Checker::General(general) => general.fits(text),
         }
     }
 }

@@ -10,8 +10,6 @@ use std::sync::Arc;
 /// All subschemas that a schema reaches. The first is the schema itself.
 pub(super) struct Outline {
     pub(super) nodes: Vec<Vec<Keyword>>,
-    /// The most subschemas that apply at one place of a value, each with what it costs.
-    pub(super) weight: u64,
 }
 
 /// A subschema of an [`Outline`].
@@ -54,6 +52,7 @@ pub(super) enum Keyword {
     PropertyNames(Id),
     Range(Range),
     Required(Vec<Box<str>>),
+    UnevaluatedItems,
     UnevaluatedProperties(Id),
     UniqueItems,
     /// Something that is not outlined; the subschemas that it may apply at the same place.

@@ -5,7 +5,7 @@
 use super::BadSchema;
 use super::bounds::{Bounds, Range};
 use super::kind_set::Kinds;
-use super::limits::{ENUM_MAX, PATTERNS_MAX};
+use super::limits::PATTERNS_MAX;
 use super::outline::{Id, Keyword, Outline, Properties};
 use super::pattern::Pattern;
 use super::reach;
@@ -89,8 +89,8 @@ impl<'r> Outliner<'r> {
             let targets = self.dynamic_anchors.get(name).cloned().unwrap_or_default();
             self.nodes[id.0 as usize].push(Keyword::Unknown(targets));
         }
-        let weight = reach::weigh(&self.nodes)?;
-        Ok(Outline { nodes: self.nodes, weight })
+        reach::check(&self.nodes)?;
+        Ok(Outline { nodes: self.nodes })
     }
 
     fn id(&mut self, schema: &'r Value, resolver: &Option<Resolver<'r>>, draft: Draft) -> Id {
@@ -173,7 +173,7 @@ impl<'r> Outliner<'r> {
             "oneOf" => Some(Keyword::OneOf(self.list(value, here))),
             "not" => Some(Keyword::Not(self.one(value, here))),
             "type" => Kinds::compile(value).map(Keyword::Kinds),
-            "enum" => Some(Keyword::Enum(choices(value)?)),
+            "enum" => value.as_array().cloned().map(Keyword::Enum),
             "const" if since(Draft::Draft6) => Some(Keyword::Enum(vec![value.clone()])),
             "multipleOf" => value.as_f64().map(Keyword::MultipleOf),
             "pattern" => match value.as_str() {
@@ -197,7 +197,7 @@ impl<'r> Outliner<'r> {
             }
             "unevaluatedItems" if since(Draft::Draft201909) => {
                 self.one(value, here);
-                Some(Keyword::Unknown(Vec::new()))
+                Some(Keyword::UnevaluatedItems)
             }
             "contentEncoding" | "contentMediaType" if draft < Draft::Draft201909 => {
                 Some(Keyword::Unknown(Vec::new()))
@@ -345,20 +345,6 @@ fn bounds(name: &str, value: &Value, draft: Draft, schema: &Map<String, Value>) 
         "maxProperties" => Bounds::at_most(value).map(Keyword::PropertiesCount),
         _ => None,
     }
-}
-
-/// The values of an `enum`.
-fn choices(value: &Value) -> Result<Vec<Value>, BadSchema> {
-    let choices = value.as_array().cloned().unwrap_or_default();
-    let are_texts = choices.iter().all(|choice| choice.is_string() || choice.is_null());
-    if choices.len() > ENUM_MAX && !are_texts {
-        let reason = format!(
-            "an `enum` of {} values, not all of them texts, is too long; {ENUM_MAX} are allowed",
-            choices.len()
-        );
-        return Err(BadSchema { reason });
-    }
-    Ok(choices)
 }
 
 fn texts<'a>(values: impl IntoIterator<Item = &'a Value>) -> Vec<Box<str>> {

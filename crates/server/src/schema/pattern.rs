@@ -3,16 +3,16 @@
 //! check. Compiled with the outline of a schema; called by the checks.
 
 use super::BadSchema;
+use super::budget::{give_up, has_steps, spend_patient, spend_quick};
 use super::limits::{
-    PATIENT_BYTES_MAX, PATIENT_STEPS_MAX, PATTERN_BYTES_MAX, PATTERN_CACHE_BYTES_MAX,
-    QUICK_BYTES_MAX, QUICK_STEPS_MAX,
+    PATIENT_STEPS_MAX, PATTERN_BYTES_MAX, PATTERN_CACHE_BYTES_MAX, QUICK_STEPS_MAX,
 };
+use super::metered::{Metered, Probe};
 use super::wording::shorten;
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::paths::Location;
 use jsonschema::{FancyRegex, Keyword, PatternOptions, ValidationError, Validator};
 use serde_json::{Map, Value, json};
-use std::cell::Cell;
 
 /// A compiled expression of ECMA-262, as `pattern` has it.
 pub(super) struct Pattern {
@@ -74,51 +74,18 @@ impl Pattern {
             Engine::Patient { quick, slow } => {
                 let bytes = value.as_str().map_or(0, str::len) + 1;
                 let mut verdict = None;
-                if spend(&QUICK_BYTES_LEFT, bytes) {
+                if has_steps() && spend_quick(bytes) {
                     verdict = try_match(quick, value);
                 }
-                if verdict.is_none() && spend(&PATIENT_BYTES_LEFT, bytes) {
+                if verdict.is_none() && has_steps() && spend_patient(bytes) {
                     verdict = try_match(slow, value);
                 }
                 if verdict.is_none() {
-                    IS_UNDECIDED.set(true);
+                    give_up();
                 }
                 verdict
             }
         }
-    }
-}
-
-/// Runs a check with a budget of its own for expressions that step back.
-///
-/// # Errors
-/// [`Undecided`] if one of them would have taken too long.
-pub(super) fn with_budget<T>(check: impl FnOnce() -> T) -> Result<T, Undecided> {
-    QUICK_BYTES_LEFT.set(QUICK_BYTES_MAX);
-    PATIENT_BYTES_LEFT.set(PATIENT_BYTES_MAX);
-    IS_UNDECIDED.set(false);
-    let outcome = check();
-    if IS_UNDECIDED.get() { Err(Undecided) } else { Ok(outcome) }
-}
-
-/// A regular expression took too long.
-pub(super) struct Undecided;
-
-// The checker of the `jsonschema` crate gives keywords nothing but the value, so what a check has
-// left stands beside it. A check begins and ends on one thread.
-thread_local! {
-    static QUICK_BYTES_LEFT: Cell<usize> = const { Cell::new(QUICK_BYTES_MAX) };
-    static PATIENT_BYTES_LEFT: Cell<usize> = const { Cell::new(PATIENT_BYTES_MAX) };
-    static IS_UNDECIDED: Cell<bool> = const { Cell::new(false) };
-}
-
-fn spend(left: &'static std::thread::LocalKey<Cell<usize>>, bytes: usize) -> bool {
-    match left.get().checked_sub(bytes) {
-        Some(rest) => {
-            left.set(rest);
-            true
-        }
-        None => false,
     }
 }
 
@@ -151,22 +118,22 @@ impl PatternKeyword {
         _: &'a Map<String, Value>,
         text: &'a Value,
         _: Location,
-    ) -> Result<Box<dyn for<'i> Keyword<'i>>, ValidationError<'a>> {
+    ) -> Result<Box<dyn for<'i> Keyword<'i, Metered>>, ValidationError<'a>> {
         let pattern = Pattern::compile(text.as_str().unwrap_or_default());
         let pattern = pattern.map_err(|error| ValidationError::custom(error.reason))?;
         Ok(Box::new(Self(pattern)))
     }
 }
 
-impl<'i> Keyword<'i> for PatternKeyword {
-    fn validate(&self, value: &'i Value) -> Result<(), ValidationError<'i>> {
-        if Keyword::is_valid(self, value) {
+impl<'i> Keyword<'i, Metered> for PatternKeyword {
+    fn validate(&self, value: Probe<'i>) -> Result<(), ValidationError<'i>> {
+        if self.is_valid(value) {
             return Ok(());
         }
         Err(ValidationError::custom(format!("must match {:?}", self.0.text())))
     }
 
-    fn is_valid(&self, value: &'i Value) -> bool {
-        self.0.is_match_value(value).unwrap_or(false)
+    fn is_valid(&self, value: Probe<'i>) -> bool {
+        self.0.is_match_value(value.0).unwrap_or(false)
     }
 }

@@ -3,7 +3,7 @@
 //! subschemas make a check slow. Looks at keywords that stay at their place; sees no value.
 
 use super::BadSchema;
-use super::limits::IN_PLACE_MAX;
+use super::limits::{IN_PLACE_MAX, WEIGHT_MAX};
 use super::outline::{Id, Keyword};
 
 /// What is known of one subschema.
@@ -12,80 +12,91 @@ enum Reach {
     Unseen,
     /// It is on the way that is being followed.
     Open,
-    Known {
-        chain: usize,
-        weight: u64,
-    },
+    Known(Known),
 }
 
-/// The most that a check does at one place, in subschemas.
-pub(super) fn weigh(nodes: &[Vec<Keyword>]) -> Result<u64, BadSchema> {
-    let mut known = vec![Reach::Unseen; nodes.len()];
-    let mut heaviest = 1;
+#[derive(Clone, Copy)]
+struct Known {
+    /// The longest chain of subschemas at its place.
+    chain: usize,
+    /// How many are looked at to know whether a value fits.
+    weight: u64,
+    /// How many more to know which members it has seen, for `unevaluatedProperties` and
+    /// `unevaluatedItems`: each alternative is checked again.
+    marking: u64,
+}
+
+/// Refuses a schema that a check may look at for ever, or too deep, at one place.
+pub(super) fn check(nodes: &[Vec<Keyword>]) -> Result<(), BadSchema> {
+    let mut reaches = vec![Reach::Unseen; nodes.len()];
     // A stack of our own: the chain that is looked for may be longer than the thread's.
     let mut way: Vec<usize> = Vec::new();
     for start in 0..nodes.len() {
         way.push(start);
         while let Some(&at) = way.last() {
-            if let Reach::Known { .. } = known[at] {
+            if let Reach::Known(_) = reaches[at] {
                 way.pop();
                 continue;
             }
-            known[at] = Reach::Open;
-            let mut chain = 0;
-            let mut weight = nodes[at].iter().map(cost).fold(1, u64::saturating_add);
+            reaches[at] = Reach::Open;
             let before = way.len();
-            let mut has_circle = false;
-            for keyword in &nodes[at] {
-                keyword.each_in_place(&mut |Id(next)| match known[next as usize] {
-                    Reach::Unseen => way.push(next as usize),
-                    Reach::Open => has_circle = true,
-                    Reach::Known { chain: rest, weight: more } => {
-                        chain = chain.max(rest + 1);
-                        weight = weight.saturating_add(more);
-                    }
-                });
+            if let Some(known) = measure(&nodes[at], &reaches, &mut way)? {
+                reaches[at] = Reach::Known(known);
             }
-            if has_circle {
-                return Err(circle());
-            }
-            if way.len() > before {
-                continue;
-            }
-            if chain > IN_PLACE_MAX {
-                return Err(too_long());
-            }
-            heaviest = heaviest.max(weight);
-            known[at] = Reach::Known { chain, weight };
+            debug_assert!(way.len() > before || matches!(reaches[at], Reach::Known(_)));
         }
     }
-    Ok(heaviest)
+    Ok(())
 }
 
-/// What a keyword costs by itself, in comparisons.
-fn cost(keyword: &Keyword) -> u64 {
-    match keyword {
-        Keyword::Enum(choices) if !choices.iter().all(|choice| choice.is_string()) => {
-            choices.len() as u64
-        }
-        Keyword::Properties(all) => all.patterns.len() as u64 + 1,
-        _ => 1,
+/// Measures a subschema, or adds to `way` those that have to be measured before.
+fn measure(
+    keywords: &[Keyword],
+    reaches: &[Reach],
+    way: &mut Vec<usize>,
+) -> Result<Option<Known>, BadSchema> {
+    let mut here = Known { chain: 0, weight: keywords.len() as u64 + 1, marking: 1 };
+    let mut is_ready = true;
+    let mut has_circle = false;
+    for keyword in keywords {
+        keyword.each_in_place(&mut |Id(next)| match reaches[next as usize] {
+            Reach::Unseen => {
+                is_ready = false;
+                way.push(next as usize);
+            }
+            Reach::Open => has_circle = true,
+            Reach::Known(Known { chain, weight, marking }) => {
+                here.chain = here.chain.max(chain + 1);
+                here.weight = here.weight.saturating_add(weight);
+                here.marking = here.marking.saturating_add(weight).saturating_add(marking);
+            }
+        });
     }
-}
-
-fn circle() -> BadSchema {
-    BadSchema {
-        reason: "a `$ref` in it leads back to itself before it goes into the value; \
-                 nothing could be checked"
-            .to_owned(),
+    let is_marking = |keyword: &Keyword| {
+        matches!(keyword, Keyword::UnevaluatedItems | Keyword::UnevaluatedProperties(_))
+    };
+    if keywords.iter().any(is_marking) {
+        here.weight = here.weight.saturating_add(here.marking);
     }
-}
-
-fn too_long() -> BadSchema {
-    BadSchema {
-        reason: format!(
+    let refuse = |reason: String| Err(BadSchema { reason });
+    if has_circle {
+        return refuse(
+            "a `$ref` in it leads back to itself before it goes into the value; \
+             nothing could be checked"
+                .to_owned(),
+        );
+    }
+    if here.chain > IN_PLACE_MAX {
+        return refuse(format!(
             "more than {IN_PLACE_MAX} `$ref`, `allOf`, `anyOf` and the like follow each other \
              for one value; write it shorter"
-        ),
+        ));
     }
+    if here.weight > WEIGHT_MAX {
+        return refuse(format!(
+            "more than {WEIGHT_MAX} subschemas have to be looked at for one value; \
+             use fewer alternatives"
+        ));
+    }
+    Ok(is_ready.then_some(here))
 }

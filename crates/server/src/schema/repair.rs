@@ -87,7 +87,7 @@ pub(super) fn mend(outline: &Outline, text: &str) -> Option<Repaired> {
     let mut viewer = Viewer::new(outline, FUEL + text.len());
     let view = viewer.root().ok()?;
     let mut mender = Mender { viewer, depth: 0, edits: Vec::new(), count: 0, repairs: Vec::new() };
-    mender.visit(&mut Cursor::new(text, DEPTH_MAX), view, &Place::Root).ok()?;
+    mender.visit(&mut Cursor::new(text, DEPTH_MAX), &view, &Place::Root).ok()?;
     let Mender { edits, count, repairs, .. } = mender;
     (count > 0).then(|| Repaired { text: splice(text, &edits), count, repairs })
 }
@@ -140,7 +140,7 @@ impl Mender<'_> {
     fn visit(
         &mut self,
         cursor: &mut Cursor<'_>,
-        view: View,
+        view: &View,
         place: &Place<'_>,
     ) -> Result<(), Hopeless> {
         let kind = cursor.kind()?;
@@ -154,7 +154,7 @@ impl Mender<'_> {
         }
         let start = cursor.position();
         let seen = Seen { kind, raw: cursor.value()? };
-        if self.viewer.allows(&view, seen)? {
+        if self.viewer.allows(view, seen)? {
             return Ok(());
         }
         let text = JsonStr::from_raw(seen.raw).ok_or(Hopeless)?.decode();
@@ -166,13 +166,13 @@ impl Mender<'_> {
         &mut self,
         at: Range<usize>,
         text: &str,
-        view: View,
+        view: &View,
         place: &Place<'_>,
     ) -> Result<(), Hopeless> {
         // Together they may nest as deep as a message.
         let depth = DEPTH_MAX - self.depth;
         let inside = quoted(text, depth).ok_or(Hopeless)?;
-        if !self.viewer.allows(&view, inside)? {
+        if !self.viewer.allows(view, inside)? {
             return Err(Hopeless);
         }
         let kind = match inside.kind {
@@ -200,24 +200,26 @@ impl Mender<'_> {
         &mut self,
         cursor: &mut Cursor<'_>,
         kind: Kind,
-        view: View,
+        view: &View,
         place: &Place<'_>,
     ) -> Result<(), Hopeless> {
         let seen = Seen { kind, raw: "" };
-        if !self.viewer.allows(&view, seen)? {
+        if !self.viewer.allows(view, seen)? {
             return Err(Hopeless);
         }
+        let narrowed;
         let view = if view.has_alternatives() {
             let members =
                 if kind == Kind::Object { self.members(cursor.clone())? } else { Vec::new() };
-            self.viewer.narrow(view, seen, &members, &is_possible)?.ok_or(Hopeless)?
+            narrowed = self.viewer.narrow(view, seen, &members, &is_possible)?.ok_or(Hopeless)?;
+            &narrowed
         } else {
             view
         };
         self.depth += 1;
         match kind {
-            Kind::Object => self.visit_object(cursor, &view, place)?,
-            _ => self.visit_array(cursor, &view, place)?,
+            Kind::Object => self.visit_object(cursor, view, place)?,
+            _ => self.visit_array(cursor, view, place)?,
         }
         self.depth -= 1;
         Ok(())
@@ -248,19 +250,14 @@ impl Mender<'_> {
         cursor.enter_array()?;
         let mut index = 0;
         let mut is_first = true;
-        let mut rest = None;
+        let mut item = View::default();
+        let mut is_rest = false;
         while cursor.next_item(&mut is_first)? {
-            let item = match &rest {
-                Some(rest) => View::clone(rest),
-                None => {
-                    let item = self.viewer.item(view, index)?;
-                    if self.viewer.is_uniform_from(view, index) {
-                        rest = Some(item.clone());
-                    }
-                    item
-                }
-            };
-            self.visit(cursor, item, &Place::Index(place, index))?;
+            if !is_rest {
+                item = self.viewer.item(view, index)?;
+                is_rest = self.viewer.is_uniform_from(view, index);
+            }
+            self.visit(cursor, &item, &Place::Index(place, index))?;
             index += 1;
         }
         Ok(())
@@ -297,7 +294,7 @@ impl Mender<'_> {
                     going = Some(before);
                 }
             } else {
-                self.visit(cursor, below, place)?;
+                self.visit(cursor, &below, place)?;
                 has_kept = true;
             }
             let end = cursor.position();

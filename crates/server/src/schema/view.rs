@@ -216,24 +216,23 @@ impl<'a> Viewer<'a> {
         })
     }
 
-    /// The view without the alternatives that an object of these members cannot be meant by.
-    /// `is_possible` says whether a member can be made to fit under its key. `None` if nothing is
-    /// left of some alternatives.
+    /// The view without the alternatives that an array or object of these members cannot be meant
+    /// by. `is_possible` says whether a member can be made to fit under its key. `None` if nothing
+    /// is left of some alternatives.
     pub(super) fn narrow(
         &mut self,
-        view: View,
+        view: &View,
         seen: Seen<'_>,
         members: &[Member<'_>],
         is_possible: &impl Fn(&mut Self, &View, &Member<'_>) -> Result<bool, OutOfFuel>,
     ) -> Result<Option<View>, OutOfFuel> {
-        let mut narrowed = View { all: view.all, any: Vec::new() };
-        for alternatives in view.any {
+        let mut narrowed = View { all: view.all.clone(), any: Vec::new() };
+        for alternatives in &view.any {
             let mut left = Vec::new();
             for alternative in alternatives {
-                if self.is_excluded(&alternative, seen, members, is_possible)? {
-                    continue;
+                if !self.is_excluded(alternative, seen, members, is_possible)? {
+                    left.extend(self.narrow(alternative, seen, members, is_possible)?);
                 }
-                left.extend(self.narrow(alternative, seen, members, is_possible)?);
             }
             match left.len() {
                 0 => return Ok(None),
@@ -259,20 +258,10 @@ impl<'a> Viewer<'a> {
         if !self.allows(view, seen)? {
             return Ok(true);
         }
-        let alone = View { all: view.all.clone(), any: Vec::new() };
-        for id in &view.all {
-            for keyword in self.outline.keywords(*id) {
-                if let Keyword::Required(names) = keyword {
-                    self.spend(names.len())?;
-                    let is_there = |name: &str| {
-                        members.binary_search_by(|member| (*member.key).cmp(name)).is_ok()
-                    };
-                    if !names.iter().all(|name| is_there(name)) {
-                        return Ok(true);
-                    }
-                }
-            }
+        if seen.kind == Kind::Object && self.lacks(view, members)? {
+            return Ok(true);
         }
+        let alone = View { all: view.all.clone(), any: Vec::new() };
         for member in members {
             let below = self.key(&alone, &member.key)?;
             if !below.is_free() && !is_possible(self, &below, member)? {
@@ -281,6 +270,23 @@ impl<'a> Viewer<'a> {
                     && !self.requires(&alone, &member.key);
                 if !is_removable {
                     return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a member is missing that must be there.
+    fn lacks(&mut self, view: &View, members: &[Member<'_>]) -> Result<bool, OutOfFuel> {
+        let is_there =
+            |name: &str| members.binary_search_by(|member| (*member.key).cmp(name)).is_ok();
+        for id in &view.all {
+            for keyword in self.outline.keywords(*id) {
+                if let Keyword::Required(names) = keyword {
+                    self.spend(names.len())?;
+                    if !names.iter().all(|name| is_there(name)) {
+                        return Ok(true);
+                    }
                 }
             }
         }

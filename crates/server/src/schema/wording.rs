@@ -48,6 +48,21 @@ pub(super) fn any_of(allowed: &[Value]) -> String {
     }
 }
 
+/// What to send instead of a value that is none of those listed; `text` is what the value says if
+/// it is a text, `came` how it is shown.
+pub(super) fn choose(allowed: &[Value], text: Option<&str>, came: &str) -> String {
+    let expected = any_of(allowed);
+    let words = allowed.iter().filter_map(Value::as_str);
+    // Of one value only there is nothing to guess.
+    let meant = text.filter(|_| allowed.len() > 1).and_then(|text| crate::nearest(text, words));
+    match meant {
+        Some(meant) => {
+            format!("must be {expected}, not {came}; did you mean {}?", shown(&meant.into()))
+        }
+        None => format!("must be {expected}, not {came}"),
+    }
+}
+
 /// Words in a row, not too many.
 pub(super) fn listed(words: impl ExactSizeIterator<Item = String>) -> String {
     let more = words.len().saturating_sub(LISTED_MAX);

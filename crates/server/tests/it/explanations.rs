@@ -22,9 +22,10 @@ fn it_says_what_the_direct_check_says() {
         "mode":{"enum":["fast","slow"]},
         "tags":{"type":"array","items":{"type":"string","maxLength":3},"maxItems":2},
         "page":{"type":"object","properties":{"size":{"type":"integer","maximum":50}}},
+        "unit":{"enum":["celsius","kelvin"]},
         "n":{"type":["integer","null"],"exclusiveMinimum":0}},
         "required":["mode"],"additionalProperties":false"#;
-    let value = r#"{"mod":"x","tags":["a","long",3],"page":{"size":51},"n":0}"#;
+    let value = r#"{"mod":"x","tags":["a","long",3],"page":{"size":51},"n":0,"unit":"celcius"}"#;
     let told = |end: &str| {
         let schema = Schema::compile(&format!("{properties}{end}")).expect("a schema");
         let wrong = schema.check(value).expect_err("it does not fit");

@@ -3,6 +3,7 @@
 mod calls;
 mod derived;
 mod explanations;
+mod hostile_schemas;
 mod lists;
 mod middleware;
 mod reads;

@@ -93,6 +93,77 @@ fn schema(is_direct: bool) -> BoxedStrategy<Value> {
     .boxed()
 }
 
+/// A value that is about what a schema asks for, some parts of it in quotes or `null`. Each choice
+/// takes one of `choices`.
+fn meant(schema: &Value, root: &Value, choices: &mut impl Iterator<Item = u8>) -> Value {
+    // A schema may be a circle, so it ends with the choices.
+    let (Some(quoting), Some(pick)) = (choices.next(), choices.next()) else { return Value::Null };
+    let (is_quoted, pick) = (quoting % 4 == 0, usize::from(pick % 8));
+    if let Some(list) = schema.get("enum").and_then(Value::as_array) {
+        return quote(list[pick % list.len()].clone(), is_quoted);
+    }
+    if let Some(only) = schema.get("const") {
+        return quote(only.clone(), is_quoted);
+    }
+    for keyword in ["anyOf", "oneOf", "allOf"] {
+        if let Some(list) = schema.get(keyword).and_then(Value::as_array) {
+            return meant(&list[pick % list.len()], root, choices);
+        }
+    }
+    if schema.get("$ref").is_some() {
+        return meant(&root["$defs"]["d"], root, choices);
+    }
+    let kind = match schema.get("type") {
+        Some(Value::Array(kinds)) => kinds[pick % kinds.len()].as_str(),
+        Some(kind) => kind.as_str(),
+        None if schema.get("prefixItems").is_some() => Some("array"),
+        None if schema.get("properties").is_some() => Some("object"),
+        None => ["string", "integer", "boolean", "null"].get(pick).copied(),
+    };
+    let value = match kind {
+        Some("integer") => json!(pick),
+        Some("number") => json!(pick as f64 / 2.0),
+        Some("boolean") => json!(pick % 2 == 0),
+        Some("string") => return json!(["5", "true", "a", ""][pick % 4]),
+        Some("array") => {
+            let first = schema.get("prefixItems").and_then(Value::as_array);
+            let items = schema.get("items").cloned().unwrap_or(json!({}));
+            let each = (0..pick % 4).map(|index| {
+                let item = first.and_then(|first| first.get(index)).unwrap_or(&items);
+                meant(item, root, choices)
+            });
+            Value::Array(each.collect())
+        }
+        Some("object") => {
+            let properties = schema.get("properties").and_then(Value::as_object);
+            let each = properties.into_iter().flatten().map(|(key, schema)| {
+                let value = meant(schema, root, choices);
+                let is_null = choices.next().unwrap_or(0) % 5 == 0;
+                (key.clone(), if is_null { Value::Null } else { value })
+            });
+            Value::Object(each.collect())
+        }
+        _ => Value::Null,
+    };
+    quote(value, is_quoted)
+}
+
+fn quote(value: Value, is_quoted: bool) -> Value {
+    if is_quoted && !value.is_string() { Value::from(value.to_string()) } else { value }
+}
+
+/// A schema, and a value that is somehow meant for it.
+fn pair(is_direct: bool) -> impl Strategy<Value = (Value, Value)> {
+    let choices = proptest::collection::vec(any::<u8>(), 64);
+    (schema(is_direct), choices, value(), 0..4).prop_map(|(schema, choices, any_value, which)| {
+        let value = match which {
+            0 => any_value,
+            _ => meant(&schema, &schema, &mut choices.into_iter()),
+        };
+        (schema, value)
+    })
+}
+
 /// What holds of any repair.
 fn holds(schema: &Value, text: &str) -> Result<(), TestCaseError> {
     let compiled = match Schema::compile(&schema.to_string()) {
@@ -112,20 +183,68 @@ fn holds(schema: &Value, text: &str) -> Result<(), TestCaseError> {
     prop_assert!(mended.count > 0 && !mended.repairs.is_empty());
     let value: Value = serde_json::from_str(&mended.text).expect("a repair gives JSON");
     prop_assert!(jsonschema::is_valid(schema, &value), "{} for {}", mended.text, schema);
+    let before: Value = serde_json::from_str(text).expect("it was JSON");
+    for undone in with_one_undone(&before, &value) {
+        prop_assert!(!jsonschema::is_valid(schema, &undone), "{undone} is fine for {schema}");
+    }
     Ok(())
+}
+
+/// The mended value with one spot as it was before, in every way.
+fn with_one_undone(before: &Value, mended: &Value) -> Vec<Value> {
+    match (before, mended) {
+        (Value::Array(before), Value::Array(mended)) => {
+            let pairs = before.iter().zip(mended).enumerate();
+            let each = pairs.flat_map(|(index, (before, item))| {
+                with_one_undone(before, item).into_iter().map(move |item| {
+                    let mut undone = mended.clone();
+                    undone[index] = item;
+                    Value::Array(undone)
+                })
+            });
+            each.collect()
+        }
+        (Value::Object(before), Value::Object(mended)) => {
+            let each = before.iter().flat_map(|(key, before)| {
+                let ways = match mended.get(key) {
+                    Some(value) => with_one_undone(before, value),
+                    None => vec![before.clone()],
+                };
+                ways.into_iter().map(move |value| {
+                    let mut undone = mended.clone();
+                    undone.insert(key.clone(), value);
+                    Value::Object(undone)
+                })
+            });
+            each.collect()
+        }
+        (before, mended) if before == mended => Vec::new(),
+        (before, _) => vec![before.clone()],
+    }
 }
 
 proptest! {
     #[test]
     fn a_repair_of_a_directly_checked_value_fits_by_both_checks(
-        schema in schema(true), value in value()
+        (schema, value) in pair(true)
     ) {
         holds(&schema, &value.to_string())?;
     }
 
     #[test]
-    fn a_repair_fits_and_what_fits_is_not_repaired(schema in schema(false), value in value()) {
+    fn a_repair_fits_and_what_fits_is_not_repaired((schema, value) in pair(false)) {
         holds(&schema, &value.to_string())?;
+    }
+
+    #[test]
+    fn the_general_verdict_is_that_of_the_crate_behind_it(
+        (schema, value) in pair(false)
+    ) {
+        let schema = json!({"allOf": [schema], "uniqueItems": true});
+        if let Ok(compiled) = Schema::compile(&schema.to_string()) {
+            let verdict = compiled.check(&value.to_string());
+            prop_assert_eq!(verdict.is_ok(), jsonschema::is_valid(&schema, &value));
+        }
     }
 
     #[test]

@@ -245,6 +245,11 @@ fn an_alternative_that_cannot_be_meant_allows_nothing() {
     check(closed, r#"{"a":"5","b":"6"}"#, Some(r#"{"a":"5","b":6}"#));
     let by_kind = r#"{"anyOf":[{"type":"array","items":{"type":"integer"}},{"type":"object"}]}"#;
     check(by_kind, r#""[\"1\"]""#, Some("[1]"));
+    // `required` says nothing of an array.
+    let array_too = r#"{"properties":{"y":{"type":"integer"},"x":{"anyOf":[
+        {"required":["a"],"items":{"type":"string"}},
+        {"type":"array","items":{"type":"integer"}}]}}}"#;
+    check(array_too, r#"{"x":["1"],"y":"5"}"#, Some(r#"{"x":["1"],"y":5}"#));
 }
 
 #[test]

@@ -1,30 +1,31 @@
 //! What is written back: one JSON object where the answer is all there is to say, a stream of
 //! server-sent events where something is said before it, or where it takes long.
 
-use super::bounds::Share;
+use super::call_stream::CallEvents;
+use super::modern::EventStream;
+use super::news::NewsEvents;
 use super::request::Accepts;
-use super::sse::{Alarm, COMMENT, write_event};
+use super::sse::write_event;
 use super::subscription::FeedEvents;
-use crate::asking::Call;
-use crate::conversation::Ticket;
-use crate::outlet::Reader;
 use bytes::{Bytes, BytesMut};
-use haft_proto::limits::Limits;
-use haft_proto::service::{Later, Outcome, Reply};
+use haft_proto::encode;
+use haft_proto::error::{Mistake, Refusal};
+use haft_proto::service::{Outcome, Reply};
 use haft_proto::version::Era;
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body::{Body, Frame};
 use std::convert::Infallible;
-use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use tokio::task::JoinHandle;
-use tokio::time::sleep;
 
 /// The body of any answer.
 pub(super) enum Answer {
+    /// Of a legacy call.
+    Call(Box<CallEvents>),
+    /// Of a modern call.
     Events(Box<EventStream>),
     Feed(Box<FeedEvents>),
+    News(Box<NewsEvents>),
     Whole(Option<Bytes>),
 }
 
@@ -37,7 +38,9 @@ impl Body for Answer {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let polled = match self.get_mut() {
+            Self::Call(call) => call.poll_event(cx),
             Self::Events(stream) => stream.poll_event(cx),
+            Self::News(news) => news.poll_event(cx),
             Self::Feed(feed) => feed.poll_events(cx),
             Self::Whole(bytes) => Poll::Ready(bytes.take()),
         };
@@ -53,7 +56,7 @@ impl Body for Answer {
             Self::Whole(bytes) => {
                 http_body::SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64)
             }
-            Self::Events(_) | Self::Feed(_) => http_body::SizeHint::default(),
+            _ => http_body::SizeHint::default(),
         }
     }
 }
@@ -93,56 +96,6 @@ pub(super) fn now(reply: Reply, era: Era, accepts: Accepts) -> Response<Answer> 
     }
 }
 
-/// An answer to come: JSON if it is the first thing that comes, else a stream.
-pub(super) async fn later(
-    mut work: Work,
-    queue: Reader,
-    era: Era,
-    accepts: Accepts,
-    limits: &Limits,
-) -> Response<Answer> {
-    if !accepts.events {
-        return finished(work.await, Reader::new(None), era, accepts);
-    }
-    let mut first = None;
-    tokio::select! {
-        biased;
-        message = poll_fn(|cx| queue.poll_pop(cx)) => first = Some(message),
-        reply = &mut work => return finished(reply, queue, era, accepts),
-        () = sleep(limits.keep_alive) => {}
-    }
-    let alarm = Alarm::new(limits.keep_alive);
-    // hyper polls a stream only as fast as its client reads; the work shall not wait for that.
-    let work = Some(work.on_its_own());
-    let stream = EventStream { work, queue, first, alarm };
-    event_response(Answer::Events(Box::new(stream)))
-}
-
-/// An answer that came before anything was sent, with what was said about it on the way.
-pub(super) fn finished(
-    reply: Option<Reply>,
-    queue: Reader,
-    era: Era,
-    accepts: Accepts,
-) -> Response<Answer> {
-    let Some(reply) = reply else {
-        // A cancelled request is not answered, but HTTP wants some end of it.
-        return match accepts.events {
-            true => event_response(Answer::Whole(None)),
-            false => empty(StatusCode::ACCEPTED),
-        };
-    };
-    let mut events = BytesMut::new();
-    while let Some(said) = queue.pop() {
-        write_event(&mut events, &said);
-    }
-    if events.is_empty() {
-        return now(reply, era, accepts);
-    }
-    write_event(&mut events, &reply.message);
-    event_response(Answer::Whole(Some(events.freeze())))
-}
-
 /// A stream of events.
 pub(super) fn event_response(answer: Answer) -> Response<Answer> {
     let mut response = Response::new(answer);
@@ -154,101 +107,14 @@ pub(super) fn event_response(answer: Answer) -> Response<Answer> {
     response
 }
 
-/// The work on one answer, and who ends when: a modern client cancels it by going away, a legacy
-/// one does not.
-pub(super) enum Work {
-    /// Ends with the connection, and counts towards the requests in flight until then.
-    Here(Later, Share),
-    /// Goes on without the client.
-    Task(JoinHandle<Option<Reply>>),
-    /// A task that ends with the connection.
-    Tied(Tied),
+/// The verb is wrong here.
+pub(super) fn method_not_allowed(message: &'static str) -> Response<Answer> {
+    let mut body = Vec::new();
+    encode::error(&mut body, None, &Refusal::new(Mistake::InvalidRequest, message));
+    let mut response = json(StatusCode::METHOD_NOT_ALLOWED, body);
+    response.headers_mut().insert(header::ALLOW, VERBS);
+    response
 }
 
-/// A task that is ended when it is no longer waited for.
-pub(super) struct Tied(JoinHandle<Option<Reply>>);
-
-impl Drop for Tied {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-impl Work {
-    /// Work of a legacy request: `ended` is told when it is over, and whether it was cancelled.
-    pub(super) fn task(
-        call: Call,
-        place: Share,
-        ended: impl FnOnce(&Ticket) + Send + 'static,
-    ) -> Self {
-        Self::Task(tokio::spawn(async move {
-            let (ticket, reply) = call.await;
-            ended(&ticket);
-            drop(place);
-            reply
-        }))
-    }
-
-    /// The same work, going on whether or not it is polled.
-    fn on_its_own(self) -> Self {
-        match self {
-            Self::Here(later, place) => Self::Tied(Tied(tokio::spawn(async move {
-                let reply = later.await;
-                drop(place);
-                Some(reply)
-            }))),
-            task => task,
-        }
-    }
-}
-
-impl Future for Work {
-    type Output = Option<Reply>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.get_mut() {
-            Self::Here(later, _) => later.as_mut().poll(cx).map(Some),
-            // A task fails only with the whole runtime.
-            Self::Task(task) | Self::Tied(Tied(task)) => {
-                Pin::new(task).poll(cx).map(|ended| ended.ok().flatten())
-            }
-        }
-    }
-}
-
-/// Notifications as they come, then the answer, then the end; comments while it is quiet.
-pub(super) struct EventStream {
-    /// `None` once it is answered.
-    work: Option<Work>,
-    queue: Reader,
-    /// What was said before the stream began.
-    first: Option<Vec<u8>>,
-    alarm: Alarm,
-}
-
-impl EventStream {
-    fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        let mut events = BytesMut::new();
-        if let Some(message) = self.first.take() {
-            write_event(&mut events, &message);
-        }
-        let Some(work) = &mut self.work else { return Poll::Ready(None) };
-        // The work first, so that whatever it said on its way is in the queue when it is done.
-        let reply = Pin::new(work).poll(cx);
-        while let Poll::Ready(message) = self.queue.poll_pop(cx) {
-            write_event(&mut events, &message);
-        }
-        if let Poll::Ready(reply) = reply {
-            self.work = None;
-            if let Some(reply) = reply {
-                write_event(&mut events, &reply.message);
-            }
-            return Poll::Ready((!events.is_empty()).then(|| events.freeze()));
-        }
-        if events.is_empty() {
-            return self.alarm.poll(cx).map(|()| Some(Bytes::from_static(COMMENT)));
-        }
-        self.alarm.reset();
-        Poll::Ready(Some(events.freeze()))
-    }
-}
+/// The verbs of the endpoint.
+pub(super) const VERBS: HeaderValue = HeaderValue::from_static("GET, POST, DELETE, OPTIONS");

@@ -39,6 +39,22 @@ impl Share {
         self.taken += more;
         before.saturating_add(more) <= self.bound.limit
     }
+
+    /// Takes more, or nothing if the bound does not allow it.
+    #[must_use]
+    pub(super) fn take_whole(&mut self, more: usize) -> bool {
+        let is_taken = self.take(more);
+        if !is_taken {
+            self.give(more);
+        }
+        is_taken
+    }
+
+    /// Gives some back.
+    pub(super) fn give(&mut self, some: usize) {
+        self.taken -= some;
+        self.bound.taken.fetch_sub(some, Ordering::Relaxed);
+    }
 }
 
 impl Drop for Share {
@@ -78,6 +94,9 @@ mod tests {
         drop(second);
         assert!(!bound.share().take(1));
         drop(first);
-        assert!(bound.share().take(3));
+        let mut third = bound.share();
+        assert!(!third.take_whole(4) && third.take_whole(3) && !third.take_whole(1));
+        third.give(1);
+        assert!(bound.share().take(1));
     }
 }

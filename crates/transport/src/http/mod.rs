@@ -4,14 +4,20 @@
 mod address;
 mod answer;
 mod bounds;
+mod call_stream;
 mod endpoint;
 mod guard;
+mod legacy;
 mod listen;
+mod modern;
+mod news;
+mod replay;
 mod request;
 mod sessions;
 mod sse;
 mod stall;
 mod stopping;
+mod streams;
 mod subscription;
 
 pub use address::address;

@@ -14,6 +14,9 @@ use tokio::time::timeout;
 /// The header of a legacy session, in lower case.
 pub(super) const SESSION_HEADER: &str = "mcp-session-id";
 
+/// The header of a client that comes back, in lower case.
+pub(super) const LAST_EVENT_HEADER: &str = "last-event-id";
+
 /// The headers of a request, as `haft-proto` asks for them.
 pub(super) struct HttpHeaders<'a>(pub(super) &'a HeaderMap);
 

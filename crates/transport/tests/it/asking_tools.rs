@@ -4,6 +4,7 @@ use crate::fixture::{Gate, Nothing};
 use haft_server::{AskError, Context, Elicited, ServerBuilder, Tool, handler};
 use serde::Deserialize;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Adds them.
 pub(crate) fn asking_tools(builder: ServerBuilder, gate: &Arc<Gate>) -> ServerBuilder {
@@ -38,6 +39,39 @@ pub(crate) fn asking_tools(builder: ServerBuilder, gate: &Arc<Gate>) -> ServerBu
                         _ = ask(&context) => "answered",
                         () = gate.open.notified() => "gave up",
                     }
+                }
+            }),
+        ))
+}
+
+/// Adds tools that say something, wait for the gate, and go on.
+pub(crate) fn waiting_tools(builder: ServerBuilder, gate: &Arc<Gate>) -> ServerBuilder {
+    let (stepping, leaving) = (Arc::clone(gate), Arc::clone(gate));
+    builder
+        .tool(Tool::new(
+            "steps",
+            handler::future(move |Nothing {}, context| {
+                let gate = Arc::clone(&stepping);
+                async move {
+                    for step in 1..=3 {
+                        context.progress(f64::from(step), None, None);
+                        gate.open.notified().await;
+                    }
+                    gate.ended.notify_one();
+                    "done"
+                }
+            }),
+        ))
+        .tool(Tool::new(
+            "leave",
+            handler::future(move |Nothing {}, context| {
+                let gate = Arc::clone(&leaving);
+                async move {
+                    context.disconnect(Duration::from_millis(70));
+                    gate.open.notified().await;
+                    context.progress(1.0, None, None);
+                    let name = ask(&context).await;
+                    name.map(|name| format!("{name} came back"))
                 }
             }),
         ))

@@ -1,6 +1,6 @@
 //! A server of a few tools on a free port, for one test. It never outlives its test.
 
-use crate::asking_tools::asking_tools;
+use crate::asking_tools::{asking_tools, waiting_tools};
 use crate::hook::{Hook, Hooked};
 use haft_proto::limits::Limits;
 use haft_proto::service::Service;
@@ -160,5 +160,5 @@ pub(crate) fn server(gate: &Arc<Gate>, limits: Limits) -> Server {
             .timeout(Duration::from_millis(50)),
         )
         .tool(Tool::new("large", handler::function(|Nothing {}| "x".repeat(16 * 1024 * 1024))));
-    asking_tools(builder, gate).build().expect("the fixture is right")
+    waiting_tools(asking_tools(builder, gate), gate).build().expect("the fixture is right")
 }

@@ -120,9 +120,9 @@ async fn requests_that_are_wrong_as_http_are_turned_away() {
     check(&fixture, "form", &list("content-type", "text/plain"), (415, -32600, form)).await;
     let html = "Not acceptable: `Accept` must list `application/json` and `text/event-stream`";
     check(&fixture, "html", &list("accept", "text/html"), (406, -32600, html)).await;
-    let get = b"GET /mcp HTTP/1.1\r\nhost: localhost\r\n\r\n";
-    let not_get = "Method not allowed: send messages by POST; DELETE ends a session";
-    check(&fixture, "GET", get, (405, -32600, not_get)).await;
+    let put = b"PUT /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n";
+    let verbs = "Method not allowed: send messages by POST; GET listens, DELETE ends a session";
+    check(&fixture, "PUT", put, (405, -32600, verbs)).await;
     let elsewhere = b"POST /etc/passwd HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n";
     check(&fixture, "path", elsewhere, (404, -32600, "Not found: the endpoint is /mcp")).await;
     let announced = b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\

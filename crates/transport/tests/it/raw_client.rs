@@ -181,6 +181,23 @@ impl EventReader {
 }
 
 impl Session {
+    /// A GET in this session, with more headers.
+    pub(crate) fn get(&self, more: &[(&str, &str)]) -> Vec<u8> {
+        let mut request = format!(
+            "GET /mcp HTTP/1.1\r\nhost: localhost\r\nmcp-session-id: {}\r\n\
+             mcp-protocol-version: {}\r\n",
+            self.id, self.version
+        );
+        if !more.iter().any(|(name, _)| *name == "accept") {
+            request.push_str("accept: text/event-stream\r\n");
+        }
+        for (name, value) in more {
+            request.push_str(&format!("{name}: {value}\r\n"));
+        }
+        request.push_str("\r\n");
+        request.into_bytes()
+    }
+
     /// The end of this session.
     pub(crate) fn delete(&self) -> Vec<u8> {
         let id = &self.id;
@@ -230,7 +247,11 @@ impl RawClient {
     pub(crate) async fn open(mut self, request: &[u8]) -> EventReader {
         self.send(request).await;
         let head = timeout(DEADLINE, self.head()).await.expect("a head in time");
-        EventReader { client: self, head, unread: String::new(), has_ended: false }
+        if head.header("transfer-encoding") == Some("chunked") {
+            return EventReader { client: self, head, unread: String::new(), has_ended: false };
+        }
+        let unread = self.rest(&head).await;
+        EventReader { client: self, head, unread, has_ended: true }
     }
 
     pub(crate) async fn answer(&mut self) -> Answer {
@@ -238,12 +259,17 @@ impl RawClient {
         answer.body = if answer.header("transfer-encoding") == Some("chunked") {
             self.chunks().await
         } else {
-            let length = answer.header("content-length").and_then(|length| length.parse().ok());
-            let mut body = vec![0; length.unwrap_or(0)];
-            self.stream.read_exact(&mut body).await.expect("the whole body");
-            String::from_utf8(body).expect("UTF-8")
+            self.rest(&answer).await
         };
         answer
+    }
+
+    /// A body that says how long it is.
+    async fn rest(&mut self, head: &Answer) -> String {
+        let length = head.header("content-length").and_then(|length| length.parse().ok());
+        let mut body = vec![0; length.unwrap_or(0)];
+        self.stream.read_exact(&mut body).await.expect("the whole body");
+        String::from_utf8(body).expect("UTF-8")
     }
 
     /// An answer without its body.

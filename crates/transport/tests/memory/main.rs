@@ -3,6 +3,7 @@
 //! own ends of the sockets among it, is left out.
 
 mod service;
+mod sessions;
 mod subscriptions;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

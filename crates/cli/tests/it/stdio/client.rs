@@ -45,8 +45,13 @@ impl StdioServer {
     /// A server of other tools.
     pub(crate) fn start_with(manifest: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("haft.yaml"), manifest).expect("a file");
+        Self::start_in(folder)
+    }
+
+    /// A server of the haft.yaml in a folder.
+    pub(crate) fn start_in(folder: TempDir) -> Self {
         let file = folder.path().join("haft.yaml");
-        std::fs::write(&file, manifest).expect("a file");
         let mut child = Command::new(env!("CARGO_BIN_EXE_haft"))
             .arg("serve")
             .arg(file)
@@ -110,6 +115,11 @@ impl StdioServer {
             rest.push(serde_json::from_str(&line).expect("stdout is the wire's"));
         }
         (wait(&mut self.child), rest)
+    }
+
+    /// Where its haft.yaml is.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// A file in which a tool says its process id.

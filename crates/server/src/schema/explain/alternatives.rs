@@ -50,8 +50,9 @@ impl<'a> Explainer<'a> {
 
     pub(super) fn not(&mut self, id: Id, value: &Value, place: &Place<'_>) -> Result<(), Ended> {
         // What is not outlined may be why it does not fit.
-        let is_known = !self.outline.keywords(id).iter().any(|k| matches!(k, Keyword::Unknown(_)));
-        if !is_known || !self.fits(id, value)? {
+        let is_strange =
+            |keyword: &Keyword| matches!(keyword, Keyword::UnevaluatedItems | Keyword::Unknown(_));
+        if self.outline.keywords(id).iter().any(is_strange) || !self.fits(id, value)? {
             return Ok(());
         }
         let required = match self.outline.keywords(id) {

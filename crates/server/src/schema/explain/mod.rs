@@ -6,12 +6,12 @@ mod alternatives;
 mod objects;
 
 use super::Violation;
+use super::budget::with_budget;
 use super::limits::{EXPLAIN_DEPTH_MAX, FUEL, VIOLATIONS_MAX};
 use super::outline::{Id, Keyword, Outline};
-use super::pattern::with_budget;
 use super::place::Place;
 use super::view::is_same;
-use super::wording::{any_of, one_line, shorten, shown};
+use super::wording::{choose, one_line, shorten, shown};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -27,7 +27,7 @@ pub(super) fn explain(outline: &Outline, value: &Value, bytes: usize) -> Vec<Vio
         is_quiet: false,
     };
     // Whatever ends it, what was found until then is true.
-    _ = with_budget(|| explainer.visit(Outline::ROOT, value, &Place::Root));
+    _ = with_budget(bytes, || explainer.visit(Outline::ROOT, value, &Place::Root));
     if explainer.found.is_empty() {
         let problem = "does not fit the schema".to_owned();
         return vec![Violation { path: String::new(), problem }];
@@ -146,19 +146,7 @@ impl<'a> Explainer<'a> {
         if is_allowed {
             return Ok(());
         }
-        self.say(place, || {
-            let words = allowed.iter().filter_map(Value::as_str);
-            let meant = value.as_str().filter(|_| allowed.len() > 1);
-            let expected = any_of(allowed);
-            let came = shown(value);
-            match meant.and_then(|word| crate::nearest(word, words)) {
-                Some(word) => {
-                    let word = shorten(&format!("{word:?}"));
-                    format!("must be {expected}, not {came}; did you mean {word}?")
-                }
-                None => format!("must be {expected}, not {came}"),
-            }
-        })
+        self.say(place, || choose(allowed, value.as_str(), &shown(value)))
     }
 
     fn number(

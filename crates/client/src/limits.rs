@@ -1,0 +1,56 @@
+//! What a server may make this client do, beside the sizes in `haft_proto::limits`. Every file of
+//! this crate that counts something counts up to a number that stands here.
+
+use std::time::Duration;
+
+/// How often one request is asked again because the server needs more for it (2026-07-28, "Multi
+/// Round-Trip Requests").
+pub(crate) const ROUNDS_MAX: usize = 16;
+/// How many questions a server may ask because of one request. On a connection of the legacy era,
+/// where a question does not name its request, each request allows as many.
+pub(crate) const QUESTIONS_PER_REQUEST_MAX: usize = 64;
+/// How many questions may be saved up on one connection of the legacy era.
+pub(crate) const QUESTIONS_SAVED_MAX: usize = 1024;
+/// How many questions of one legacy server are open at once; further ones are refused.
+pub(crate) const QUESTIONS_OPEN_MAX: usize = 16;
+/// The longest `requestState`, as JSON text, that is sent back.
+pub(crate) const STATE_BYTES_MAX: usize = 1024 * 1024;
+/// The most fields of a form, and the most choices of a field.
+pub(crate) const FIELDS_MAX: usize = 256;
+pub(crate) const CHOICES_MAX: usize = 4096;
+/// The longest address that a person is asked to visit.
+pub(crate) const URL_BYTES_MAX: usize = 8 * 1024;
+/// How many visits are remembered that are over, and how long the name of one may be.
+pub(crate) const VISITS_KEPT_MAX: usize = 64;
+pub(crate) const VISIT_ID_BYTES_MAX: usize = 1024;
+/// How long a visit is waited for of which nobody says that it is over.
+pub(crate) const VISIT_TIME_MAX: Duration = Duration::from_secs(30 * 60);
+/// The pause before a request is asked again for which the server wanted to know nothing: it
+/// doubles each time, up to the second.
+pub(crate) const IDLE_ROUND: Duration = Duration::from_millis(100);
+pub(crate) const IDLE_ROUND_MAX: Duration = Duration::from_secs(5);
+/// How long a server may take to take note of something that needs no answer.
+pub(crate) const FAREWELL: Duration = Duration::from_secs(2);
+/// How often in a row a broken stream of events is asked for in vain.
+pub(crate) const RETURNS_MAX: u32 = 8;
+/// How long a broken stream is left alone if the server does not say; and never less than this.
+pub(crate) const RETRY_DEFAULT: Duration = Duration::from_secs(1);
+pub(crate) const RETRY_MIN: Duration = Duration::from_millis(100);
+/// How long a connection waits for the stream on which a legacy server may ask.
+pub(crate) const STANDING_TIME_MAX: Duration = Duration::from_secs(1);
+/// A stream that was open for so long was not asked for in vain, even if nothing came.
+pub(crate) const LIVED: Duration = Duration::from_secs(5);
+/// How many changes wait for one listener, and how long the address in one may be.
+pub(crate) const CHANGES_WAITING_MAX: usize = 1024;
+pub(crate) const CHANGE_URI_BYTES_MAX: usize = 8 * 1024;
+/// How often a task is looked at: as the server wishes, but not more often and not more seldom.
+pub(crate) const TASK_POLL_DEFAULT: Duration = Duration::from_secs(1);
+pub(crate) const TASK_POLL_MIN: Duration = Duration::from_millis(50);
+pub(crate) const TASK_POLL_MAX: Duration = Duration::from_secs(60);
+/// How long a task is waited for.
+pub(crate) const TASK_TIME_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// How many farewells of one connection are said at once; further ones are not said.
+pub(crate) const FAREWELLS_MAX: usize = 64;
+/// The most pages, and bytes on them, of one list.
+pub(crate) const PAGES_MAX: usize = 1000;
+pub(crate) const LIST_BYTES_MAX: usize = 256 * 1024 * 1024;

@@ -1,0 +1,237 @@
+//! Streams of events over HTTP: the one that answers a request, and in the legacy era the one that
+//! belongs to none. What comes on them is taken to whom it concerns; a legacy stream that breaks is
+//! taken up again where it broke. Used by `reply` and `standing`; it sends through the HTTP wire.
+
+use crate::changes::Change;
+use crate::error::{ClientError, excerpt};
+use crate::http::Http;
+use crate::limits::{LIVED, RETRY_DEFAULT, RETRY_MIN, RETURNS_MAX};
+use crate::message::{Ask, Heard, Listener, hear};
+use crate::questions::OpenQuestions;
+use crate::reply::{Body, is_event_stream};
+use crate::sse::Reader;
+use haft_proto::envelope::{self, Envelope, Incoming};
+use haft_proto::method::Method;
+use haft_proto::version::Era;
+use http::StatusCode;
+use http_body_util::BodyExt;
+use serde_json::value::RawValue;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// A stream, over one HTTP response or several.
+#[derive(Debug)]
+pub(crate) struct Stream<'a> {
+    http: &'a Http,
+    /// The request that it answers.
+    ask: Option<&'a Ask>,
+    questions: OpenQuestions,
+    /// Where it can be taken up again.
+    last_id: Option<String>,
+    /// How long it must be left alone before.
+    retry: Duration,
+    /// How often in a row nothing came of that.
+    failures: u32,
+}
+
+impl<'a> Stream<'a> {
+    pub(crate) fn new(http: &'a Http, ask: Option<&'a Ask>) -> Self {
+        Self {
+            questions: OpenQuestions::new(Arc::clone(http.desk())),
+            http,
+            ask,
+            last_id: None,
+            retry: RETRY_DEFAULT,
+            failures: 0,
+        }
+    }
+
+    /// Reads until the answer is there.
+    pub(crate) async fn follow(
+        &mut self,
+        mut body: Body,
+        listener: Listener<'_>,
+    ) -> Result<Box<RawValue>, ClientError> {
+        loop {
+            if let Some(result) = self.read(body, listener).await? {
+                return Ok(result);
+            }
+            // In the modern era a broken stream is a lost request.
+            if self.last_id.is_none() || !self.is_legacy() {
+                return Err(self.closed());
+            }
+            body = self.come_back().await?;
+        }
+    }
+
+    /// Reads a stream that belongs to no request, until it cannot be had any more.
+    pub(crate) async fn stand(&mut self, mut body: Body, listener: Listener<'_>) -> ClientError {
+        loop {
+            if let Err(error) = self.read(body, listener).await {
+                return error;
+            }
+            body = match self.come_back().await {
+                Ok(body) => body,
+                Err(error) => return error,
+            };
+            if self.last_id.is_none() {
+                self.http.desk().hub().tell(None, &Change::Missed);
+            }
+        }
+    }
+
+    /// Takes what one body or event holds; the answer, if it is there.
+    pub(crate) async fn take(
+        &mut self,
+        bytes: &[u8],
+        listener: Listener<'_>,
+    ) -> Result<Option<Box<RawValue>>, ClientError> {
+        let messages = match envelope::read(bytes, self.http.limits()) {
+            Ok(Incoming::One(message)) => vec![message],
+            Ok(Incoming::Batch(messages)) => messages.into_iter().flatten().collect(),
+            Err(rejected) => {
+                let (method, reason) = (self.method(), rejected.reason.to_string());
+                return Err(ClientError::NotJsonRpc { method, reason });
+            }
+        };
+        let mut result = None;
+        for message in &messages {
+            result = self.take_message(message, listener).await?.or(result);
+        }
+        Ok(result)
+    }
+
+    /// Reads one response to its end, or to the answer.
+    async fn read(
+        &mut self,
+        mut body: Body,
+        listener: Listener<'_>,
+    ) -> Result<Option<Box<RawValue>>, ClientError> {
+        let limit = self.http.limits().message_bytes;
+        let mut reader = Reader::new(limit);
+        let began = Instant::now();
+        loop {
+            let frame = tokio::select! {
+                frame = body.frame() => frame,
+                error = self.questions.failed() => return Err(error),
+            };
+            let Some(Ok(frame)) = frame else { break };
+            let Some(data) = frame.data_ref() else { continue };
+            reader.feed(data).map_err(|_| ClientError::MessageTooLarge { limit })?;
+            while let Some(event) = reader.next() {
+                self.failures = 0;
+                if event.kind == "message"
+                    && !event.data.is_empty()
+                    && let Some(result) = self.take(&event.data, listener).await?
+                {
+                    return Ok(Some(result));
+                }
+            }
+        }
+        if began.elapsed() >= LIVED {
+            self.failures = 0;
+        }
+        if let Some(id) = reader.last_id() {
+            self.failures = 0;
+            self.last_id = Some(id.to_owned()).filter(|id| !id.is_empty());
+        }
+        self.retry = reader.retry().unwrap_or(self.retry);
+        Ok(None)
+    }
+
+    /// Opens the stream again, not before the server wants that, and later each time in vain.
+    async fn come_back(&mut self) -> Result<Body, ClientError> {
+        loop {
+            if self.failures == RETURNS_MAX {
+                return Err(self.closed());
+            }
+            let pause = self.retry.max(RETRY_MIN).saturating_mul(1 << self.failures);
+            self.failures += 1;
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                error = self.questions.failed() => return Err(error),
+            }
+            let response = match self.http.open_stream(self.last_id.as_deref()).await {
+                Ok(response) => response,
+                Err(ClientError::ClosedMidAnswer { .. } | ClientError::Unreachable { .. }) => {
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let status = response.status();
+            if status.is_success() && is_event_stream(&response) {
+                return Ok(response.into_body());
+            }
+            if status == StatusCode::NOT_FOUND && self.http.has_session() {
+                return Err(ClientError::SessionLost);
+            }
+            if !status.is_server_error() {
+                return Err(self.closed());
+            }
+        }
+    }
+
+    async fn take_message(
+        &mut self,
+        message: &Envelope<'_>,
+        listener: Listener<'_>,
+    ) -> Result<Option<Box<RawValue>>, ClientError> {
+        match hear(message) {
+            // A modern server has no requests, and nobody to take an answer.
+            Heard::Asked(asked) if self.is_legacy() => {
+                let http = self.http.clone();
+                let send = |answer| async move { http.tell(answer).await };
+                if let Some(answer) = self.questions.take(asked, send) {
+                    self.http.tell(answer).await?;
+                }
+            }
+            Heard::Asked(_) | Heard::Nothing => {}
+            Heard::Notice(token, notice) => match self.ask {
+                Some(ask) if token.as_ref().is_none_or(|token| *token == ask.id) => {
+                    listener(notice);
+                }
+                Some(_) => {}
+                None => self.http.pass_on(token.as_deref(), &notice),
+            },
+            Heard::Reply(theirs, outcome) => {
+                // On a stream that belongs to no request there is nothing to answer.
+                let Some(ask) = self.ask else { return Ok(None) };
+                if let Some(theirs) = theirs.filter(|theirs| *theirs != ask.id) {
+                    let theirs = excerpt(theirs.as_bytes());
+                    return Err(ClientError::AnsweredAnotherId { ours: ask.id.clone(), theirs });
+                }
+                return outcome.map(Some).map_err(|reply| ask.refused(reply, Some(200)));
+            }
+            Heard::Acknowledged(subscription, interest) => {
+                let subscription = self.subscription(subscription);
+                self.http.desk().hub().acknowledge(subscription.as_deref(), &interest);
+            }
+            Heard::Changed(subscription, change) => {
+                let subscription = self.subscription(subscription);
+                self.http.desk().hub().tell(subscription.as_deref(), &change);
+            }
+            Heard::TakenBack(id) => self.questions.take_back(&id),
+            Heard::VisitEnded(id) => self.http.desk().visit_ended(id),
+        }
+        Ok(None)
+    }
+
+    /// A stream that was asked for says by itself whose changes these are.
+    fn subscription(&self, named: Option<String>) -> Option<String> {
+        let listening = self.ask.filter(|ask| ask.method == Method::SubscriptionsListen);
+        listening.map(|ask| ask.id.clone()).or(named)
+    }
+
+    fn is_legacy(&self) -> bool {
+        self.ask.is_none_or(|ask| ask.revision.era() == Era::Legacy)
+    }
+
+    fn method(&self) -> &'static str {
+        self.ask.map_or("GET", |ask| ask.method.name())
+    }
+
+    fn closed(&self) -> ClientError {
+        ClientError::ClosedMidAnswer { method: self.method() }
+    }
+}

@@ -1,0 +1,314 @@
+//! One prompt, from as typed to as said: its arguments, its messages with every template compiled,
+//! and what becomes of them for the arguments of one client. Called by `meant` for each prompt in
+//! turn, and by `offer`.
+
+use crate::fault::Wrong;
+use crate::fill::Surroundings;
+use crate::limits::RESOURCE_BYTES;
+use crate::media_type;
+use crate::place::{Place, Placed};
+use crate::problem::Problem;
+use crate::reading::{Readings, Unread};
+use crate::resource::{Resource, Source, Stored};
+use crate::shown;
+use crate::template::{Arguments, Compiler, Known, Template};
+use crate::tool::{fixed_text, typed};
+use crate::tree::Tree;
+use crate::written::{Scalar, prompt as written};
+use haft_proto::error::{Mistake, Refusal};
+use haft_proto::spec::Meta;
+use haft_proto::spec::content::{Content, Role};
+use haft_proto::spec::icon::Icon;
+use haft_proto::spec::prompt as spec;
+use haft_server::nearest;
+use minijinja::Environment;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// A prompt, checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Prompt {
+    pub(crate) name: Placed<String>,
+    pub(crate) title: Option<String>,
+    pub(crate) description: Option<Placed<String>>,
+    pub(crate) icons: Vec<Icon>,
+    pub(crate) meta: Option<Meta>,
+    pub(crate) arguments: Vec<Argument>,
+    pub(crate) messages: Vec<Message>,
+}
+
+/// An argument.
+#[derive(Clone, Debug)]
+pub(crate) struct Argument {
+    pub(crate) place: Place,
+    pub(crate) spec: spec::Argument,
+    /// What clients suggest.
+    pub(crate) values: Vec<String>,
+}
+
+/// A message.
+#[derive(Clone, Debug)]
+pub(crate) struct Message {
+    pub(crate) role: Role,
+    pub(crate) said: Said,
+}
+
+/// What is said.
+#[derive(Clone, Debug)]
+pub(crate) enum Said {
+    /// A picture of a kind.
+    Image(Stored, String),
+    /// The content of a resource.
+    Resource(Box<Resource>),
+    /// A text.
+    Text(Template),
+}
+
+/// Checks a prompt. `tree` is the same prompt in the file.
+pub(crate) fn check(
+    written: &written::Prompt,
+    tree: &Tree,
+    resources: &[Resource],
+    surroundings: &Surroundings<'_>,
+    compiler: &mut Compiler<'_>,
+) -> Result<Prompt, Wrong> {
+    let name = shown::name(&written.name, surroundings)?;
+    let arguments = arguments(&written.arguments.0, surroundings)?;
+    let names: Vec<_> = arguments.iter().map(|argument| argument.spec.name.clone()).collect();
+    let none = "the prompt takes no arguments; name them in `arguments`";
+    let known = Known { names: &names, is_open: false, none };
+    let messages = match (&written.messages, &written.text) {
+        (Some(_), Some(_)) => {
+            let place = tree.entry("text").map_or(name.place, |entry| entry.key_place);
+            let problem = Problem::TwoOfOne { key: "text", other: "messages" };
+            return Err(Wrong::new(place, problem));
+        }
+        (None, None) => {
+            let what = format!("the prompt `{}` says nothing", name.value);
+            let help = "give it `messages`, or a `text` if it is a single one";
+            return Err(Wrong::new(name.place, Problem::KindMissing { what, help }));
+        }
+        (None, Some(text)) => {
+            vec![Message {
+                role: Role::User,
+                said: Said::Text(compiler.compile(typed(text), known)?),
+            }]
+        }
+        (Some(list), None) if list.value.is_empty() => {
+            let help = "say something: - user: TEXT";
+            return Err(Wrong::new(list.place, Problem::EmptyList { key: "messages", help }));
+        }
+        (Some(list), None) => {
+            let mut checking = Checking { known, resources, surroundings, compiler };
+            list.value.iter().map(|message| checking.message(message)).collect::<Result<_, _>>()?
+        }
+    };
+    Ok(Prompt {
+        name,
+        title: shown::text(written.title.as_ref(), surroundings)?.map(|title| title.value),
+        description: shown::text(written.description.as_ref(), surroundings)?,
+        icons: shown::icons(&written.icons, surroundings)?,
+        meta: shown::meta(tree, surroundings)?,
+        arguments,
+        messages,
+    })
+}
+
+fn arguments(
+    written: &[written::Argument],
+    surroundings: &Surroundings<'_>,
+) -> Result<Vec<Argument>, Wrong> {
+    let mut arguments: Vec<Argument> = Vec::new();
+    for written::Argument { name, about } in written {
+        let (place, name) = (name.place, &*name.value);
+        let (name, is_optional) = match name.strip_suffix('?') {
+            Some(name) => (name, true),
+            None => (name, false),
+        };
+        if name.trim().is_empty() {
+            return Err(Wrong::new(place, Problem::NoValue { key: "name".to_owned() }));
+        }
+        if arguments.iter().any(|known| known.spec.name == name) {
+            return Err(Wrong::new(place, Problem::DuplicateKey { key: name.to_owned() }));
+        }
+        if let Some(required) = about.required.as_ref().filter(|it| it.value && is_optional) {
+            let problem = Problem::OptionalAndRequired { argument: name.to_owned() };
+            return Err(Wrong::new(required.place, problem));
+        }
+        let filled = |text: &Option<Placed<String>>| {
+            shown::text(text.as_ref(), surroundings).map(|text| text.map(|text| text.value))
+        };
+        let value = |value| surroundings.fill(&typed(value)).map(|filled| filled.value);
+        arguments.push(Argument {
+            place,
+            spec: spec::Argument {
+                name: name.to_owned(),
+                title: filled(&about.title)?,
+                description: filled(&about.description)?,
+                required: about.required.as_ref().map_or(!is_optional, |required| required.value),
+            },
+            values: about.values.iter().map(value).collect::<Result<_, _>>()?,
+        });
+    }
+    Ok(arguments)
+}
+
+/// What messages are checked with.
+struct Checking<'c, 's, 't> {
+    known: Known<'c>,
+    resources: &'c [Resource],
+    surroundings: &'c Surroundings<'s>,
+    compiler: &'c mut Compiler<'t>,
+}
+
+/// What a message is made of.
+enum Part<'w> {
+    Image(&'w Placed<String>),
+    Resource(&'w Placed<String>),
+    Text(&'w Placed<Scalar>),
+}
+
+impl Part<'_> {
+    fn place(&self) -> Place {
+        match self {
+            Self::Image(text) | Self::Resource(text) => text.place,
+            Self::Text(text) => text.place,
+        }
+    }
+}
+
+impl Checking<'_, '_, '_> {
+    fn message(&mut self, written: &Placed<written::Message>) -> Result<Message, Wrong> {
+        let place = written.place;
+        let written::Message { user, assistant, role, text, resource, image } = &written.value;
+        let parts = [
+            ("user", user.as_ref().map(Part::Text)),
+            ("assistant", assistant.as_ref().map(Part::Text)),
+            ("text", text.as_ref().map(Part::Text)),
+            ("resource", resource.as_ref().map(Part::Resource)),
+            ("image", image.as_ref().map(Part::Image)),
+        ];
+        let mut parts = parts.into_iter().filter_map(|(key, part)| Some((key, part?)));
+        let Some((key, part)) = parts.next() else {
+            let what = "the message says nothing".to_owned();
+            let help =
+                "write `user: TEXT` or `assistant: TEXT`, or give it a `resource` or `image`";
+            return Err(Wrong::new(place, Problem::KindMissing { what, help }));
+        };
+        if let Some((second, part)) = parts.next() {
+            let problem = Problem::TwoOfOne { key: second, other: key };
+            return Err(Wrong::new(part.place(), problem));
+        }
+        let role = match (key, role) {
+            ("user" | "assistant", Some(_)) => {
+                return Err(Wrong::new(place, Problem::TwoOfOne { key: "role", other: key }));
+            }
+            ("assistant", None) => Role::Assistant,
+            (_, None) => Role::User,
+            (_, Some(role)) => shown::role(*role),
+        };
+        let said = match part {
+            Part::Image(path) => self.image(path)?,
+            Part::Resource(uri) => Said::Resource(Box::new(self.resource(uri)?)),
+            Part::Text(text) => Said::Text(self.compiler.compile(typed(text), self.known)?),
+        };
+        Ok(Message { role, said })
+    }
+
+    fn resource(&self, uri: &Placed<String>) -> Result<Resource, Wrong> {
+        let filled = self.surroundings.fill(uri)?;
+        let Some(found) = self.resources.iter().find(|known| known.uri.value == filled.value)
+        else {
+            let known = self.resources.iter().map(|known| known.typed_uri.clone());
+            let known: Vec<_> = known.collect();
+            let nearest = nearest(&uri.value, known.iter().map(String::as_str)).map(str::to_owned);
+            let problem = Problem::UnknownResource { uri: uri.value.clone(), nearest, known };
+            return Err(Wrong::new(uri.place, problem));
+        };
+        match &found.source {
+            Source::Directory(_) => {
+                Err(Wrong::new(uri.place, Problem::NotEmbeddable { uri: uri.value.clone() }))
+            }
+            Source::File(_) | Source::Text(_) => Ok(found.clone()),
+        }
+    }
+
+    fn image(&self, written: &Placed<String>) -> Result<Said, Wrong> {
+        let reason = "what a caller may read is said here";
+        let path = fixed_text(written, "image", reason, self.surroundings)?;
+        let kind = media_type::of_name(&path.value).filter(|kind| kind.starts_with("image/"));
+        let Some(kind) = kind.filter(|_| !path.value.contains('\0')) else {
+            let problem = Problem::NotAPicture { path: written.value.clone() };
+            return Err(Wrong::new(written.place, problem));
+        };
+        let path = Placed::new(path.place, self.surroundings.directory.join(path.value));
+        Ok(Said::Image(Stored { path, limit: RESOURCE_BYTES }, kind.to_owned()))
+    }
+}
+
+impl Prompt {
+    /// The messages for these arguments.
+    pub(crate) async fn messages(
+        &self,
+        given: BTreeMap<String, String>,
+        templates: &Environment<'_>,
+        readings: &Readings,
+    ) -> Result<Vec<spec::Message>, Refusal> {
+        let is_known = |name: &str| self.arguments.iter().any(|known| known.spec.name == name);
+        let given = given.into_iter().filter(|(name, _)| is_known(name));
+        let values: Map<_, _> = given.map(|(name, text)| (name, Value::String(text))).collect();
+        let arguments = Arguments::new(values);
+        let mut messages = Vec::with_capacity(self.messages.len());
+        for message in &self.messages {
+            let content = match &message.said {
+                Said::Text(template) => match text(template, templates, &arguments)? {
+                    Some(text) => Content::Text(text),
+                    None => continue,
+                },
+                Said::Resource(resource) => {
+                    let read = resource.read(readings).await;
+                    Content::Embedded(there(read, &resource.uri.value)?)
+                }
+                Said::Image(stored, kind) => {
+                    let read = stored.bytes(readings).await;
+                    Content::image(there(read, "the picture")?, kind)
+                }
+            };
+            messages.push(spec::Message { role: message.role, content });
+        }
+        Ok(messages)
+    }
+}
+
+/// The text for these arguments, or nothing if they leave nothing to say.
+fn text(
+    template: &Template,
+    templates: &Environment<'_>,
+    arguments: &Arguments,
+) -> Result<Option<String>, Refusal> {
+    let mut text = template.render(templates, arguments).map_err(|error| {
+        let message = format!("Invalid params: a message of the prompt cannot be filled: {error}");
+        Refusal::new(Mistake::InvalidParams, message)
+    })?;
+    if !template.variables.is_empty() && text.trim().is_empty() {
+        return Ok(None);
+    }
+    // A block of text in YAML ends with a line end that nobody means.
+    if text.ends_with('\n') {
+        text.pop();
+    }
+    Ok(Some(text))
+}
+
+/// What a message cannot do without.
+fn there<T>(read: Result<Option<T>, Unread>, what: &str) -> Result<T, Refusal> {
+    let refuse = |reason: &str| {
+        let message = format!("Internal error: a part of the prompt is missing: {what}: {reason}");
+        Refusal::new(Mistake::Internal, message)
+    };
+    match read {
+        Ok(Some(there)) => Ok(there),
+        Ok(None) => Err(refuse("The file is not there.")),
+        Err(unread) => Err(refuse(&unread.to_string())),
+    }
+}

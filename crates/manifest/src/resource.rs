@@ -1,0 +1,391 @@
+//! One resource, from as typed to as read: which keys go together, what its address stands for, and
+//! what is in it when it is asked for. Called by `meant` for each resource in turn, and by `offer`.
+
+use crate::below::{self, Directory, Walked};
+use crate::fault::Wrong;
+use crate::fill::Surroundings;
+use crate::limits::{LISTED_MAX, RESOURCE_BYTES, RESOURCE_BYTES_MAX};
+use crate::media_type;
+use crate::place::Placed;
+use crate::problem::Problem;
+use crate::reading::{self, Readings, Unread};
+use crate::shown;
+use crate::tool::{fixed_text, limit, typed};
+use crate::tree::Tree;
+use crate::written;
+use haft_proto::encode::fields::Caching;
+use haft_proto::spec::Meta;
+use haft_proto::spec::content::{Annotations, ResourceContents};
+use haft_proto::spec::icon::Icon;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A resource, checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Resource {
+    pub(crate) uri: Placed<String>,
+    /// The address as it was typed.
+    pub(crate) typed_uri: String,
+    pub(crate) name: String,
+    pub(crate) title: Option<String>,
+    pub(crate) description: Option<Placed<String>>,
+    /// The kind of data, if it is known before anything is read.
+    pub(crate) mime_type: Option<String>,
+    pub(crate) annotations: Annotations,
+    pub(crate) icons: Vec<Icon>,
+    pub(crate) meta: Option<Meta>,
+    pub(crate) caching: Option<Caching>,
+    pub(crate) source: Source,
+}
+
+/// Where its content comes from.
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    /// The files below a directory.
+    Directory(Below),
+    /// A file.
+    File(Stored),
+    /// The text itself.
+    Text(Arc<str>),
+}
+
+/// A file.
+#[derive(Clone, Debug)]
+pub(crate) struct Stored {
+    pub(crate) path: Placed<PathBuf>,
+    /// In bytes.
+    pub(crate) limit: usize,
+}
+
+/// The files below a directory.
+#[derive(Clone, Debug)]
+pub(crate) struct Below {
+    pub(crate) directory: Directory,
+    pub(crate) place: crate::place::Place,
+    /// In bytes, of a file.
+    pub(crate) limit: usize,
+    /// The address up to its variable.
+    pub(crate) prefix: String,
+    pub(crate) variable: String,
+    /// The variable is `{+name}`, and its slashes stay.
+    pub(crate) has_slashes: bool,
+    /// Those that are listed.
+    pub(crate) listed: Option<Walked>,
+}
+
+/// Checks a resource. `tree` is the same resource in the file.
+pub(crate) fn check(
+    written: &written::resource::Resource,
+    tree: &Tree,
+    surroundings: &Surroundings<'_>,
+) -> Result<Resource, Wrong> {
+    check_keys(written, tree)?;
+    let filled = surroundings.fill(&written.uri)?;
+    let uri = Placed::new(written.uri.place, filled.value);
+    let caching = shown::caching(written.caching.as_ref(), surroundings)?;
+    let kind = shown::mime_type(written.mime_type.as_ref(), surroundings)?;
+    let (source, guessed) = source(written, &uri, &filled.shown, surroundings)?;
+    let name = match &written.name {
+        Some(name) => shown::name(name, surroundings)?.value,
+        None => last_word(&uri.value).to_owned(),
+    };
+    Ok(Resource {
+        name,
+        title: shown::text(written.title.as_ref(), surroundings)?.map(|title| title.value),
+        description: shown::text(written.description.as_ref(), surroundings)?,
+        mime_type: kind.or_else(|| guessed.map(str::to_owned)),
+        annotations: shown::annotations(written.annotations.as_ref(), surroundings)?,
+        icons: shown::icons(&written.icons, surroundings)?,
+        meta: shown::meta(tree, surroundings)?,
+        caching,
+        source,
+        typed_uri: written.uri.value.clone(),
+        uri,
+    })
+}
+
+/// Which keys exclude or need each other.
+fn check_keys(written: &written::resource::Resource, tree: &Tree) -> Result<(), Wrong> {
+    let place_of = |key: &str| tree.entry(key).map(|entry| entry.key_place);
+    for (key, other) in [("file", "text"), ("directory", "text"), ("directory", "file")] {
+        if let (Some(place), Some(_)) = (place_of(key), place_of(other)) {
+            return Err(Wrong::new(place, Problem::TwoOfOne { key, other }));
+        }
+    }
+    let has = |key| place_of(key).is_some();
+    if !has("text") && !has("file") && !has("directory") {
+        let what = format!("there is nothing to read at `{}`", written.uri.value);
+        let help = "give it a `text`, a `file` or a `directory`";
+        return Err(Wrong::new(written.uri.place, Problem::KindMissing { what, help }));
+    }
+    let belongs_to = |key, other| Problem::KeyBelongsTo { key, owners: "resources", other };
+    for key in ["hidden", "list"] {
+        if let Some(place) = place_of(key).filter(|_| !has("directory")) {
+            return Err(Wrong::new(place, belongs_to(key, "directory")));
+        }
+    }
+    match place_of("limit").filter(|_| has("text")) {
+        Some(place) => Err(Wrong::new(place, belongs_to("limit", "file` or `directory"))),
+        None => Ok(()),
+    }
+}
+
+/// Where the content comes from, and of what kind it is by its name.
+fn source(
+    written: &written::resource::Resource,
+    uri: &Placed<String>,
+    shown: &str,
+    surroundings: &Surroundings<'_>,
+) -> Result<(Source, Option<&'static str>), Wrong> {
+    let bad_uri = || Wrong::new(uri.place, Problem::BadUri { shown: shown.to_owned() });
+    let limit = match &written.limit {
+        Some(text) => limit(text, RESOURCE_BYTES_MAX, surroundings)?,
+        None => RESOURCE_BYTES,
+    };
+    let path = |key: &'static str, path: &Placed<String>| -> Result<Placed<PathBuf>, Wrong> {
+        let reason = "what a caller may read is said here";
+        let path = fixed_text(path, key, reason, surroundings)?;
+        if path.value.is_empty() || path.value.contains('\0') {
+            return Err(Wrong::new(path.place, Problem::NoValue { key: key.to_owned() }));
+        }
+        Ok(Placed::new(path.place, surroundings.directory.join(path.value)))
+    };
+    if let Some(directory) = &written.directory {
+        let path = path("directory", directory)?;
+        let bad = || Wrong::new(uri.place, Problem::BadUriTemplate { shown: shown.to_owned() });
+        let (prefix, variable, has_slashes) = variable(&uri.value).ok_or_else(bad)?;
+        if !is_uri(&format!("{prefix}path")) {
+            return Err(bad_uri());
+        }
+        let with_hidden = written.hidden.unwrap_or_default();
+        let directory = Directory { path: path.value, with_hidden };
+        let is_listed = written.list.unwrap_or_default();
+        let listed = is_listed.then(|| directory.find("", LISTED_MAX));
+        let (prefix, variable) = (prefix.to_owned(), variable.to_owned());
+        let place = path.place;
+        let below = Below { directory, place, limit, prefix, variable, has_slashes, listed };
+        return Ok((Source::Directory(below), None));
+    }
+    if !is_uri(&uri.value) {
+        return Err(bad_uri());
+    }
+    if let Some(file) = &written.file {
+        let path = path("file", file)?;
+        let guessed = media_type::of_name(&path.value.to_string_lossy());
+        return Ok((Source::File(Stored { path, limit }), guessed));
+    }
+    let text = written.text.as_ref().expect("a resource without files has a text");
+    let text = surroundings.fill(&typed(text))?.value;
+    // A block of text in YAML ends with a line end that nobody means.
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    let guessed = media_type::of_name(&uri.value).unwrap_or("text/plain");
+    Ok((Source::Text(text.into()), Some(guessed)))
+}
+
+/// Whether it can be an address: a scheme, a colon and more, all of them characters that addresses
+/// have (RFC 3986).
+fn is_uri(text: &str) -> bool {
+    let is_of_scheme = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+    let is_allowed = |character: char| {
+        !character.is_whitespace() && !character.is_control() && !"{}<>\"\\^`|".contains(character)
+    };
+    text.split_once(':').is_some_and(|(scheme, rest)| {
+        scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+            && scheme.bytes().all(is_of_scheme)
+            && !rest.is_empty()
+            && rest.chars().all(is_allowed)
+    })
+}
+
+/// The parts of `prefix{variable}` and `prefix{+variable}`, and whether it was the latter.
+fn variable(template: &str) -> Option<(&str, &str, bool)> {
+    let (prefix, expression) = template.strip_suffix('}')?.split_once('{')?;
+    let (name, has_slashes) = match expression.strip_prefix('+') {
+        Some(name) => (name, true),
+        None => (expression, false),
+    };
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
+    (!name.is_empty() && name.bytes().all(is_name)).then_some((prefix, name, has_slashes))
+}
+
+/// What an address is about, for a name: `style.md` of `docs://guides/style.md`.
+fn last_word(uri: &str) -> &str {
+    let fixed = uri.split('{').next().unwrap_or(uri);
+    fixed.split(['/', ':']).rfind(|word| !word.is_empty()).unwrap_or(uri)
+}
+
+/// A file of a directory, as a list has it.
+#[derive(Clone, Debug)]
+pub(crate) struct Listed {
+    pub(crate) uri: String,
+    /// Its path from the directory.
+    pub(crate) name: String,
+    pub(crate) mime_type: Option<String>,
+    pub(crate) size: Option<u64>,
+}
+
+impl Resource {
+    /// The files that are listed one by one.
+    pub(crate) fn listed(&self) -> impl Iterator<Item = Listed> {
+        let below = match &self.source {
+            Source::Directory(below) => Some(below),
+            Source::File(_) | Source::Text(_) => None,
+        };
+        below.into_iter().flat_map(|below| {
+            let files = below.listed.iter().flat_map(|walked| &walked.files);
+            files.map(|found| Listed {
+                uri: below.uri_of(&found.path),
+                name: found.path.clone(),
+                mime_type: match &self.mime_type {
+                    Some(kind) => Some(kind.clone()),
+                    None => media_type::of_name(&found.path).map(str::to_owned),
+                },
+                size: found.size,
+            })
+        })
+    }
+
+    /// How many bytes it has now, if it is one text or file.
+    pub(crate) fn size(&self) -> Option<u64> {
+        match &self.source {
+            Source::Directory(_) => None,
+            Source::File(stored) => {
+                let found = std::fs::metadata(&stored.path.value).ok();
+                found.filter(std::fs::Metadata::is_file).map(|found| found.len())
+            }
+            Source::Text(text) => Some(text.len() as u64),
+        }
+    }
+
+    /// How long clients may keep what they read, if that is not as long as they may keep lists.
+    pub(crate) fn caching(&self, of_server: Option<Caching>) -> Option<Caching> {
+        let is_text = matches!(self.source, Source::Text(_));
+        // Who changes a file wants the change to be seen.
+        let unkept = Caching { ttl_ms: 0, ..Caching::default() };
+        let unsaid = if is_text { None } else { Some(unkept) };
+        self.caching.or(of_server).or(unsaid)
+    }
+
+    /// The content of a text or file; nothing if the file is not there.
+    pub(crate) async fn read(
+        &self,
+        readings: &Readings,
+    ) -> Result<Option<ResourceContents>, Unread> {
+        let contents = match &self.source {
+            Source::Directory(_) => None,
+            Source::File(stored) => stored.read(self.mime_type.clone(), readings).await?,
+            Source::Text(text) => Some(ResourceContents::text("", &**text)),
+        };
+        Ok(contents.map(|contents| ResourceContents {
+            uri: self.uri.value.clone(),
+            mime_type: contents.mime_type.or_else(|| self.mime_type.clone()),
+            ..contents
+        }))
+    }
+}
+
+impl Stored {
+    async fn read(
+        &self,
+        kind: Option<String>,
+        readings: &Readings,
+    ) -> Result<Option<ResourceContents>, Unread> {
+        let (path, limit) = (self.path.value.clone(), self.limit);
+        let opening = move || below::open_file(&path);
+        readings.run(move || contents(opening(), limit, kind.as_deref())).await?
+    }
+
+    /// Its bytes; nothing if it is not there.
+    pub(crate) async fn bytes(&self, readings: &Readings) -> Result<Option<Vec<u8>>, Unread> {
+        let (path, limit) = (self.path.value.clone(), self.limit);
+        readings.run(move || bytes(below::open_file(&path), limit)).await?
+    }
+}
+
+impl Below {
+    /// The content of a file by its path; nothing if there is none that may be read.
+    pub(crate) async fn read(
+        &self,
+        path: String,
+        kind: Option<String>,
+        readings: &Readings,
+    ) -> Result<Option<ResourceContents>, Unread> {
+        let (directory, limit) = (self.directory.clone(), self.limit);
+        let reading = move || {
+            let kind = kind.as_deref().or_else(|| media_type::of_name(&path));
+            contents(directory.open(&path), limit, kind)
+        };
+        readings.run(reading).await?
+    }
+
+    /// The address of a file.
+    pub(crate) fn uri_of(&self, path: &str) -> String {
+        let mut uri = self.prefix.clone();
+        for byte in path.bytes() {
+            let is_plain = byte.is_ascii_alphanumeric()
+                || b"-._~".contains(&byte)
+                || (byte == b'/' && self.has_slashes);
+            if is_plain {
+                uri.push(char::from(byte));
+            } else {
+                // Writing to a string cannot fail.
+                _ = write!(uri, "%{byte:02X}");
+            }
+        }
+        uri
+    }
+}
+
+fn bytes(
+    opened: rustix::io::Result<Option<File>>,
+    limit: usize,
+) -> Result<Option<Vec<u8>>, Unread> {
+    let failed = |error: rustix::io::Errno| Unread::Failed(error.kind());
+    opened.map_err(failed)?.map(|file| reading::bytes(&file, limit)).transpose()
+}
+
+fn contents(
+    opened: rustix::io::Result<Option<File>>,
+    limit: usize,
+    kind: Option<&str>,
+) -> Result<Option<ResourceContents>, Unread> {
+    Ok(bytes(opened, limit)?.map(|bytes| reading::contents(bytes, kind)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_a_scheme_and_no_odd_characters() {
+        for text in ["notes://style", "app:x", "a+b-c.1://x?y=1#z", "docs://ä"] {
+            assert!(is_uri(text), "{text}");
+        }
+        for text in ["", "notes", "://x", "1a://x", "a:", "a b://x", "a://x y", "a://{x}", "é:x"] {
+            assert!(!is_uri(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_directory_has_its_variable_at_the_end() {
+        assert_eq!(variable("docs://{+path}"), Some(("docs://", "path", true)));
+        assert_eq!(variable("docs://{path}"), Some(("docs://", "path", false)));
+        for text in ["docs://", "d://{}", "d://{+}", "d://{a}/{b}", "d://{a}/b", "d://{?a}", "{a"] {
+            assert_eq!(variable(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_last_word_of_an_address_is_its_name() {
+        for (uri, name) in [
+            ("docs://guides/style.md", "style.md"),
+            ("docs://guides/{+path}", "guides"),
+            ("docs://{+path}", "docs"),
+            ("app:x/", "x"),
+        ] {
+            assert_eq!(last_word(uri), name, "{uri}");
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! What the endpoint does for clients of the legacy era: `initialize` begins a session, and all the
+//! rest belongs to one. The modern era never comes here.
+
+use super::answer::{self, Answer};
+use super::bounds::Share;
+use super::call_stream::{CallStream, Finish, First};
+use super::endpoint::{Asking, Endpoint, known_version, refused, refused_to, version_header};
+use super::news::{News, NoNews};
+use super::request::{Accepts, LAST_EVENT_HEADER, SESSION_HEADER};
+use super::sessions::Session;
+use super::streams::{NEWS, Resumed};
+use crate::asking::{Asked, Call, take};
+use crate::batch::{Batch, batches_refused};
+use crate::conversation::{Conversation, Kept};
+use crate::outlet::{Queue, Sink};
+use bytes::Bytes;
+use haft_proto::envelope::{Envelope, Kind, Rejected};
+use haft_proto::error::{Mistake, Refusal};
+use haft_proto::method::Method;
+use haft_proto::service::{Outcome, Principal, Reply};
+use haft_proto::version::{Era, Revision};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use std::cell::{OnceCell, RefCell};
+use std::future::poll_fn;
+use std::sync::Arc;
+use tokio::time::timeout;
+
+impl Endpoint {
+    /// Takes one message.
+    pub(super) async fn legacy(
+        &self,
+        asking: &Asking<'_>,
+        message: &Envelope<'_>,
+    ) -> Response<Answer> {
+        if message.method.is_some_and(|method| method.decode() == Method::Initialize.name()) {
+            return self.initialize(message);
+        }
+        let session = match self.session(asking.headers) {
+            Ok(session) => session,
+            Err(refusal) => return refused_to(message.id, Era::Legacy, &refusal),
+        };
+        let mut place = self.in_flight.share();
+        // What is no request must get through: it may be what a request in flight waits for.
+        if message.kind == Kind::Request && !place.take(1) {
+            return self.try_again(message.id, Era::Legacy);
+        }
+        let (stream, asked, message) = {
+            let stream = LazyStream::new(&session, asking.accepts);
+            let mut out = Vec::new();
+            let sink = || stream.sink();
+            let asked = take(&session.conversation, &*self.service, message, &sink, &mut out);
+            (stream.made, asked, out)
+        };
+        match asked {
+            Asked::Silent | Asked::Stream(_) => answer::empty(StatusCode::ACCEPTED),
+            Asked::Answered { outcome, .. } => {
+                let reply = Reply { message, outcome };
+                match stream.into_inner() {
+                    None if asking.accepts.json => answer::now(reply, Era::Legacy, asking.accepts),
+                    stream => {
+                        let stream = stream.unwrap_or_else(|| stream_of(&session, asking.accepts));
+                        Finish::new(Arc::clone(&stream)).with(Some(reply));
+                        self.answer_from(&session, &stream, asking.accepts).await
+                    }
+                }
+            }
+            Asked::Later(call) => {
+                let stream = stream.into_inner();
+                let stream = stream.unwrap_or_else(|| stream_of(&session, asking.accepts));
+                let work =
+                    go_on(Arc::clone(&session), call, Finish::new(Arc::clone(&stream)), place);
+                tokio::spawn(work);
+                self.answer_from(&session, &stream, asking.accepts).await
+            }
+        }
+    }
+
+    /// Begins a session, and answers in JSON: every client takes that here.
+    fn initialize(&self, message: &Envelope<'_>) -> Response<Answer> {
+        let fresh = RefCell::new(Conversation::new(Principal::Anonymous, &self.limits));
+        let mut out = Vec::new();
+        let sink = || Queue::without_reader() as Arc<dyn Sink>;
+        let asked = take(&fresh, &*self.service, message, &sink, &mut out);
+        let Asked::Answered { outcome, .. } = asked else {
+            return answer::empty(StatusCode::ACCEPTED);
+        };
+        let accepts = Accepts { json: true, events: false };
+        let mut response = answer::now(Reply { message: out, outcome }, Era::Legacy, accepts);
+        let conversation = fresh.into_inner();
+        if let (Outcome::Result, Some(agreed)) = (outcome, conversation.agreed.clone()) {
+            match self.sessions.begin(agreed, conversation) {
+                Ok(id) => {
+                    if let Ok(id) = HeaderValue::from_str(&id) {
+                        response.headers_mut().insert(SESSION_HEADER, id);
+                    }
+                }
+                Err(refusal) => return refused_to(message.id, Era::Legacy, &refusal),
+            }
+        }
+        response
+    }
+
+    /// Takes an array of messages.
+    pub(super) async fn batch(
+        &self,
+        asking: &Asking<'_>,
+        messages: &[Result<Envelope<'_>, Rejected<'_>>],
+    ) -> Response<Answer> {
+        let is_modern = |message: &Envelope<'_>| message.params.meta.protocol_version.is_some();
+        if let Err(refusal) = known_version(asking.headers) {
+            return refused_to(None, Era::Modern, &refusal);
+        }
+        if messages.iter().flatten().all(is_modern) && messages.iter().all(Result::is_ok) {
+            return refused_to(None, Era::Modern, &batches_refused());
+        }
+        let session = match self.session(asking.headers) {
+            Ok(session) => session,
+            Err(refusal) => return refused_to(None, Era::Legacy, &refusal),
+        };
+        if !session.conversation.with(|kept| kept.has_batches()) {
+            return refused_to(None, Era::Legacy, &batches_refused());
+        }
+        let is_request = |message: &Envelope<'_>| message.kind == Kind::Request;
+        let wants_answers =
+            messages.iter().any(|message| message.as_ref().map_or(true, is_request));
+        let mut place = self.in_flight.share();
+        if wants_answers && !place.take(1) {
+            return self.try_again(None, Era::Legacy);
+        }
+        let (stream, batch) = {
+            let stream = LazyStream::new(&session, asking.accepts);
+            let sink = || stream.sink();
+            let batch = Batch::take(&session.conversation, &*self.service, messages, &sink);
+            (stream.made, batch)
+        };
+        if !wants_answers {
+            return answer::empty(StatusCode::ACCEPTED);
+        }
+        let stream = stream.into_inner().unwrap_or_else(|| stream_of(&session, asking.accepts));
+        let work =
+            go_on_together(Arc::clone(&session), batch, Finish::new(Arc::clone(&stream)), place);
+        tokio::spawn(work);
+        self.answer_from(&session, &stream, asking.accepts).await
+    }
+
+    /// The answer to a request: JSON if it is the first thing that comes, else a stream.
+    async fn answer_from(
+        &self,
+        session: &Arc<Session>,
+        stream: &Arc<CallStream>,
+        accepts: Accepts,
+    ) -> Response<Answer> {
+        let reader = stream.reader();
+        let first = poll_fn(|cx| reader.poll_first(cx));
+        let first = match accepts.events {
+            true => timeout(self.limits.keep_alive, first).await.unwrap_or(First::Stream),
+            false => first.await,
+        };
+        match first {
+            // A cancelled request is not answered, but HTTP wants some end of it.
+            First::Reply(None) if accepts.events => answer::event_response(Answer::Whole(None)),
+            First::Reply(None) => answer::empty(StatusCode::ACCEPTED),
+            First::Reply(Some(reply)) => answer::now(reply, Era::Legacy, accepts),
+            First::Stream => {
+                let events = reader.stream(session.in_use());
+                answer::event_response(Answer::Call(Box::new(events)))
+            }
+        }
+    }
+
+    /// Ends a session.
+    pub(super) fn delete(&self, headers: &HeaderMap) -> Response<Answer> {
+        if let Err(refusal) = known_version(headers) {
+            return refused_to(None, Era::Legacy, &refusal);
+        }
+        let Some(id) = headers.get(SESSION_HEADER) else {
+            return answer::method_not_allowed(NO_DELETE);
+        };
+        if id.to_str().is_ok_and(|id| self.sessions.end(id)) {
+            return answer::empty(StatusCode::NO_CONTENT);
+        }
+        refused(StatusCode::NOT_FOUND, &unknown_session())
+    }
+
+    /// Opens a stream of what is told unasked, or goes on with one that was broken.
+    pub(super) fn get(&self, headers: &HeaderMap) -> Response<Answer> {
+        if let Err(refusal) = known_version(headers) {
+            return refused_to(None, Era::Legacy, &refusal);
+        }
+        let version = version_header(headers).and_then(Revision::parse);
+        if version.is_some_and(|revision| revision.era() == Era::Modern) {
+            return answer::method_not_allowed(NO_MODERN_GET);
+        }
+        let session = match self.session(headers) {
+            Ok(session) => session,
+            Err(refusal) => return refused_to(None, Era::Legacy, &refusal),
+        };
+        if !Accepts::new(headers).events {
+            let refusal = Refusal::new(
+                Mistake::InvalidRequest,
+                "Not acceptable: GET is answered with a stream; `Accept` must list \
+                 `text/event-stream`",
+            );
+            return refused(StatusCode::NOT_ACCEPTABLE, &refusal);
+        }
+        match headers.get(LAST_EVENT_HEADER).filter(|_| session.streams.can_resume()) {
+            Some(last) => self.resume(&session, last),
+            None => self.tell(&session, None),
+        }
+    }
+
+    fn tell(&self, session: &Arc<Session>, last: Option<u64>) -> Response<Answer> {
+        let feed = || self.service.news(&session.agreed);
+        match News::open(session.in_use(), feed, last, self.stopping.wait()) {
+            Ok(events) => answer::event_response(Answer::News(Box::new(events))),
+            Err(NoNews::Never) => answer::method_not_allowed(NO_NEWS),
+            Err(NoNews::NoSuchEvent) => refused(StatusCode::BAD_REQUEST, &unknown_event()),
+        }
+    }
+
+    /// Goes on after an event. One that this session has not had, or whose stream has nothing left,
+    /// is refused: a fresh stream in its place would let the client wait for a result that never
+    /// comes, and would take the stream of news from whoever reads it.
+    fn resume(&self, session: &Arc<Session>, last: &HeaderValue) -> Response<Answer> {
+        let place = last.to_str().ok().and_then(|last| session.streams.place_of(last));
+        let Some(place) = place else {
+            return refused(StatusCode::BAD_REQUEST, &unknown_event());
+        };
+        if place.stream == NEWS {
+            return self.tell(session, Some(place.number));
+        }
+        match session.streams.resume(place) {
+            Some(Resumed::Live(call)) => match call.resume(place) {
+                Some((reader, missed)) => {
+                    let events = reader.stream_on(session.in_use(), missed);
+                    answer::event_response(Answer::Call(Box::new(events)))
+                }
+                None => refused(StatusCode::BAD_REQUEST, &unknown_event()),
+            },
+            Some(Resumed::Rest(events)) => {
+                let events = Bytes::from(events.concat());
+                answer::event_response(Answer::Whole(Some(events)))
+            }
+            None => refused(StatusCode::BAD_REQUEST, &unknown_event()),
+        }
+    }
+
+    fn session(&self, headers: &HeaderMap) -> Result<Arc<Session>, Refusal> {
+        let id = headers.get(SESSION_HEADER).ok_or_else(|| {
+            Refusal::new(
+                Mistake::MissingSession,
+                "Invalid request: send `initialize` first and then its `Mcp-Session-Id`, or name \
+                 a version in `params._meta` as 2026-07-28 has it",
+            )
+        })?;
+        id.to_str().ok().and_then(|id| self.sessions.find(id)).ok_or_else(unknown_session)
+    }
+}
+
+const NO_DELETE: &str = "Method not allowed: there is no session to end; send messages by POST";
+const NO_MODERN_GET: &str =
+    "Method not allowed: 2026-07-28 has no GET; send `subscriptions/listen` by POST";
+const NO_NEWS: &str = "Method not allowed: this server tells nothing unasked; send messages by \
+    POST, DELETE ends a session";
+
+/// A call goes on, whether or not its client stays.
+async fn go_on(session: Arc<Session>, call: Call, finish: Finish, place: Share) {
+    let (ticket, reply) = call.await;
+    // The id is free before the client can know that the call is over.
+    session.conversation.with(|kept| kept.ended(&ticket));
+    drop(place);
+    finish.with(reply);
+}
+
+/// The same for a batch.
+async fn go_on_together(session: Arc<Session>, batch: Batch, finish: Finish, place: Share) {
+    let tickets = batch.tickets();
+    let message = batch.finish().await;
+    for ticket in tickets {
+        session.conversation.with(|kept| kept.ended(&ticket));
+    }
+    drop(place);
+    finish.with(message.map(|message| Reply { message, outcome: Outcome::Result }));
+}
+
+fn stream_of(session: &Session, accepts: Accepts) -> Arc<CallStream> {
+    CallStream::new(&session.streams, accepts)
+}
+
+/// A stream for what is said about one request, made when the first call wants one.
+struct LazyStream<'a> {
+    session: &'a Session,
+    accepts: Accepts,
+    made: OnceCell<Arc<CallStream>>,
+}
+
+impl<'a> LazyStream<'a> {
+    fn new(session: &'a Session, accepts: Accepts) -> Self {
+        Self { session, accepts, made: OnceCell::new() }
+    }
+
+    fn sink(&self) -> Arc<dyn Sink> {
+        let made = self.made.get_or_init(|| stream_of(self.session, self.accepts));
+        Arc::<CallStream>::clone(made)
+    }
+}
+
+fn unknown_session() -> Refusal {
+    Refusal::new(
+        Mistake::UnknownSession,
+        "Unknown session: it has ended or never was; send `initialize` again",
+    )
+}
+
+fn unknown_event() -> Refusal {
+    Refusal::new(
+        Mistake::InvalidRequest,
+        "Invalid request: nothing is kept after this `Last-Event-ID`; send the request again",
+    )
+}

@@ -1,0 +1,215 @@
+//! What the endpoint does for a request of the modern era: no session, no lock that others take.
+//! Its client cancels it by going away.
+
+use super::answer::{self, Answer};
+use super::bounds::{Share, oversubscribed};
+use super::endpoint::{Asking, Endpoint, refused_to, try_again};
+use super::request::{Accepts, HttpHeaders};
+use super::sse::{Alarm, COMMENT, write_event};
+use super::subscription::FeedEvents;
+use crate::asking::ask_stateless;
+use crate::outlet::{Queue, Reader, Sink};
+use bytes::{Bytes, BytesMut};
+use haft_proto::envelope::{Envelope, Id};
+use haft_proto::error::{Mistake, Refusal};
+use haft_proto::limits::Limits;
+use haft_proto::service::{Feed, Later, Reply, Turn};
+use haft_proto::version::Era;
+use http::{Response, StatusCode};
+use std::cell::OnceCell;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+
+impl Endpoint {
+    /// Answers a request.
+    pub(super) async fn modern(
+        &self,
+        asking: &Asking<'_>,
+        message: &Envelope<'_>,
+        id: Id<'_>,
+    ) -> Response<Answer> {
+        let mut place = self.in_flight.share();
+        if !place.take(1) {
+            return self.try_again(Some(id), Era::Modern);
+        }
+        let (said, turn, message) = {
+            let queue =
+                LazyQueue { limits: &self.limits, accepts: asking.accepts, made: OnceCell::new() };
+            let mut out = Vec::new();
+            let headers = HttpHeaders(asking.headers);
+            let sink = || queue.sink();
+            let turn = ask_stateless(&*self.service, message, id, &headers, &sink, &mut out);
+            (Reader::new(queue.made.into_inner()), turn, out)
+        };
+        match turn {
+            Turn::Done(outcome) => finished(Reply { message, outcome }, &said, asking.accepts),
+            Turn::Stream(feed) => self.subscribe(asking, feed, id),
+            Turn::Later(work) => {
+                later(Work::Here(work, place), said, asking.accepts, &self.limits).await
+            }
+        }
+    }
+
+    /// Answers with a stream that goes on until its client goes or the server stops.
+    fn subscribe(&self, asking: &Asking<'_>, feed: Box<dyn Feed>, id: Id<'_>) -> Response<Answer> {
+        if !asking.accepts.events {
+            let refusal = Refusal::new(
+                Mistake::InvalidRequest,
+                "Not acceptable: this is answered with a stream; `Accept` must list \
+                 `text/event-stream`",
+            );
+            let mut response = refused_to(Some(id), Era::Modern, &refusal);
+            *response.status_mut() = StatusCode::NOT_ACCEPTABLE;
+            return response;
+        }
+        let mut place = self.subscriptions.share();
+        if !place.take(1) {
+            return try_again(Some(id), Era::Modern, &oversubscribed(&self.limits));
+        }
+        let stopped = self.stopping.wait();
+        let events = FeedEvents::new(feed, self.limits.keep_alive, stopped, place);
+        answer::event_response(Answer::Feed(Box::new(events)))
+    }
+}
+
+/// An answer to come: JSON if it is the first thing that comes, else a stream.
+async fn later(
+    mut work: Work,
+    said: Reader,
+    accepts: Accepts,
+    limits: &Limits,
+) -> Response<Answer> {
+    if !accepts.events {
+        return match work.await {
+            Some(reply) => finished(reply, &said, accepts),
+            None => answer::empty(StatusCode::ACCEPTED),
+        };
+    }
+    let mut first = None;
+    tokio::select! {
+        biased;
+        message = poll_fn(|cx| said.poll_pop(cx)) => first = Some(message),
+        reply = &mut work => return match reply {
+            Some(reply) => finished(reply, &said, accepts),
+            None => answer::event_response(Answer::Whole(None)),
+        },
+        () = sleep(limits.keep_alive) => {}
+    }
+    // hyper polls a stream only as fast as its client reads; the work shall not wait for that.
+    let work = Some(work.on_its_own());
+    let alarm = Alarm::new(limits.keep_alive);
+    answer::event_response(Answer::Events(Box::new(EventStream { work, said, first, alarm })))
+}
+
+/// An answer that came before anything was sent, with what was said about it on the way.
+fn finished(reply: Reply, said: &Reader, accepts: Accepts) -> Response<Answer> {
+    let mut events = BytesMut::new();
+    while let Some(message) = said.pop() {
+        write_event(&mut events, &message);
+    }
+    if events.is_empty() {
+        return answer::now(reply, Era::Modern, accepts);
+    }
+    write_event(&mut events, &reply.message);
+    answer::event_response(Answer::Whole(Some(events.freeze())))
+}
+
+/// A queue for what is said about one request, made when its call wants one.
+struct LazyQueue<'a> {
+    limits: &'a Limits,
+    accepts: Accepts,
+    made: OnceCell<Arc<Queue>>,
+}
+
+impl LazyQueue<'_> {
+    fn sink(&self) -> Arc<dyn Sink> {
+        let make = || match self.accepts.events {
+            true => Queue::new(self.limits),
+            false => Queue::without_reader(),
+        };
+        Arc::<Queue>::clone(self.made.get_or_init(make))
+    }
+}
+
+/// The work on one answer; it ends when it is no longer waited for.
+enum Work {
+    /// Counts towards the requests in flight.
+    Here(Later, Share),
+    /// Goes on whether or not it is polled.
+    Task(Tied),
+}
+
+/// A task that ends when nobody waits for it.
+struct Tied(JoinHandle<Reply>);
+
+impl Drop for Tied {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Work {
+    fn on_its_own(self) -> Self {
+        match self {
+            Self::Here(later, place) => Self::Task(Tied(tokio::spawn(async move {
+                let reply = later.await;
+                drop(place);
+                reply
+            }))),
+            task => task,
+        }
+    }
+}
+
+impl Future for Work {
+    /// `None` only as the whole runtime ends.
+    type Output = Option<Reply>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.get_mut() {
+            Self::Here(later, _) => later.as_mut().poll(cx).map(Some),
+            Self::Task(Tied(task)) => Pin::new(task).poll(cx).map(Result::ok),
+        }
+    }
+}
+
+/// Notifications as they come, then the answer, then the end; comments while it is quiet.
+pub(super) struct EventStream {
+    /// `None` once it is answered.
+    work: Option<Work>,
+    said: Reader,
+    /// What was said before the stream began.
+    first: Option<Vec<u8>>,
+    alarm: Alarm,
+}
+
+impl EventStream {
+    pub(super) fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let mut events = BytesMut::new();
+        if let Some(message) = self.first.take() {
+            write_event(&mut events, &message);
+        }
+        let Some(work) = &mut self.work else { return Poll::Ready(None) };
+        // The work first, so that whatever it said on its way is in the queue when it is done.
+        let reply = Pin::new(work).poll(cx);
+        while let Poll::Ready(message) = self.said.poll_pop(cx) {
+            write_event(&mut events, &message);
+        }
+        if let Poll::Ready(reply) = reply {
+            self.work = None;
+            if let Some(reply) = reply {
+                write_event(&mut events, &reply.message);
+            }
+            return Poll::Ready((!events.is_empty()).then(|| events.freeze()));
+        }
+        if events.is_empty() {
+            return self.alarm.poll(cx).map(|()| Some(Bytes::from_static(COMMENT)));
+        }
+        self.alarm.reset();
+        Poll::Ready(Some(events.freeze()))
+    }
+}
