@@ -1,6 +1,7 @@
 //! Asking a person: a form, and an address to visit. One code for both eras: in the modern one the
 //! tool runs again with each answer, and `once` keeps what must not be done twice.
-//! `npx @modelcontextprotocol/inspector target/debug/elicitation` shows the form.
+//! In a terminal
+//! `haft call --command target/debug/elicitation book_table name=Ada` asks you.
 
 use haft::{AskError, Context, Elicited, State};
 use serde::Deserialize;

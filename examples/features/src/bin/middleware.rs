@@ -1,5 +1,6 @@
 //! Middleware: one around everything that writes who asked for what and how long it took, and one
-//! around a single tool that refuses. `haft call --command target/debug/middleware send_sms text=Hi`
+//! around a single tool that refuses.
+//! `haft call --command target/debug/middleware send_sms text=Hi`
 
 use haft::{Handling, Middleware, Next, Outcome, Request, ToolResult};
 use std::io::{self, Write};

@@ -1,5 +1,5 @@
 //! Prompts: what a person picks from a menu, with arguments, suggestions and defaults.
-//! `npx @modelcontextprotocol/inspector target/debug/prompts`
+//! `haft prompt --command target/debug/prompts release_notes commits='a1 Faster start'`
 
 use haft::{Completing, Completion, Content, Message};
 

@@ -1,5 +1,6 @@
 //! Resources: one at an address, and a family with a variable, its suggestions, annotations, an
-//! icon and `_meta`. `npx @modelcontextprotocol/inspector target/debug/resources_and_templates`
+//! icon and `_meta`.
+//! `haft read --command target/debug/resources_and_templates recipes://by-name/broth`
 
 use haft::{Annotations, Completing, Completion, Icon, Role};
 use serde_json::json;

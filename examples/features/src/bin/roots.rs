@@ -1,5 +1,5 @@
 //! Roots: the client says in which directories a server may work, and the tool looks nowhere else.
-//! `npx @modelcontextprotocol/inspector target/debug/roots`, with a root added under "Roots".
+//! `haft call --command target/debug/roots find_file name=README.md --root examples`
 
 use haft::{AskError, Context};
 use std::fs;

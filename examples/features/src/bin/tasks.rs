@@ -1,5 +1,6 @@
 //! Tasks: work that goes on after the answer, and whose result is still there after a restart,
-//! because it is kept in a folder. `cargo test -p haft-examples tasks` asks it as a client does.
+//! because it is kept in a folder.
+//! `haft call --command target/debug/tasks total_size directory=docs --tasks`
 
 use haft::{Context, FolderTasks};
 use std::fs;
@@ -43,7 +44,7 @@ async fn search(directory: String, word: String, context: Context) -> io::Result
 
 /// Waits until a file is there, like the one that a nightly job writes.
 ///
-/// Clients without tasks are refused: nobody would wait that long.
+/// Modern clients without tasks are refused: nobody would wait that long.
 #[haft::tool(read_only, task = required, task_ttl = "24h")]
 async fn wait_for_file(path: PathBuf) -> String {
     while !path.exists() {
@@ -60,7 +61,7 @@ fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder =
-        std::env::var_os("TASKS").map_or(std::env::temp_dir().join("tasks"), PathBuf::from);
+        std::env::var_os("TASKS").map_or(std::env::temp_dir().join("haft-tasks"), PathBuf::from);
     haft::server("tasks", "1.0.0")
         .task_store(FolderTasks::open(folder)?)
         .tools(haft::tools![total_size, search, wait_for_file])

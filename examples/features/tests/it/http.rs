@@ -148,7 +148,7 @@ fn replicas_that_share_a_key_take_each_others_states() {
     let program = env!("CARGO_BIN_EXE_state_keys");
     let key = "correct horse battery staple";
     let (first, second) = (Serving::start(program, key), Serving::start(program, key));
-    let stranger = Serving::start(program, "another secret, as long");
+    let stranger = Serving::start(program, "another secret that is long");
     let call = json!({ "name": "pay_invoice", "arguments": { "invoice": "A7", "euros": 40 } });
     let asked = first.post("tools/call", "pay_invoice", call.clone());
     assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");

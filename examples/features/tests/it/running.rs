@@ -23,7 +23,10 @@ fn progress_and_logs_arrive_before_the_result() {
         };
         let progress = of("notifications/progress");
         assert_eq!(progress.len(), 2, "{progress:?}");
-        assert_eq!((&progress[1]["message"], &progress[1]["total"]), (&json!("b.bin"), &json!(2)));
+        assert_eq!(
+            (&progress[1]["message"], &progress[1]["total"]),
+            (&json!("b.bin"), &json!(2.0))
+        );
         let logs = of("notifications/message");
         assert_eq!((logs.len(), &logs[0]["level"]), (1, &json!("warning")));
         assert!(logs[0]["data"].as_str().expect("a text").starts_with("b.bin is left out"));
@@ -65,7 +68,8 @@ fn deadlines_end_what_takes_too_long() {
             client.send("tools/call", waiting),
             json!({ "name": "banner", "arguments": { "port": port } }),
         );
-        let late = client.answer("tools/call", banner).to_string();
+        let banner = client.send("tools/call", banner);
+        let late = client.answer_to(banner).to_string();
         assert!(late.contains("longer than 1s"), "{late}");
         let result = client.answer_to(waiting)["result"].take();
         assert_eq!(result["isError"], true);

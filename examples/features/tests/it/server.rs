@@ -4,11 +4,14 @@
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
 
 /// How long anything may take that should take milliseconds.
 const DEADLINE: Duration = Duration::from_secs(30);
+
+/// How many messages may wait to be read.
+const EARLY_MAX: usize = 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Era {
@@ -29,6 +32,8 @@ pub(crate) struct Client {
     capabilities: Value,
     last_id: u64,
     answering: Answering,
+    /// Answers that nobody has waited for yet.
+    early: Vec<Value>,
     /// Notifications that nobody has asked for yet.
     pub(crate) told: Vec<Value>,
 }
@@ -58,7 +63,7 @@ impl Client {
         let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = pipes.spawn().expect("the example is built");
         let lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
-        let (hear, heard) = channel();
+        let (hear, heard) = sync_channel(EARLY_MAX);
         std::thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
                 let message = serde_json::from_str(&line).expect("stdout has messages alone");
@@ -69,9 +74,9 @@ impl Client {
         });
         let requests = child.stdin.take();
         let answering = Box::new(answering);
-        let (last_id, told) = (0, Vec::new());
+        let (last_id, early, told) = (0, Vec::new(), Vec::new());
         let mut client =
-            Self { child, requests, heard, era, capabilities, last_id, answering, told };
+            Self { child, requests, heard, era, capabilities, last_id, answering, early, told };
         if era == Era::Legacy {
             let hello = json!({
                 "protocolVersion": "2025-11-25",
@@ -160,6 +165,9 @@ impl Client {
 
     /// Waits for the answer to what was sent.
     pub(crate) fn answer_to(&mut self, id: u64) -> Value {
+        if let Some(at) = self.early.iter().position(|answer| answer["id"] == id) {
+            return self.early.remove(at);
+        }
         loop {
             let message = self.read();
             if message["id"] == id && message.get("method").is_none() {
@@ -190,9 +198,12 @@ impl Client {
         said
     }
 
-    /// A question or a notification.
+    /// A question, a notification, or the answer to something else.
     fn take(&mut self, message: Value) {
-        let method = message["method"].as_str().expect("nothing else is due");
+        let Some(method) = message["method"].as_str() else {
+            self.early.push(message);
+            return;
+        };
         if let Some(id) = message.get("id") {
             let result = (self.answering)(method, &message["params"]);
             self.write(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));

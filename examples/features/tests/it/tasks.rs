@@ -93,6 +93,9 @@ fn a_client_without_tasks_waits_or_is_refused() {
     let mut client = start(folder.path(), Era::Legacy);
     assert_eq!(client.text("total_size", json!({ "directory": folder.path() })), "5 bytes");
     let call = json!({ "name": "wait_for_file", "arguments": { "path": "/nowhere" } });
+    let mut command = Command::new(PROGRAM);
+    command.env("TASKS", folder.path().join("tasks"));
+    let mut client = Client::command(&mut command, Era::Modern, json!({}), |_, _| json!({}));
     let refused = client.answer("tools/call", call);
-    assert!(refused["error"].is_object(), "{refused}");
+    assert_eq!(refused["error"]["code"], -32021, "{refused}");
 }
