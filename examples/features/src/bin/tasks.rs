@@ -60,8 +60,8 @@ fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let folder =
-        std::env::var_os("TASKS").map_or(std::env::temp_dir().join("haft-tasks"), PathBuf::from);
+    let folder = std::env::var_os("TASKS").map(PathBuf::from);
+    let folder = folder.unwrap_or_else(|| std::env::temp_dir().join("haft-tasks"));
     haft::server("tasks", "1.0.0")
         .task_store(FolderTasks::open(folder)?)
         .tools(haft::tools![total_size, search, wait_for_file])
