@@ -4,6 +4,8 @@
 //!
 //! `cargo bench -p haft-benchmarks --bench eras`
 
+#![expect(clippy::print_stdout, reason = "a benchmark says what it measured")]
+
 use haft_benchmarks::{LEGACY_CALL, MODERN_CALL, server};
 use haft_transport::http::{Listener, Options};
 use std::hint::black_box;

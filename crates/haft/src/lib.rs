@@ -21,6 +21,7 @@
 //! [`ServerBuilder::serve`], and tests without a process in [`testing`]. Everything else is said by
 //! types: [`Json`] is a structured result, [`Args`] takes all arguments as one struct, and
 //! [`Context`] is the way back to the client while a call runs. [`Tool::typed`] needs no attribute.
+//! The other end is `client`, with the feature of that name.
 
 // What the macros write names the crate, in its own tests too.
 extern crate self as haft;
@@ -39,6 +40,8 @@ pub use args::Args;
 pub use builder::{AnyResource, ServerBuilder, server};
 pub use command_line::{DEFAULT_ADDRESS, Wire};
 pub use error::{Error, Result};
+#[cfg(feature = "client")]
+pub use haft_client as client;
 pub use haft_macros::{json, prompt, resource, tool};
 pub use haft_proto::encode::fields::Caching;
 pub use haft_proto::limits::Limits;

@@ -92,6 +92,12 @@ impl Revision {
         matches!(self, V2025_03_26)
     }
 
+    /// A server says in its capabilities whether it completes arguments.
+    #[must_use]
+    pub fn has_completions_capability(self) -> bool {
+        self >= V2025_03_26
+    }
+
     /// Tools may carry `annotations`.
     #[must_use]
     pub fn has_annotations(self) -> bool {

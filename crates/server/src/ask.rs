@@ -14,9 +14,11 @@ use haft_proto::spec::question::{Form, Question, Sample, SampleContent, Url};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::path::PathBuf;
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 /// What a person did with a form or an address.
@@ -264,6 +266,7 @@ impl Context {
         let sent = {
             let mut desk = self.desk();
             match &mut desk.place {
+                Place::Over => return Err(AskError::Gone),
                 Place::Rounds(rounds) => {
                     let answer = rounds.answer(key, question, limits.questions);
                     match answer.map(|raw| read(raw.get())) {
@@ -271,7 +274,9 @@ impl Context {
                         Some(Err(reason)) => rounds.refuse(key, &reason),
                         None => {}
                     }
-                    Sent::InTheAnswer
+                    let over = rounds.until_over();
+                    desk.wake_driver();
+                    Sent::InTheAnswer(over)
                 }
                 Place::Task(task) => {
                     let asked = task.ask(key, question(), limits.questions);
@@ -292,8 +297,12 @@ impl Context {
                     Ok(Ok(raw)) => read(&raw).map_err(|reason| AskError::Malformed { reason }),
                 }
             }
-            // The call ends here; what has been asked is its answer.
-            Sent::InTheAnswer => std::future::pending().await,
+            // The call ends here; what has been asked is its answer. Only what the handler left
+            // behind lives to hear it.
+            Sent::InTheAnswer(over) => {
+                let _ = over.await;
+                Err(AskError::Gone)
+            }
         }
     }
 
@@ -322,7 +331,7 @@ impl Context {
 
 /// Where a question went.
 enum Sent {
-    InTheAnswer,
+    InTheAnswer(oneshot::Receiver<Infallible>),
     ToTheClient(Question),
     ToTheTask(TaskQuestion),
 }

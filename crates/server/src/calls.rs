@@ -131,6 +131,7 @@ fn run(
                 out.truncate(start);
                 write(core, ask, &instead, out);
             }
+            context.get().inspect(|context| context.desk().burn());
             Turn::Done(Outcome::Result)
         }
         Some(Ok(Made::Later(work))) => {

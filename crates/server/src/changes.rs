@@ -3,7 +3,7 @@
 //! so that whoever never listens costs the same as whoever does. Writes no message.
 
 use haft_proto::encode::notice::Wishes;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -51,6 +51,9 @@ struct Marks {
     changed: Lists,
     /// Each topic that is watched, and whether it has changed.
     topics: BTreeMap<Topic, bool>,
+    /// What has changed, in the order in which it is told: what changes often comes again after
+    /// what has waited.
+    queue: VecDeque<Change>,
     waker: Option<Waker>,
 }
 
@@ -84,29 +87,32 @@ impl Changes {
             id
         };
         let watch = Watch { bus: Arc::clone(self), id, watcher };
-        wishes.uris.iter().for_each(|uri| watch.add(Topic::Resource(Arc::clone(uri))));
-        wishes.tasks.iter().for_each(|task| watch.add(Topic::Task(Arc::clone(task))));
+        let uris = wishes.uris.iter().map(|uri| Topic::Resource(Arc::clone(uri)));
+        let topics = uris.chain(wishes.tasks.iter().map(|task| Topic::Task(Arc::clone(task))));
+        {
+            let mut index = self.lock();
+            topics.for_each(|topic| watch.add(&mut index, topic));
+        }
         watch
     }
 
     /// Marks everybody who watches this.
     pub(crate) fn publish(&self, change: Change) {
         let index = self.lock();
-        let topic = match change {
-            Change::Prompts => return index.mark_lists(|lists| &mut lists.prompts),
-            Change::Resources => return index.mark_lists(|lists| &mut lists.resources),
-            Change::Tools => return index.mark_lists(|lists| &mut lists.tools),
-            Change::Resource(uri) => Topic::Resource(uri),
-            Change::Task(id) => Topic::Task(id),
-        };
-        let watching = index.by_topic.get(&topic).into_iter().flatten();
-        for watcher in watching.filter_map(|id| index.watchers.get(id)) {
-            let mut marks = watcher.lock();
-            if let Some(is_changed) = marks.topics.get_mut(&topic) {
-                *is_changed = true;
-                marks.wake();
+        let wakers: Vec<Waker> = match change.topic() {
+            None => {
+                let watchers = index.watchers.values();
+                watchers.filter_map(|watcher| watcher.lock().mark(&change)).collect()
             }
-        }
+            Some(topic) => {
+                let watching = index.by_topic.get(&topic).into_iter().flatten();
+                let watchers = watching.filter_map(|id| index.watchers.get(id));
+                watchers.filter_map(|watcher| watcher.lock().mark(&change)).collect()
+            }
+        };
+        // Whoever is woken may be dropped by it, which needs the index.
+        drop(index);
+        wakers.into_iter().for_each(Waker::wake);
     }
 
     fn lock(&self) -> MutexGuard<'_, Index> {
@@ -114,15 +120,13 @@ impl Changes {
     }
 }
 
-impl Index {
-    fn mark_lists(&self, list: impl Fn(&mut Lists) -> &mut bool) {
-        for watcher in self.watchers.values() {
-            let mut marks = watcher.lock();
-            let is_new = *list(&mut marks.wants) && !*list(&mut marks.changed);
-            if is_new {
-                *list(&mut marks.changed) = true;
-                marks.wake();
-            }
+impl Change {
+    /// The single thing that changed; `None` for a list.
+    fn topic(&self) -> Option<Topic> {
+        match self {
+            Self::Resource(uri) => Some(Topic::Resource(Arc::clone(uri))),
+            Self::Task(id) => Some(Topic::Task(Arc::clone(id))),
+            Self::Prompts | Self::Resources | Self::Tools => None,
         }
     }
 }
@@ -134,28 +138,32 @@ impl Watcher {
 }
 
 impl Marks {
-    fn wake(&mut self) {
-        if let Some(waker) = self.waker.take() {
-            waker.wake();
+    /// Whether a change has been marked, where it is watched.
+    fn flag(&mut self, change: &Change) -> Option<&mut bool> {
+        let (wants, changed) = (self.wants, &mut self.changed);
+        match change {
+            Change::Prompts => Some(&mut changed.prompts).filter(|_| wants.prompts),
+            Change::Resources => Some(&mut changed.resources).filter(|_| wants.resources),
+            Change::Tools => Some(&mut changed.tools).filter(|_| wants.tools),
+            single => self.topics.get_mut(&single.topic()?),
         }
     }
 
-    fn take(&mut self) -> Option<Change> {
-        for (is_changed, change) in [
-            (&mut self.changed.tools, Change::Tools),
-            (&mut self.changed.prompts, Change::Prompts),
-            (&mut self.changed.resources, Change::Resources),
-        ] {
-            if std::mem::take(is_changed) {
-                return Some(change);
-            }
+    /// Marks what is watched and not marked yet, and says whom to wake.
+    fn mark(&mut self, change: &Change) -> Option<Waker> {
+        if std::mem::replace(self.flag(change)?, true) {
+            return None;
         }
-        let (topic, is_changed) = self.topics.iter_mut().find(|(_, is_changed)| **is_changed)?;
-        *is_changed = false;
-        Some(match topic {
-            Topic::Resource(uri) => Change::Resource(Arc::clone(uri)),
-            Topic::Task(id) => Change::Task(Arc::clone(id)),
-        })
+        self.queue.push_back(change.clone());
+        self.waker.take()
+    }
+
+    fn take(&mut self) -> Option<Change> {
+        let change = self.queue.pop_front()?;
+        if let Some(is_changed) = self.flag(&change) {
+            *is_changed = false;
+        }
+        Some(change)
     }
 }
 
@@ -163,12 +171,14 @@ impl Watch {
     /// Watches one more resource; false if there are that many already.
     pub(crate) fn add_resource(&self, uri: &str, limit: usize) -> bool {
         let topic = Topic::Resource(uri.into());
+        // Held from the question to the deed: requests of one client run at the same time.
+        let mut index = self.bus.lock();
         let is_full = {
             let marks = self.watcher.lock();
             marks.topics.len() >= limit && !marks.topics.contains_key(&topic)
         };
         if !is_full {
-            self.add(topic);
+            self.add(&mut index, topic);
         }
         !is_full
     }
@@ -176,8 +186,11 @@ impl Watch {
     /// Watches a resource no more.
     pub(crate) fn remove_resource(&self, uri: &str) {
         let topic = Topic::Resource(uri.into());
-        if self.watcher.lock().topics.remove(&topic).is_some() {
-            forget(&mut self.bus.lock(), &topic, self.id);
+        let mut index = self.bus.lock();
+        let mut marks = self.watcher.lock();
+        if marks.topics.remove(&topic).is_some() {
+            marks.queue.retain(|change| change.topic().as_ref() != Some(&topic));
+            forget(&mut index, &topic, self.id);
         }
     }
 
@@ -193,8 +206,7 @@ impl Watch {
         }
     }
 
-    fn add(&self, topic: Topic) {
-        let mut index = self.bus.lock();
+    fn add(&self, index: &mut Index, topic: Topic) {
         if self.watcher.lock().topics.insert(topic.clone(), false).is_none() {
             index.by_topic.entry(topic).or_default().push(self.id);
         }
@@ -245,6 +257,24 @@ mod tests {
         assert_eq!(next(&watch), Some(Change::Tools));
         assert_eq!(next(&watch), Some(Change::Resource("a:1".into())));
         assert_eq!(next(&watch), None);
+    }
+
+    #[test]
+    fn what_changes_all_the_time_keeps_nothing_else_waiting() {
+        let bus = Arc::new(Changes::default());
+        let uris = vec!["a:1".into(), "a:2".into()];
+        let watch = bus.watch(&Wishes { tools: true, uris, ..Wishes::default() });
+        bus.publish(Change::Resource("a:2".into()));
+        let mut told = Vec::new();
+        for _ in 0..3 {
+            bus.publish(Change::Tools);
+            bus.publish(Change::Resource("a:1".into()));
+            told.extend(next(&watch));
+        }
+        assert_eq!(told[0], Change::Resource("a:2".into()));
+        assert!(told.contains(&Change::Tools) && told.contains(&Change::Resource("a:1".into())));
+        watch.remove_resource("a:1");
+        assert_eq!((next(&watch), next(&watch)), (Some(Change::Tools), None));
     }
 
     #[test]

@@ -59,6 +59,9 @@ pub(crate) struct Desk {
     /// The handler asks to go on as a task.
     pub(crate) wants_task: bool,
     waker: Option<Waker>,
+    /// Polls the handler. It must look here when something is asked by a task that the handler
+    /// has spawned, as nothing else wakes it then.
+    driver: Option<Waker>,
 }
 
 /// Where questions go.
@@ -69,6 +72,8 @@ pub(crate) enum Place {
     Task(Arc<Running>),
     /// To the client, while the call runs.
     Wire,
+    /// Nowhere: the call that asked in rounds has its answer.
+    Over,
 }
 
 impl Context {
@@ -103,6 +108,7 @@ impl Context {
             waiting: None,
             wants_task: false,
             waker: None,
+            driver: None,
         };
         let inner = Inner {
             revision: ask.revision,
@@ -167,13 +173,12 @@ impl Context {
             return;
         }
         let Some(told) = &self.inner.progress else { return };
-        {
-            let mut last = told.last.lock().unwrap_or_else(PoisonError::into_inner);
-            if !progress.is_finite() || progress <= *last {
-                return;
-            }
-            *last = progress;
+        // Held until it is queued: of two that come at once the lower must not be told last.
+        let mut last = told.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if !progress.is_finite() || progress <= *last {
+            return;
         }
+        *last = progress;
         let total = total.filter(|total| total.is_finite());
         let mut out = Vec::with_capacity(128);
         let now = Progress { progress, total, message };
@@ -235,8 +240,12 @@ impl Context {
             if matches!(desk.place, Place::Task(_)) {
                 return Poll::Ready(());
             }
+            if matches!(desk.place, Place::Over) {
+                return Poll::Pending;
+            }
             desk.wants_task = true;
             desk.waker = Some(cx.waker().clone());
+            desk.wake_driver();
             Poll::Pending
         })
         .await;
@@ -253,6 +262,32 @@ impl Desk {
         self.place = Place::Task(task);
         self.wants_task = false;
         self.waker.take().inspect(Waker::wake_by_ref);
+    }
+
+    /// Whom to wake when something is asked.
+    pub(crate) fn driven_by(&mut self, driver: &Waker) {
+        if !self.driver.as_ref().is_some_and(|known| known.will_wake(driver)) {
+            self.driver = Some(driver.clone());
+        }
+    }
+
+    pub(crate) fn wake_driver(&mut self) {
+        self.driver.take().inspect(Waker::wake_by_ref);
+    }
+
+    /// The call has been answered: what its client brought cannot be brought again.
+    pub(crate) fn burn(&mut self) {
+        if let Place::Rounds(rounds) = &mut self.place {
+            rounds.burn();
+        }
+    }
+
+    /// Nothing can be asked in rounds any more, and whoever waits is told.
+    pub(crate) fn close(&mut self) {
+        if let Place::Rounds(_) = self.place {
+            self.place = Place::Over;
+        }
+        self.driver = None;
     }
 
     /// How long the call has waited for its client so far.

@@ -4,7 +4,7 @@
 
 use crate::context::{Context, Place};
 use crate::core::Core;
-use crate::rounds::{Pause, binding};
+use crate::rounds::{Binding, Pause};
 use crate::task_calls::reply;
 use crate::task_store::TaskState;
 use crate::tasks::{Running, failure};
@@ -20,7 +20,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{self, Poll, Waker};
 use std::time::Duration;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 /// How requests of one kind end.
 pub(crate) trait Ending: Send + 'static {
@@ -57,7 +57,7 @@ pub(crate) struct Job<E: Ending> {
     /// Raw JSON.
     id: Box<str>,
     revision: Revision,
-    binding: Option<Vec<u8>>,
+    binding: Option<Binding>,
     principal: Principal,
     task_ttl: Option<Duration>,
 }
@@ -91,7 +91,7 @@ impl<E: Ending> Job<E> {
             timeout,
             id: ask.id.raw().into(),
             revision: ask.revision,
-            binding: has_rounds.then(|| binding(ask)),
+            binding: has_rounds.then(|| Binding::of(ask)),
             principal: ask.principal.clone(),
             task_ttl: None,
         }
@@ -121,17 +121,18 @@ impl<E: Ending> Job<E> {
     async fn finish(mut self) -> Reply {
         let begun = Instant::now();
         let ended = {
-            let mut alarm = pin!(sleep_until(begun + self.timeout));
+            let mut alarm = pin!(sleep(self.timeout));
             poll_fn(|cx| {
                 if let Poll::Ready(ended) = self.poll(cx) {
                     return Poll::Ready(ended);
                 }
                 while alarm.as_mut().poll(cx).is_ready() {
-                    let allowed = self.timeout + self.waited();
-                    if begun.elapsed() >= allowed {
+                    let allowed = self.timeout.saturating_add(self.waited());
+                    let rest = allowed.saturating_sub(begun.elapsed());
+                    if rest.is_zero() {
                         return Poll::Ready(Ended::TookTooLong);
                     }
-                    alarm.as_mut().reset(begun + allowed);
+                    alarm.set(sleep(rest));
                 }
                 Poll::Pending
             })
@@ -190,7 +191,7 @@ impl<E: Ending> Job<E> {
     fn poll(&mut self, cx: &mut task::Context<'_>) -> Poll<Ended<E::Made>> {
         match catch_unwind(AssertUnwindSafe(|| Pin::new(&mut self.work).poll(cx))) {
             Ok(Poll::Ready(made)) => Poll::Ready(Ended::Made(made)),
-            Ok(Poll::Pending) => match self.pause() {
+            Ok(Poll::Pending) => match self.pause(cx.waker()) {
                 Some(pause) => Poll::Ready(Ended::Paused(pause)),
                 None => Poll::Pending,
             },
@@ -198,15 +199,18 @@ impl<E: Ending> Job<E> {
         }
     }
 
-    fn pause(&self) -> Option<Pause> {
+    fn pause(&self, driver: &Waker) -> Option<Pause> {
         let mut desk = self.context.as_ref()?.desk();
-        if desk.wants_task {
-            return Some(Pause::BecomesTask);
-        }
-        match &mut desk.place {
+        let pause = match &mut desk.place {
+            // Questions come first: nobody would answer them once the call is a task.
             Place::Rounds(rounds) => rounds.pause(),
-            Place::Task(_) | Place::Wire => None,
+            Place::Over | Place::Task(_) | Place::Wire => None,
+        };
+        let pause = pause.or_else(|| desk.wants_task.then_some(Pause::BecomesTask));
+        if pause.is_none() {
+            desk.driven_by(driver);
         }
+        pause
     }
 
     /// Appends the whole answer.
@@ -258,8 +262,8 @@ impl<E: Ending> Job<E> {
         let Place::Rounds(rounds) = &desk.place else {
             return Err(panicked(E::KIND));
         };
-        let binding = self.binding.as_deref().unwrap_or_default();
-        let (asked, state) = rounds.next(binding, &self.core.sealer, &self.core.limits)?;
+        let binding = self.binding.as_ref().map(Binding::text).unwrap_or_default();
+        let (asked, state) = rounds.next(&binding, &self.core.sealer, &self.core.limits)?;
         let asked = asked.iter().map(|(key, question)| (&**key, question));
         let (revision, info) = (self.revision, &self.core.info);
         encode::question::input_required(out, revision, info, asked, &state);
@@ -267,10 +271,17 @@ impl<E: Ending> Job<E> {
     }
 
     fn burn(&self) {
-        if let Some(context) = &self.context
-            && let Place::Rounds(rounds) = &mut context.desk().place
-        {
-            rounds.burn();
+        if let Some(context) = &self.context {
+            context.desk().burn();
+        }
+    }
+}
+
+impl<E: Ending> Drop for Job<E> {
+    /// Whoever still asks hears that it is over: a handler may have left work behind.
+    fn drop(&mut self) {
+        if let Some(context) = &self.context {
+            context.desk().close();
         }
     }
 }

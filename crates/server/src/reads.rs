@@ -19,7 +19,7 @@ use haft_proto::encode;
 use haft_proto::encode::fields::Caching;
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::json::JsonStr;
-use haft_proto::service::{Ask, Turn};
+use haft_proto::service::{Ask, Principal, Turn};
 use haft_proto::spec::Meta;
 use haft_proto::spec::completion::Completion;
 use haft_proto::spec::prompt::PromptResult;
@@ -76,7 +76,7 @@ pub(crate) fn read(
     let work: Answering<ReadResult> = if core.middleware.is_empty() {
         Box::pin(async move { reader.read(request).await })
     } else {
-        let handler = async move {
+        let handler = async move |_: Request| {
             let read = reader.read(request).await;
             read.map_or_else(Outcome::Refused, Outcome::Resource)
         };
@@ -138,7 +138,14 @@ pub(crate) fn get(core: &Arc<Core>, snapshot: &Snapshot, ask: &Ask<'_>, out: &mu
                 Outcome::Refused(refusal) => Err(refusal),
                 _ => Err(mistaken("prompt")),
             },
-            async move { writer.get(request).await.map_or_else(Outcome::Refused, Outcome::Prompt) },
+            async move |changed: Request| {
+                // A middleware may have put others in their place.
+                let made = match text_arguments(&changed.arguments) {
+                    Ok(arguments) => writer.get(Get { arguments, ..request }).await,
+                    Err(refusal) => Err(refusal),
+                };
+                made.map_or_else(Outcome::Refused, Outcome::Prompt)
+            },
         )
     };
     begin(core, ask, (ending, context), work, out)
@@ -156,19 +163,14 @@ fn admit_get<'a>(
         .ok_or_else(|| invalid("Invalid params: `params.name` must be a string".to_owned()))?
         .decode();
     let prompt = snapshot.prompts.find(&name).ok_or_else(|| {
-        let shown: String = name.chars().take(128).collect();
+        let shown = shown(&name);
         let names = snapshot.prompts.iter().map(|prompt| prompt.name());
         invalid(match nearest(&name, names) {
             Some(meant) => format!("Unknown prompt: {shown:?}; did you mean {meant:?}?"),
             None => format!("Unknown prompt: {shown:?}; `prompts/list` has the names"),
         })
     })?;
-    let arguments: BTreeMap<String, String> = match params.arguments {
-        None | Some("null") => BTreeMap::new(),
-        Some(raw) => serde_json::from_str(raw).map_err(|_| {
-            invalid("Invalid params: `params.arguments` must be an object of strings".to_owned())
-        })?,
-    };
+    let arguments = text_arguments(params.arguments.unwrap_or("{}"))?;
     let missing = prompt.spec.arguments.iter().filter(|known| known.required);
     let missing: Vec<_> = missing
         .filter(|known| !arguments.contains_key(&known.name))
@@ -181,6 +183,14 @@ fn admit_get<'a>(
         )));
     }
     Ok((prompt, arguments))
+}
+
+fn text_arguments(raw: &str) -> Result<BTreeMap<String, String>, Refusal> {
+    let read = serde_json::from_str::<Option<BTreeMap<String, String>>>(raw).map_err(|_| {
+        let message = "Invalid params: `params.arguments` must be an object of strings";
+        Refusal::new(Mistake::InvalidParams, message)
+    })?;
+    Ok(read.unwrap_or_default())
 }
 
 /// Answers `completion/complete`.
@@ -242,19 +252,21 @@ fn admit_completion(
     let (completers, is_known, of) = match &written.r#ref {
         Reference::Prompt { name } => {
             let prompt = snapshot.prompts.find(name);
-            let prompt = prompt.ok_or_else(|| invalid(format!("Unknown prompt: {name:?}")))?;
+            let unknown = || invalid(format!("Unknown prompt: {:?}", shown(name)));
+            let prompt = prompt.ok_or_else(unknown)?;
             let mut arguments = prompt.spec.arguments.iter();
             (&prompt.completers, arguments.any(|known| known.name == *argument), name)
         }
         Reference::Resource { uri } => {
             let family = snapshot.templates.find(uri);
-            let family =
-                family.ok_or_else(|| invalid(format!("Unknown resource template: {uri:?}")))?;
+            let unknown = || invalid(format!("Unknown resource template: {:?}", shown(uri)));
+            let family = family.ok_or_else(unknown)?;
             let mut variables = family.template.variables();
             (&family.built.completers, variables.any(|known| known == argument), uri)
         }
     };
     if !is_known {
+        let argument = shown(argument);
         return Err(invalid(format!("Invalid params: {of:?} has no argument {argument:?}")));
     }
     let completer = completers.find(argument).cloned();
@@ -262,22 +274,27 @@ fn admit_completion(
     Ok((completer, Completing { value, arguments: written.context.arguments }))
 }
 
+/// As much of a name as is told back.
+fn shown(name: &str) -> String {
+    name.chars().take(128).collect()
+}
+
 fn context(core: &Arc<Core>, ask: &Ask<'_>) -> Result<Context, Refusal> {
     Ok(Context::new(core, ask, core.rounds(ask)?, Headers::default(), false))
 }
 
 /// Sends a request through the middleware of the server.
-fn through<T: 'static>(
+fn through<T: 'static, F: Future<Output = Outcome> + Send + 'static>(
     core: &Core,
     ask: &Ask<'_>,
     name: String,
     context: Context,
     read: impl Fn(Outcome) -> Result<T, Refusal> + Send + 'static,
-    handler: impl Future<Output = Outcome> + Send + 'static,
+    handler: impl FnOnce(Request) -> F + Send + 'static,
 ) -> Answering<T> {
     let arguments = ask.message.params.arguments.unwrap_or("{}").to_owned();
     let request = Request { method: ask.method, name, arguments, context };
-    let next = Next::new(around(core, &[]), |_| Box::pin(handler));
+    let next = Next::new(around(core, &[]), |request| Box::pin(handler(request)));
     Box::pin(async move {
         let made = next.run(request).await;
         read(made)
@@ -311,9 +328,11 @@ struct ReadEnding {
 
 impl ReadEnding {
     fn new(core: &Core, ask: &Ask<'_>, uri: String, defaults: Defaults) -> Self {
+        // A reader may look at who asks: what it says to one is not for all.
+        let is_public = core.caching.is_public && !matches!(ask.principal, Principal::Named(_));
         Self {
             uri,
-            caching: defaults.caching.unwrap_or(core.caching),
+            caching: defaults.caching.unwrap_or(Caching { is_public, ..core.caching }),
             defaults,
             fields: Arc::clone(core.fields(ask.revision)),
             revision: ask.revision,

@@ -12,7 +12,9 @@ use haft_proto::spec::question::Question;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::Arc;
+use tokio::sync::oneshot;
 
 /// What one call has been told so far, and what it asks now.
 pub(crate) struct Rounds {
@@ -24,6 +26,8 @@ pub(crate) struct Rounds {
     refusal: Option<Refusal>,
     /// That the state of the round before is used once.
     claim: Option<Claim>,
+    /// Those who wait for answers, by ends that are dropped with this round.
+    waiting: Vec<oneshot::Sender<Infallible>>,
 }
 
 /// What travels in `requestState`.
@@ -62,7 +66,7 @@ impl Rounds {
         if let Some(raw) = params.request_state {
             let state = JsonStr::from_raw(raw).filter(|_| raw.len() <= limits.state_bytes);
             let state = state.ok_or_else(not_ours)?.decode();
-            let (opened, claimed) = sealer.open(&binding(ask), &state)?;
+            let (opened, claimed) = sealer.open(&Binding::of(ask).text(), &state)?;
             memory = serde_json::from_slice(&opened).map_err(|_| not_ours())?;
             claim = Some(claimed);
         }
@@ -74,7 +78,7 @@ impl Rounds {
                 Refusal::new(Mistake::InvalidParams, message)
             })?,
         };
-        Ok(Self { memory, fresh, asked: Vec::new(), refusal: None, claim })
+        Ok(Self { memory, fresh, asked: Vec::new(), refusal: None, claim, waiting: Vec::new() })
     }
 
     /// The answer to a question, if it has come; else the question is noted.
@@ -98,6 +102,13 @@ impl Rounds {
             self.asked.push((key.into(), question()));
         }
         None
+    }
+
+    /// Waits until this round is over: what is asked in it is answered in another.
+    pub(crate) fn until_over(&mut self) -> oneshot::Receiver<Infallible> {
+        let (waiting, over) = oneshot::channel();
+        self.waiting.push(waiting);
+        over
     }
 
     /// An answer turned out to be none.
@@ -148,28 +159,40 @@ impl Rounds {
     }
 }
 
-/// What a state is good for: this method with these parameters, asked by this principal.
-pub(crate) fn binding(ask: &Ask<'_>) -> Vec<u8> {
-    let params = &ask.message.params;
-    let (kind, name) = ask.principal.key();
-    let mut binding = Vec::with_capacity(128);
-    for part in [kind, name, ask.method.name()] {
-        encode::string(&mut binding, part);
-    }
-    for part in [params.name, params.uri] {
-        let text = part.and_then(JsonStr::from_raw).map(JsonStr::decode);
-        encode::string(&mut binding, &text.unwrap_or_default());
-    }
-    let arguments = params.arguments.unwrap_or("{}");
-    match serde_json::from_str::<serde_json::Value>(arguments) {
-        Ok(mut arguments) => {
-            // The same arguments, however a client orders or spaces them.
-            arguments.sort_all_objects();
-            binding.extend_from_slice(arguments.to_string().as_bytes());
+/// What a state is good for: this method with these parameters, asked by this principal. Kept as it
+/// came; most calls never ask, and need no [`Binding::text`].
+pub(crate) struct Binding {
+    asked: Vec<u8>,
+    arguments: Box<str>,
+}
+
+impl Binding {
+    pub(crate) fn of(ask: &Ask<'_>) -> Self {
+        let params = &ask.message.params;
+        let (kind, name) = ask.principal.key();
+        let mut asked = Vec::with_capacity(128);
+        for part in [kind, name, ask.method.name()] {
+            encode::string(&mut asked, part);
         }
-        Err(_) => binding.extend_from_slice(arguments.as_bytes()),
+        for part in [params.name, params.uri] {
+            let text = part.and_then(JsonStr::from_raw).map(JsonStr::decode);
+            encode::string(&mut asked, &text.unwrap_or_default());
+        }
+        Self { asked, arguments: params.arguments.unwrap_or("{}").into() }
     }
-    binding
+
+    /// The same for the same arguments, however a client orders or spaces them.
+    pub(crate) fn text(&self) -> Vec<u8> {
+        let mut text = self.asked.clone();
+        match serde_json::from_str::<serde_json::Value>(&self.arguments) {
+            Ok(mut arguments) => {
+                arguments.sort_all_objects();
+                text.extend_from_slice(arguments.to_string().as_bytes());
+            }
+            Err(_) => text.extend_from_slice(self.arguments.as_bytes()),
+        }
+        text
+    }
 }
 
 /// What is told of a state that is broken in any way: the same, so that nothing can be learned.

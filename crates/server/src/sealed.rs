@@ -80,7 +80,8 @@ pub(crate) struct Sealer {
 struct Used {
     /// By when they were made.
     states: BTreeSet<(u64, [u8; NONCE])>,
-    /// States made before this are refused: which of them were used is forgotten.
+    /// States made before this are refused, whatever the clock says: which of them were used is
+    /// forgotten.
     floor_ms: u64,
 }
 
@@ -181,6 +182,7 @@ impl Sealer {
         while used.states.first().is_some_and(|(made, _)| *made < expired) {
             used.states.pop_first();
         }
+        used.floor_ms = used.floor_ms.max(expired);
         if state.0 < used.floor_ms {
             return Err(invalid("has expired"));
         }
@@ -190,7 +192,7 @@ impl Sealer {
         if used.states.len() > self.used_max
             && let Some((made, _)) = used.states.pop_first()
         {
-            used.floor_ms = made + 1;
+            used.floor_ms = used.floor_ms.max(made + 1);
         }
         Ok(())
     }
@@ -217,4 +219,20 @@ fn fill(bytes: &mut [u8]) -> Result<(), Refusal> {
 fn now_ms() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_back_makes_no_state_good_again() {
+        let limits = Limits { state_ttl: std::time::Duration::from_secs(1), ..Limits::default() };
+        let sealer = Sealer::new(&[], &limits).expect("random numbers");
+        let (first, second) = ((10_000, [1; NONCE]), (12_000, [2; NONCE]));
+        sealer.claim(first, 10_000).expect("new");
+        sealer.claim(second, 12_000).expect("new");
+        sealer.claim(first, 10_000).expect_err("it was used before the clock was set back");
+        sealer.claim((11_500, [3; NONCE]), 10_000).expect("new");
+    }
 }

@@ -21,19 +21,25 @@ use std::task::{Context, Poll};
 
 /// Answers `subscriptions/listen`.
 pub(crate) fn listen(core: &Arc<Core>, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
-    let wishes = match wishes(core, ask) {
-        Ok(wishes) => wishes,
+    let (wishes, tasks) = match wishes(core, ask) {
+        Ok(read) => read,
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
     // From here on nothing is missed; it is told after the acknowledgement.
     let watch = core.changes.watch(&wishes);
-    let tasks = core.tasks.running_of(&wishes.tasks, ask.principal);
+    // A task that ended before it was watched has no more news than that.
+    for task in tasks.iter().filter(|task| task.is_over()) {
+        core.changes.publish(Change::Task(Arc::clone(task.id())));
+    }
     let (core, id) = (Arc::clone(core), ask.id.raw().into());
     Turn::Stream(Box::new(Listening { core, watch, tasks, id, unsaid: Some(wishes) }))
 }
 
+/// Tasks that are watched.
+type Tasks = Vec<Arc<Running>>;
+
 /// What a client asks for, as far as this server has it.
-fn wishes(core: &Core, ask: &Ask<'_>) -> Result<Wishes<Arc<str>>, Refusal> {
+fn wishes(core: &Core, ask: &Ask<'_>) -> Result<(Wishes<Arc<str>>, Tasks), Refusal> {
     #[derive(Deserialize)]
     struct Params {
         notifications: Written,
@@ -72,17 +78,15 @@ fn wishes(core: &Core, ask: &Ask<'_>) -> Result<Wishes<Arc<str>>, Refusal> {
     }
     let offers = &core.offers;
     let is_told = offers.list_changed;
-    Ok(Wishes {
+    let tasks = core.tasks.running_of(&written.task_ids, ask.principal);
+    let wishes = Wishes {
         tools: written.tools_list_changed && offers.tools && is_told,
         prompts: written.prompts_list_changed && offers.prompts && is_told,
         resources: written.resources_list_changed && offers.resources && is_told,
         uris: if offers.subscribe { written.resource_subscriptions } else { Vec::new() },
-        tasks: core.tasks.running_of(&written.task_ids, ask.principal).iter().map(id_of).collect(),
-    })
-}
-
-fn id_of(task: &Arc<Running>) -> Arc<str> {
-    Arc::clone(task.id())
+        tasks: tasks.iter().map(|task| Arc::clone(task.id())).collect(),
+    };
+    Ok((wishes, tasks))
 }
 
 /// One modern subscription.
@@ -90,7 +94,7 @@ struct Listening {
     core: Arc<Core>,
     watch: Watch,
     /// Those that it watches; what they came to is told even once they are over.
-    tasks: Vec<Arc<Running>>,
+    tasks: Tasks,
     /// Raw JSON.
     id: Box<str>,
     /// What is to be acknowledged.

@@ -4,11 +4,12 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::future::Future;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A task as it is kept.
@@ -105,10 +106,20 @@ impl TaskStore for MemoryTasks {
 }
 
 /// Tasks in a folder, a file for each: they outlive the process. What ran when it ended has failed
-/// when the next one looks.
-pub struct FolderTasks(Arc<Path>);
+/// when the next one looks. One process at a time; nobody else on the machine can read them.
+pub struct FolderTasks(Arc<Folder>);
 
-/// The most that is read of one file.
+struct Folder {
+    path: PathBuf,
+    /// The files by when they expire, so that a sweep reads none.
+    kept: Mutex<BTreeSet<(u64, String)>>,
+    /// How many files were written: no two at once have the same name.
+    written: AtomicU64,
+}
+
+/// How the names of files end that are being written.
+const PART: &str = "part";
+/// The most that one file holds.
 const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 impl FolderTasks {
@@ -117,25 +128,41 @@ impl FolderTasks {
     /// # Errors
     /// The folder cannot be made or read.
     pub fn open(folder: impl Into<PathBuf>) -> io::Result<Self> {
-        let folder = folder.into();
-        std::fs::create_dir_all(&folder)?;
-        for entry in std::fs::read_dir(&folder)? {
+        let (kept, written) = (Mutex::default(), AtomicU64::new(0));
+        let folder = Folder { path: folder.into(), kept, written };
+        let mut builder = std::fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.recursive(true).create(&folder.path)?;
+        for entry in std::fs::read_dir(&folder.path)? {
             let path = entry?.path();
-            if let Ok(Some(mut record)) = read(&path)
-                && matches!(record.state, TaskState::Working)
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let Some((id, rest)) = name.split_once('.').filter(|(id, _)| is_id(id)) else {
+                continue;
+            };
+            if rest.ends_with(PART) {
+                // Nobody writes it any more.
+                std::fs::remove_file(&path)?;
+            } else if let Ok(Some(mut record)) = read(&path)
+                && record.id == id
             {
-                let error = r#"{"code":-31005,"message":"Cancelled: the server was restarted"}"#;
-                let error = RawValue::from_string(error.to_owned()).map_err(io::Error::other)?;
-                record.state = TaskState::Failed { error };
-                write(&folder, &record)?;
+                folder.keep(&record);
+                if matches!(record.state, TaskState::Working) {
+                    let error =
+                        r#"{"code":-31005,"message":"Cancelled: the server was restarted"}"#;
+                    let error =
+                        RawValue::from_string(error.to_owned()).map_err(io::Error::other)?;
+                    record.state = TaskState::Failed { error };
+                    folder.write(&record)?;
+                }
             }
         }
-        Ok(Self(folder.into()))
+        Ok(Self(Arc::new(folder)))
     }
 
     async fn blocking<T: Send + 'static>(
         &self,
-        act: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
+        act: impl FnOnce(&Folder) -> io::Result<T> + Send + 'static,
     ) -> io::Result<T> {
         let folder = Arc::clone(&self.0);
         tokio::task::spawn_blocking(move || act(&folder)).await.map_err(io::Error::other)?
@@ -144,7 +171,7 @@ impl FolderTasks {
 
 impl TaskStore for FolderTasks {
     fn put(&self, record: TaskRecord) -> Stored<'_, ()> {
-        Box::pin(self.blocking(move |folder| write(folder, &record)))
+        Box::pin(self.blocking(move |folder| folder.write(&record)))
     }
 
     fn find<'a>(&'a self, id: &'a str) -> Stored<'a, Option<TaskRecord>> {
@@ -153,17 +180,15 @@ impl TaskStore for FolderTasks {
             return at_once(Ok(None));
         }
         let name = file_name(id);
-        Box::pin(self.blocking(move |folder| read(&folder.join(name))))
+        Box::pin(self.blocking(move |folder| read(&folder.path.join(name))))
     }
 
     fn sweep(&self, now_ms: u64) -> Stored<'_, ()> {
         Box::pin(self.blocking(move |folder| {
-            for entry in std::fs::read_dir(folder)? {
-                let path = entry?.path();
-                if let Ok(Some(record)) = read(&path)
-                    && record.is_expired(now_ms)
-                {
-                    std::fs::remove_file(&path)?;
+            while let Some(id) = folder.next_expired(now_ms) {
+                match std::fs::remove_file(folder.path.join(file_name(&id))) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                    _ => {}
                 }
             }
             Ok(())
@@ -192,13 +217,43 @@ fn read(path: &Path) -> io::Result<Option<TaskRecord>> {
     serde_json::from_str(&text).map(Some).map_err(io::Error::other)
 }
 
-/// Written beside its place and moved there, so that nobody reads half of it; on the disk when this
-/// returns.
-fn write(folder: &Path, record: &TaskRecord) -> io::Result<()> {
-    let part = folder.join(format!("{}.part", record.id));
-    let mut file = std::fs::File::create(&part)?;
-    file.write_all(serde_json::to_string(record).map_err(io::Error::other)?.as_bytes())?;
-    file.sync_all()?;
-    std::fs::rename(&part, folder.join(file_name(&record.id)))?;
-    std::fs::File::open(folder)?.sync_all()
+impl Folder {
+    /// Written beside its place and moved there, so that nobody reads half of it; on the disk when
+    /// this returns.
+    fn write(&self, record: &TaskRecord) -> io::Result<()> {
+        let text = serde_json::to_string(record).map_err(io::Error::other)?;
+        // What could not be found again is not written.
+        if !is_id(&record.id) || text.len() as u64 > FILE_BYTES_MAX {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let count = self.written.fetch_add(1, Ordering::Relaxed);
+        let part = self.path.join(format!("{}.{count}.{PART}", record.id));
+        let mut options = std::fs::File::options();
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.write(true).create_new(true).open(&part)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        std::fs::rename(&part, self.path.join(file_name(&record.id)))?;
+        self.keep(record);
+        // Elsewhere a folder cannot be opened.
+        #[cfg(unix)]
+        std::fs::File::open(&self.path)?.sync_all()?;
+        Ok(())
+    }
+
+    fn keep(&self, record: &TaskRecord) {
+        let expires_ms = record.created_ms.saturating_add(record.ttl_ms);
+        self.kept().insert((expires_ms, record.id.clone()));
+    }
+
+    fn next_expired(&self, now_ms: u64) -> Option<String> {
+        let mut kept = self.kept();
+        let is_expired = kept.first().is_some_and(|(expires_ms, _)| *expires_ms < now_ms);
+        if is_expired { kept.pop_first().map(|(_, id)| id) } else { None }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, BTreeSet<(u64, String)>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

@@ -11,7 +11,7 @@ use haft_proto::service::Principal;
 use haft_proto::spec::question::Question;
 use haft_proto::spec::task::{Stage, Task};
 use serde_json::value::RawValue;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use time::OffsetDateTime;
@@ -36,7 +36,7 @@ pub enum TaskUse {
 
 /// All tasks of a server.
 pub(crate) struct Tasks {
-    running: Mutex<HashMap<Arc<str>, Arc<Running>>>,
+    all: Mutex<All>,
     store: Arc<dyn TaskStore>,
     changes: Arc<Changes>,
     most: usize,
@@ -44,6 +44,24 @@ pub(crate) struct Tasks {
     poll: Duration,
     /// When the store was last swept, in milliseconds since 1970.
     swept_ms: Mutex<u64>,
+}
+
+/// Tasks that began here.
+#[derive(Default)]
+struct All {
+    running: HashMap<Arc<str>, Arc<Running>>,
+    /// Those that are kept, over or not, by when they expire.
+    kept: BTreeSet<(u64, Arc<str>)>,
+}
+
+impl All {
+    /// What has expired need not be known any more, stored or not.
+    fn forget_expired(&mut self, now_ms: u64) {
+        while self.kept.first().is_some_and(|(expires_ms, _)| *expires_ms < now_ms) {
+            let (_, id) = self.kept.pop_first().expect("one is there");
+            self.running.remove(&id);
+        }
+    }
 }
 
 /// A task that runs here.
@@ -76,7 +94,7 @@ const SWEEP_MS: u64 = 10_000;
 impl Tasks {
     pub(crate) fn new(store: Arc<dyn TaskStore>, changes: Arc<Changes>, limits: &Limits) -> Self {
         Self {
-            running: Mutex::default(),
+            all: Mutex::default(),
             store,
             changes,
             most: limits.tasks,
@@ -92,7 +110,7 @@ impl Tasks {
         principal: &Principal,
         ttl: Option<Duration>,
     ) -> Result<Arc<Running>, Refusal> {
-        self.sweep().await?;
+        self.sweep().await;
         let mut random = [0; 16];
         getrandom::fill(&mut random).map_err(|error| internal(&error))?;
         let now = now_ms();
@@ -106,27 +124,31 @@ impl Tasks {
         });
         {
             let mut all = self.lock();
-            if all.len() >= self.most {
-                let message = format!("Overloaded: {} tasks are running; try again", self.most);
+            all.forget_expired(now);
+            if all.kept.len() >= self.most {
+                let message = format!("Overloaded: {} tasks are kept; try again later", self.most);
                 return Err(Refusal::new(Mistake::Overloaded, message));
             }
-            all.insert(Arc::clone(&running.id), Arc::clone(&running));
+            all.kept.insert((running.expires_ms(), Arc::clone(&running.id)));
+            all.running.insert(Arc::clone(&running.id), Arc::clone(&running));
         }
         if let Err(error) = self.store.put(running.record(TaskState::Working)).await {
-            self.lock().remove(&running.id);
+            let mut all = self.lock();
+            all.kept.remove(&(running.expires_ms(), Arc::clone(&running.id)));
+            all.running.remove(&running.id);
             return Err(internal(&error));
         }
         Ok(running)
     }
 
-    /// A task is over. What cannot be stored stays here.
+    /// A task is over. What cannot be stored stays here until it expires.
     pub(crate) async fn end(&self, running: &Running, state: TaskState) {
         let record = running.record(state);
         // Cancelled and done at the same time, it is what came first.
         let record = running.lock().over.get_or_insert(record).clone();
         let stored = self.store.put(record).await;
         if stored.is_ok() {
-            self.lock().remove(&running.id);
+            self.lock().running.remove(&running.id);
         }
         self.changes.publish(Change::Task(Arc::clone(&running.id)));
     }
@@ -188,23 +210,24 @@ impl Tasks {
     }
 
     fn running(&self, id: &str, principal: &Principal) -> Option<Arc<Running>> {
-        self.lock().get(id).filter(|running| running.owner == owner(principal)).cloned()
+        self.lock().running.get(id).filter(|running| running.owner == owner(principal)).cloned()
     }
 
-    async fn sweep(&self) -> Result<(), Refusal> {
+    /// What cannot be swept is tried again: no reason to refuse a new task.
+    async fn sweep(&self) {
         let now = now_ms();
         {
             let mut swept = self.swept_ms.lock().unwrap_or_else(PoisonError::into_inner);
             if now.saturating_sub(*swept) < SWEEP_MS {
-                return Ok(());
+                return;
             }
             *swept = now;
         }
-        self.store.sweep(now).await.map_err(|error| internal(&error))
+        let _ = self.store.sweep(now).await;
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Running>>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, All> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -217,6 +240,15 @@ impl Running {
     /// How long it may run.
     pub(crate) fn ttl(&self) -> Duration {
         Duration::from_millis(self.ttl_ms)
+    }
+
+    fn expires_ms(&self) -> u64 {
+        self.created_ms.saturating_add(self.ttl_ms)
+    }
+
+    /// Whether nothing will change any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.lock().over.is_some()
     }
 
     /// Says how far it is, for a person.

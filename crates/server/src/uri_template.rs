@@ -62,9 +62,9 @@ impl UriTemplate {
                 return Err(BadTemplate::Adjacent);
             }
             let variable = variable(expression)?;
-            if parts.contains(&variable) {
-                let Part::Variable { name, .. } = variable else { continue };
-                return Err(BadTemplate::Repeated { name });
+            let name = variable.name().unwrap_or_default();
+            if parts.iter().any(|part: &Part| part.name() == Some(name)) {
+                return Err(BadTemplate::Repeated { name: name.to_owned() });
             }
             parts.push(variable);
             rest = after;
@@ -76,10 +76,7 @@ impl UriTemplate {
     }
 
     pub(crate) fn variables(&self) -> impl Iterator<Item = &str> {
-        self.parts.iter().filter_map(|part| match part {
-            Part::Variable { name, .. } => Some(name.as_str()),
-            Part::Literal(_) => None,
-        })
+        self.parts.iter().filter_map(Part::name)
     }
 
     /// The variables of an address, or `None` if it does not fit. A variable is never empty, and
@@ -93,6 +90,10 @@ impl UriTemplate {
                 Part::Variable { name, is_rest } => {
                     let raw = match self.parts.get(index + 1) {
                         None => rest,
+                        // What ends the template ends the address.
+                        Some(Part::Literal(end)) if index + 2 == self.parts.len() => {
+                            rest.strip_suffix(end.as_str())?
+                        }
                         // A variable that may have slashes ends where its end stands last.
                         Some(Part::Literal(end)) if *is_rest => {
                             &rest[..rest.rfind(end.as_str())?]
@@ -109,6 +110,16 @@ impl UriTemplate {
             }
         }
         rest.is_empty().then_some(found)
+    }
+}
+
+impl Part {
+    /// That of a variable.
+    fn name(&self) -> Option<&str> {
+        match self {
+            Self::Variable { name, .. } => Some(name),
+            Self::Literal(_) => None,
+        }
     }
 }
 
@@ -163,6 +174,8 @@ mod tests {
         check("t://{id}/data", "t:///data", None);
         check("t://{id}/data", "t://1/data/", None);
         check("t://{a}-{b}", "t://x-y-z", Some(&[("a", "x"), ("b", "y-z")]));
+        check("t://{name}.txt", "t://a.txt.txt", Some(&[("name", "a.txt")]));
+        check("t://{name}.txt", "t://.txt", None);
         check("t://{id}", "t://%ff", None);
         check("t://{id}", "t://%4", None);
     }
@@ -181,6 +194,7 @@ mod tests {
         assert_eq!(refused("t://{}"), "a variable has no name");
         assert!(refused("t://{a}{b}").contains("side by side"));
         assert!(refused("t://{a}/{a}").contains("`a` is there twice"));
+        assert!(refused("t://{a}/{+a}").contains("`a` is there twice"));
         assert!(refused("t://{?q}").contains("`{?q}`"));
     }
 }

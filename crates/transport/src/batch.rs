@@ -5,7 +5,7 @@ use crate::asking::{Asked, Call, refuse, take};
 use crate::conversation::{Kept, Ticket};
 use crate::outlet::Sink;
 use futures_util::future::join_all;
-use haft_proto::envelope::{Envelope, Rejected};
+use haft_proto::envelope::{Envelope, Kind, Rejected};
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::json::JsonStr;
 use haft_proto::method::Method;
@@ -81,6 +81,14 @@ impl Batch {
         self.answers.push(if self.answers.is_empty() { b'[' } else { b',' });
         self.answers.extend_from_slice(answer);
     }
+}
+
+/// Whether something in a batch is to be answered.
+pub(crate) fn wants_answers(messages: &[Result<Envelope<'_>, Rejected<'_>>]) -> bool {
+    messages.iter().any(|message| match message {
+        Ok(message) => message.kind == Kind::Request,
+        Err(_) => true,
+    })
 }
 
 /// Why a batch is not taken.

@@ -75,6 +75,7 @@ pub(crate) struct Backlog {
     said: VecDeque<Said>,
     notifications: usize,
     bytes: usize,
+    answer_bytes: usize,
     notifications_max: usize,
     bytes_max: usize,
 }
@@ -85,6 +86,7 @@ struct Said {
 }
 
 enum Kind {
+    Answer,
     Cancellation,
     Notification,
     Question(Unsent),
@@ -96,6 +98,7 @@ impl Backlog {
             said: VecDeque::new(),
             notifications: 0,
             bytes: 0,
+            answer_bytes: 0,
             notifications_max: limits.queued_notifications,
             bytes_max: limits.queued_bytes,
         }
@@ -111,6 +114,12 @@ impl Backlog {
             self.said.push_back(Said { message, kind: Kind::Notification });
         }
         has_room
+    }
+
+    /// Adds an answer, whether or not there is room for notifications.
+    fn answer(&mut self, message: Vec<u8>) {
+        self.answer_bytes += message.len();
+        self.said.push_back(Said { message, kind: Kind::Answer });
     }
 
     /// Adds a question. Questions have a bound of their own, see [`Questions`].
@@ -132,6 +141,7 @@ impl Backlog {
     pub(crate) fn pop(&mut self) -> Option<Vec<u8>> {
         let Said { message, kind } = self.said.pop_front()?;
         match kind {
+            Kind::Answer => self.answer_bytes -= message.len(),
             Kind::Cancellation => {}
             Kind::Notification => {
                 self.notifications -= 1;
@@ -168,10 +178,14 @@ impl Queue {
     }
 
     /// Nobody will read it any more.
-    fn close(&self) {
+    pub(crate) fn close(&self) {
         let unread = self.lock().backlog.take();
         // Whoever waits for an answer is told, which must not find the queue locked.
         drop(unread);
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().backlog.is_none()
     }
 
     /// The next message, if it is there.
@@ -192,6 +206,21 @@ impl Queue {
                 Poll::Pending
             }
         }
+    }
+
+    /// Queues an answer, behind all that has been said so far.
+    pub(crate) fn answer(&self, message: Vec<u8>) {
+        self.add(|backlog| backlog.answer(message));
+    }
+
+    /// How many bytes of answers wait.
+    pub(crate) fn answer_bytes(&self) -> usize {
+        self.lock().backlog.as_ref().map_or(0, |backlog| backlog.answer_bytes)
+    }
+
+    /// There is something new to read, elsewhere.
+    pub(crate) fn wake(&self) {
+        self.add(|_| ());
     }
 
     /// Adds something and wakes the reader; `None` if there is none.

@@ -136,6 +136,7 @@ fn places(manifest: &Manifest, instead: Option<SocketAddr>) -> Vec<(SocketAddr, 
             path: listen.path.clone(),
             origins: listen.origins.clone(),
             hosts: listen.hosts.clone(),
+            ..Options::default()
         };
         (instead.unwrap_or(listen.address), options)
     };

@@ -2,7 +2,6 @@
 //! those that listen. Asked by the tests of `haft` as a client; it writes nowhere
 //! but into `target/foreign-servers`.
 
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -41,11 +40,6 @@ fn script(name: &str, mode: &str) -> String {
 pub(crate) fn everything() -> String {
     let entry = folder().join("node_modules/@modelcontextprotocol/server-everything/dist/index.js");
     format!("'{}' '{}' stdio", node().display(), entry.display())
-}
-
-/// The command line of the conformance fixture on the official package; how to serve, is to follow.
-pub(crate) fn reference_conformance() -> Vec<OsString> {
-    vec![node().into(), folder().join("conformance.mjs").into()]
 }
 
 /// The official server on a port of its own.

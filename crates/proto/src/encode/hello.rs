@@ -54,7 +54,7 @@ pub fn modern_versions(out: &mut Vec<u8>) {
 
 fn capabilities(out: &mut Vec<u8>, revision: Revision, offers: &Capabilities) {
     let mut object = Object::open(out);
-    if offers.completions {
+    if offers.completions && revision.has_completions_capability() {
         object.raw("completions", "{}");
     }
     if offers.logging {

@@ -6,6 +6,9 @@ pub(super) const SCHEMA_BYTES_MAX: usize = 1024 * 1024;
 /// The most `$ref`s, `allOf`s, `anyOf`s and the like that follow each other at one place of a
 /// value. The check goes as deep as this times the depth of the value, on the caller's stack.
 pub(super) const IN_PLACE_MAX: usize = 32;
+/// How deep the compiler of the general check goes into a schema, on the caller's stack. Each level
+/// takes up to 11 KiB of it in a build without optimisation.
+pub(super) const COMPILE_DEPTH_MAX: usize = 100;
 /// The most regular expressions of a schema.
 pub(super) const PATTERNS_MAX: usize = 256;
 /// The largest regular expression, in bytes once compiled.

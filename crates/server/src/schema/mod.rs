@@ -3,14 +3,15 @@
 //! reads a file or the network.
 
 mod bounds;
-pub mod derived;
 mod budget;
+pub mod derived;
 mod direct;
 mod explain;
 mod general;
 mod kind_set;
 mod limits;
 mod metered;
+mod nesting;
 mod outline;
 mod outliner;
 mod parsed;
@@ -173,15 +174,19 @@ impl Schema {
 /// The dialect that `$schema` names.
 fn dialect_named(uri: &Value) -> Result<Draft, BadSchema> {
     let known = [
-        ("https://json-schema.org/draft/2020-12/schema", Draft::Draft202012),
-        ("https://json-schema.org/draft/2019-09/schema", Draft::Draft201909),
-        ("http://json-schema.org/draft-07/schema", Draft::Draft7),
-        ("http://json-schema.org/draft-06/schema", Draft::Draft6),
-        ("http://json-schema.org/draft-04/schema", Draft::Draft4),
+        ("//json-schema.org/draft/2020-12/schema", Draft::Draft202012),
+        ("//json-schema.org/draft/2019-09/schema", Draft::Draft201909),
+        ("//json-schema.org/draft-07/schema", Draft::Draft7),
+        ("//json-schema.org/draft-06/schema", Draft::Draft6),
+        ("//json-schema.org/draft-04/schema", Draft::Draft4),
     ];
     let named = uri.as_str().unwrap_or_default().trim_end_matches('#');
+    // The older ones are named with `http`, and people write either.
+    let named = named.strip_prefix("https:").or_else(|| named.strip_prefix("http:"));
+    let named = named.unwrap_or_default();
     known.into_iter().find(|(uri, _)| *uri == named).map(|(_, draft)| draft).ok_or_else(|| {
-        let reason = format!("`$schema` {uri} is not a known dialect; use {:?}", known[0].0);
+        let reason =
+            format!("`$schema` {uri} is not a known dialect; use \"https:{}\"", known[0].0);
         BadSchema { reason: one_line(&reason) }
     })
 }

@@ -6,6 +6,7 @@ use super::BadSchema;
 use super::bounds::{Bounds, Range};
 use super::kind_set::Kinds;
 use super::limits::PATTERNS_MAX;
+use super::nesting::{self, Inside};
 use super::outline::{Id, Keyword, Outline, Properties};
 use super::pattern::Pattern;
 use super::reach;
@@ -48,6 +49,7 @@ impl Retrieve for Nowhere {
 struct Outliner<'r> {
     resolver: Option<Resolver<'r>>,
     nodes: Vec<Vec<Keyword>>,
+    insides: Vec<Inside>,
     /// Subschemas by their address, which is theirs as long as the schema is borrowed.
     ids: HashMap<usize, Id>,
     waiting: Vec<Waiting<'r>>,
@@ -71,6 +73,7 @@ impl<'r> Outliner<'r> {
         Self {
             resolver,
             nodes: Vec::new(),
+            insides: Vec::new(),
             ids: HashMap::new(),
             waiting: Vec::new(),
             patterns: HashMap::new(),
@@ -90,6 +93,7 @@ impl<'r> Outliner<'r> {
             self.nodes[id.0 as usize].push(Keyword::Unknown(targets));
         }
         reach::check(&self.nodes)?;
+        nesting::check(&self.insides)?;
         Ok(Outline { nodes: self.nodes })
     }
 
@@ -101,6 +105,7 @@ impl<'r> Outliner<'r> {
         let id = Id(u32::try_from(self.nodes.len()).expect("a schema has fewer bytes than that"));
         self.ids.insert(address, id);
         self.nodes.push(Vec::new());
+        self.insides.push(Inside::default());
         self.waiting.push(Waiting { id, schema, resolver: resolver.clone(), draft });
         id
     }
@@ -165,7 +170,9 @@ impl<'r> Outliner<'r> {
             }
             // Nothing refers to most of them by the way, but a `$dynamicRef` may end in any.
             "$defs" | "definitions" => {
-                _ = self.map(value, here);
+                for schema in value.as_object().into_iter().flatten().map(|(_, schema)| schema) {
+                    self.id(schema, &here.resolver, here.draft);
+                }
                 None
             }
             "allOf" => Some(Keyword::AllOf(self.list(value, here))),
@@ -255,7 +262,9 @@ impl<'r> Outliner<'r> {
     }
 
     fn one(&mut self, schema: &'r Value, here: &Waiting<'r>) -> Id {
-        self.id(schema, &here.resolver, here.draft)
+        let id = self.id(schema, &here.resolver, here.draft);
+        self.insides[here.id.0 as usize].subschemas.push(id);
+        id
     }
 
     fn list(&mut self, schemas: &'r Value, here: &Waiting<'r>) -> Vec<Id> {
@@ -273,7 +282,9 @@ impl<'r> Outliner<'r> {
         };
         let found = resolver.lookup(reference).map_err(|error| lost(&error))?;
         let (contents, resolver, draft) = found.into_inner();
-        Ok(Some(self.id(contents, &Some(resolver), draft)))
+        let id = self.id(contents, &Some(resolver), draft);
+        self.insides[here.id.0 as usize].references.push(id);
+        Ok(Some(id))
     }
 
     /// `$dynamicRef` and `$recursiveRef`, whose end depends on the way to them.

@@ -214,6 +214,29 @@ fn deep_schemas_are_refused_by_their_depth() {
     assert!(compile(&bad_leaf).is_err());
 }
 
+/// Each definition is as deep as it may be, and the last thing in it is the next one.
+#[test]
+fn deep_definitions_that_lead_to_each_other_have_enough_stack() {
+    let levels: [fn(Value) -> Value; 4] = [
+        |inner| json!({"properties": {"a": inner}}),
+        |inner| json!({"items": inner}),
+        |inner| json!({"additionalProperties": inner, "unevaluatedProperties": false}),
+        |inner| json!({"allOf": [{"prefixItems": [inner]}], "unevaluatedItems": false}),
+    ];
+    for (number, level) in levels.iter().enumerate() {
+        let reason = refused(&chain(20, |next| nest(25, next, level)));
+        assert!(reason.starts_with("definitions that refer to each other nest"), "{reason}");
+        let depth = if number == 3 { 5 } else { 10 };
+        let schema = compile(&chain(200, |next| nest(depth, next, level))).expect("a schema");
+        let value = if number == 0 || number == 2 {
+            nest(126, json!(1), |inner| json!({"a": inner}))
+        } else {
+            nest(126, json!(1), |inner| json!([inner]))
+        };
+        _ = fits(&schema, &value);
+    }
+}
+
 #[test]
 fn schemas_have_a_length() {
     let long = |bytes: usize| json!({"description": "x".repeat(bytes)});

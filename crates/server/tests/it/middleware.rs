@@ -138,3 +138,19 @@ async fn handlers_share_values_by_their_type() {
     let server = server.expect("right");
     assert_eq!(call(&server, "greet", json!({})).await["content"][0]["text"], "Hello");
 }
+
+#[tokio::test]
+async fn a_middleware_changes_the_arguments_of_a_prompt() {
+    async fn loud(mut request: Request, next: Next) -> Outcome {
+        request.arguments = request.arguments.replace("ada", "ADA");
+        next.run(request).await
+    }
+    let prompt = Prompt::new("p", |get: haft_server::Get| async move {
+        format!("Hello, {}", get.argument("name"))
+    });
+    let built = Server::builder("s", "1").middleware(loud).prompt(prompt.required("name", "whose"));
+    let server = built.build().expect("right");
+    let params = json!({"name": "p", "arguments": {"name": "ada"}});
+    let got = ask(&server, Revision::LATEST, "prompts/get", params).await;
+    assert_eq!(got["result"]["messages"][0]["content"]["text"], "Hello, ADA");
+}

@@ -2,6 +2,8 @@
 //! there.
 
 use crate::wire::{TestWire, ask, ask_on};
+use haft_proto::encode::fields::Caching;
+use haft_proto::service::Principal;
 use haft_proto::spec::content::{Content, ResourceContents};
 use haft_proto::spec::prompt::Message;
 use haft_proto::version::Revision;
@@ -234,4 +236,32 @@ async fn a_page_shows_what_a_tool_answers_to_hosts_that_show_pages() {
         "prefersBorder": true,
     });
     assert_eq!(page["_meta"]["ui"], expected);
+}
+
+#[tokio::test]
+async fn what_somebody_reads_is_not_for_everybody_unless_the_resource_says_so() {
+    let everybodys = Resource::text("app://open", "open", "1").caching(Caching::default());
+    let mine = Resource::new("app://mine", "mine", |read: Read| async move {
+        format!("{:?}", read.context.principal())
+    });
+    let built = Server::builder("s", "1").resource(everybodys).resource(mine);
+    let server = built.build().expect("right");
+    let wire = TestWire { principal: Principal::Named("ada".into()), ..TestWire::default() };
+    for (uri, scope) in [("app://open", "public"), ("app://mine", "private")] {
+        let params = json!({"uri": uri});
+        let read = ask_on(&wire, &server, Revision::LATEST, "resources/read", params).await;
+        assert_eq!(read["result"]["cacheScope"], scope, "{read}");
+    }
+}
+
+#[tokio::test]
+async fn completions_are_a_capability_since_there_is_such_a_capability() {
+    for revision in [Revision::V2024_11_05, Revision::V2025_03_26] {
+        let params = json!({"protocolVersion": revision.as_str(), "capabilities": {},
+                            "clientInfo": {"name": "c", "version": "1"}});
+        let answer = ask(&server(), revision, "initialize", params).await;
+        let offered = &answer["result"]["capabilities"];
+        let is_told = offered.get("completions").is_some();
+        assert_eq!(is_told, revision == Revision::V2025_03_26, "{answer}");
+    }
 }

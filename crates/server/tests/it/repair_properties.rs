@@ -138,7 +138,7 @@ fn meant(schema: &Value, root: &Value, choices: &mut impl Iterator<Item = u8>) -
             let properties = schema.get("properties").and_then(Value::as_object);
             let each = properties.into_iter().flatten().map(|(key, schema)| {
                 let value = meant(schema, root, choices);
-                let is_null = choices.next().unwrap_or(0) % 5 == 0;
+                let is_null = choices.next().unwrap_or(0).is_multiple_of(5);
                 (key.clone(), if is_null { Value::Null } else { value })
             });
             Value::Object(each.collect())

@@ -4,10 +4,13 @@
 use crate::wire::{TestWire, ask_on};
 use haft_proto::limits::Limits;
 use haft_proto::service::Principal;
+use haft_proto::spec::tool_result::ToolResult;
 use haft_proto::version::Revision;
+use haft_server::handler::{Answer, Call, Handler, Made};
 use haft_server::{AskError, Context, Elicited, Server, StateKey, Tool, handler};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -251,4 +254,77 @@ async fn a_client_that_cannot_is_told_what_it_lacks() {
     let wire = TestWire::default();
     let answer = ask_on(&wire, &server, Revision::V2025_11_25, "tools/call", params).await;
     assert_eq!(answer["result"]["isError"], true);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_from_another_task_ends_the_call_and_that_task_learns_of_it() {
+    let (left, mut leaves) = tokio::sync::mpsc::unbounded_channel();
+    let work = move |_: Nothing, context: Context| {
+        let left = left.clone();
+        async move {
+            let inner = tokio::spawn(async move {
+                let name = context.elicit::<Name>("first", "Who?", NAME).await;
+                // Nobody may listen any more.
+                let _ = left.send(name.as_ref().err().cloned());
+                name.map(|name| name.accepted().map_or_else(String::new, |name| name.name))
+            });
+            inner.await.expect("no panic")
+        }
+    };
+    let tool = Tool::new("names", handler::future(work));
+    let server = Server::builder("s", "1").tool(tool).build().expect("right");
+    let wire = client();
+    let first = call(&server, &wire, json!({})).await;
+    assert_eq!(first["result"]["resultType"], "input_required", "{first}");
+    assert_eq!(leaves.recv().await, Some(Some(AskError::Gone)));
+    let again = json!({"inputResponses": accept("first", "Ada"), "requestState": state_of(&first)});
+    assert_eq!(call(&server, &wire, again).await["result"]["content"][0]["text"], "Ada");
+}
+
+#[tokio::test]
+async fn a_call_may_take_for_ever() {
+    let work = |_: Nothing, _| async {
+        tokio::task::yield_now().await;
+        "done"
+    };
+    let tool = Tool::new("names", handler::future(work)).timeout(Duration::MAX);
+    let server = Server::builder("s", "1").tool(tool).build().expect("right");
+    let answer = call(&server, &client(), json!({})).await;
+    assert_eq!(answer["result"]["content"][0]["text"], "done");
+}
+
+/// Asks for a name, and answers at once when it has been told.
+struct AtOnce;
+
+impl Handler for AtOnce {
+    fn call(&self, call: Call<'_>, answer: Answer<'_>) -> Made {
+        let context = call.context();
+        let mut asking = Box::pin(async move {
+            let name = context.elicit::<Name>("first", "Who?", NAME).await;
+            name.map_or_else(
+                |error| ToolResult::error(error.to_string()),
+                |_| ToolResult::text("done"),
+            )
+        });
+        match asking.as_mut().poll(&mut std::task::Context::from_waker(std::task::Waker::noop())) {
+            std::task::Poll::Ready(result) => {
+                answer.result(&result);
+                Made::Now
+            }
+            std::task::Poll::Pending => Made::Later(asking),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_state_counts_once_for_a_handler_that_answers_at_once() {
+    let tool = Tool::new("names", AtOnce);
+    let server = Server::builder("s", "1").tool(tool).build().expect("right");
+    let wire = client();
+    let state = state_of(&call(&server, &wire, json!({})).await);
+    let again = json!({"inputResponses": accept("first", "Ada"), "requestState": state});
+    let done = call(&server, &wire, again.clone()).await;
+    assert_eq!(done["result"]["content"][0]["text"], "done");
+    let answer = call(&server, &wire, again).await;
+    assert!(error_of(&answer).1.contains("has been used already"), "{answer}");
 }

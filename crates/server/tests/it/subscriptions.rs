@@ -88,9 +88,9 @@ async fn a_legacy_session_is_told_of_lists_and_of_what_it_subscribed_to() {
     let mut feed = server.news(&session).expect("there is news");
     server.resource_updated("a:1");
     server.remove_tool("a");
-    assert_eq!(next(&mut *feed).expect("told")["method"], "notifications/tools/list_changed");
     let told = next(&mut *feed).expect("told");
     assert_eq!(told["params"], json!({"uri": "a:1"}));
+    assert_eq!(next(&mut *feed).expect("told")["method"], "notifications/tools/list_changed");
     // The stream may break; what changes meanwhile is told on the next.
     drop(feed);
     server.resource_updated("a:1");

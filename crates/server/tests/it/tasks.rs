@@ -4,7 +4,10 @@ use crate::wire::{TestWire, ask_on, next};
 use haft_proto::limits::Limits;
 use haft_proto::service::Principal;
 use haft_proto::version::Revision;
-use haft_server::{AskError, Context, FolderTasks, Server, TaskStore, TaskUse, Tool, handler};
+use haft_server::{
+    AskError, Context, FolderTasks, Server, Stored, TaskRecord, TaskState, TaskStore, TaskUse,
+    Tool, handler,
+};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -249,8 +252,47 @@ async fn tasks_are_bounded_in_number() {
     begin(&server, "endless").await;
     let answer = call(&server, &client(), "endless").await;
     assert_eq!(answer["error"]["code"], -31003, "{answer}");
+    // What is over is kept for as long as was said, and counts.
     ask(&server, "tasks/cancel", json!({"taskId": first})).await;
-    begin(&server, "endless").await;
+    assert_eq!(call(&server, &client(), "quick").await["error"]["code"], -31003);
+    assert_eq!(state(&server, &first).await["status"], "cancelled");
+}
+
+/// Keeps nothing but that a task has begun.
+struct Forgetful;
+
+impl TaskStore for Forgetful {
+    fn put(&self, record: TaskRecord) -> Stored<'_, ()> {
+        let is_over = !matches!(record.state, TaskState::Working);
+        let result = if is_over { Err(std::io::Error::other("full")) } else { Ok(()) };
+        Box::pin(std::future::ready(result))
+    }
+
+    fn find<'a>(&'a self, _: &'a str) -> Stored<'a, Option<TaskRecord>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    fn sweep(&self, _: u64) -> Stored<'_, ()> {
+        Box::pin(std::future::ready(Err(std::io::Error::other("no such folder"))))
+    }
+}
+
+#[tokio::test]
+async fn what_a_store_does_not_take_is_kept_here_until_it_expires() {
+    let limits = Limits { tasks: 1, task_ttl: Duration::from_millis(5), ..Limits::default() };
+    let built = Server::builder("s", "1").limits(limits).tools(tools());
+    let server = built.task_store(Forgetful).build().expect("right");
+    let task = begin(&server, "quick").await;
+    loop {
+        let answer = call(&server, &client(), "quick").await;
+        if answer["result"]["resultType"] == "task" {
+            break;
+        }
+        assert_eq!(answer["error"]["code"], -31003, "{answer}");
+        tokio::task::yield_now().await;
+    }
+    let answer = ask(&server, "tasks/get", json!({"taskId": task})).await;
+    assert_eq!(answer["error"]["code"], -32602, "it has expired: {answer}");
 }
 
 #[tokio::test]
@@ -270,4 +312,41 @@ async fn results_in_a_folder_outlive_their_server_and_what_ran_has_failed() {
     let store = FolderTasks::open(folder.path()).expect("a store");
     store.sweep(u64::MAX).await.expect("swept");
     assert!(store.find(&done).await.expect("looked").is_none());
+}
+
+#[tokio::test]
+async fn a_folder_holds_whole_files_for_its_owner_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("tasks");
+    let id = "0123456789abcdef0123456789abcdef".to_owned();
+    let record = TaskRecord {
+        id: id.clone(),
+        owner: "local:".to_owned(),
+        created_ms: 1,
+        updated_ms: 1,
+        ttl_ms: 1,
+        state: TaskState::Cancelled,
+        message: Some("x".repeat(100_000)),
+    };
+    let store = FolderTasks::open(&path).expect("a store");
+    // A task that is done and cancelled at the same time is written twice at the same time.
+    for _ in 0..20 {
+        let (first, second, found) =
+            tokio::join!(store.put(record.clone()), store.put(record.clone()), store.find(&id));
+        first.and(second).expect("written");
+        found.expect("whole, or not there yet");
+    }
+    let outside = TaskRecord { id: "../outside".to_owned(), ..record };
+    store.put(outside).await.expect_err("no such id is ours");
+    let left = path.join(format!("{id}.7.part"));
+    std::fs::write(&left, "{").expect("written");
+    #[cfg(unix)]
+    for (path, mode) in [(path.clone(), 0o700), (path.join(format!("{id}.json")), 0o600)] {
+        let metadata = std::fs::metadata(&path).expect("it is there");
+        assert_eq!(std::os::unix::fs::MetadataExt::mode(&metadata) & 0o777, mode);
+    }
+    let store = FolderTasks::open(&path).expect("a store");
+    assert!(!left.exists(), "what was not finished is gone");
+    store.sweep(3).await.expect("swept");
+    assert!(store.find(&id).await.expect("looked").is_none());
 }

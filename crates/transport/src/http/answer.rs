@@ -7,9 +7,8 @@ use super::news::NewsEvents;
 use super::request::Accepts;
 use super::sse::write_event;
 use super::subscription::FeedEvents;
+use super::two_paths::LineEvents;
 use bytes::{Bytes, BytesMut};
-use haft_proto::encode;
-use haft_proto::error::{Mistake, Refusal};
 use haft_proto::service::{Outcome, Reply};
 use haft_proto::version::Era;
 use http::{HeaderValue, Response, StatusCode, header};
@@ -25,6 +24,8 @@ pub(super) enum Answer {
     /// Of a modern call.
     Events(Box<EventStream>),
     Feed(Box<FeedEvents>),
+    /// Of a conversation of 2024-11-05.
+    Line(Box<LineEvents>),
     News(Box<NewsEvents>),
     Whole(Option<Bytes>),
 }
@@ -40,6 +41,7 @@ impl Body for Answer {
         let polled = match self.get_mut() {
             Self::Call(call) => call.poll_event(cx),
             Self::Events(stream) => stream.poll_event(cx),
+            Self::Line(line) => line.poll_event(cx),
             Self::News(news) => news.poll_event(cx),
             Self::Feed(feed) => feed.poll_events(cx),
             Self::Whole(bytes) => Poll::Ready(bytes.take()),
@@ -106,15 +108,3 @@ pub(super) fn event_response(answer: Answer) -> Response<Answer> {
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }
-
-/// The verb is wrong here.
-pub(super) fn method_not_allowed(message: &'static str) -> Response<Answer> {
-    let mut body = Vec::new();
-    encode::error(&mut body, None, &Refusal::new(Mistake::InvalidRequest, message));
-    let mut response = json(StatusCode::METHOD_NOT_ALLOWED, body);
-    response.headers_mut().insert(header::ALLOW, VERBS);
-    response
-}
-
-/// The verbs of the endpoint.
-pub(super) const VERBS: HeaderValue = HeaderValue::from_static("GET, POST, DELETE, OPTIONS");

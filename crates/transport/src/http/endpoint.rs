@@ -5,18 +5,21 @@ use super::Options;
 use super::answer::{self, Answer};
 use super::bounds::{Bound, overloaded};
 use super::guard::Guard;
-use super::request::{Accepts, Unread, is_json, read_body};
+use super::refusals::{
+    VERBS, method_not_allowed, not_acceptable, refused, refused_to, try_again,
+    unsupported_media_type,
+};
+use super::request::{self, Accepts, Unread, is_json, read_body};
 use super::sessions::Sessions;
 use super::stopping::Stopping;
-use crate::asking::refuse;
+use super::two_paths::{Open, TwoPaths};
 use bytes::Bytes;
 use haft_proto::admit;
-use haft_proto::encode;
 use haft_proto::envelope::{self, Envelope, Id, Incoming, Kind, Rejected};
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
 use haft_proto::mirror::VERSION_HEADER;
-use haft_proto::service::{Outcome, Reply, Service};
+use haft_proto::service::Service;
 use haft_proto::version::{Era, Revision};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method as Verb, Request, Response, StatusCode, header};
@@ -27,7 +30,7 @@ use std::sync::Arc;
 /// What all connections of a listener share.
 pub(super) struct Endpoint {
     pub(super) service: Arc<dyn Service>,
-    path: String,
+    pub(super) path: String,
     guard: Guard,
     pub(super) sessions: Sessions,
     pub(super) limits: Arc<Limits>,
@@ -37,6 +40,9 @@ pub(super) struct Endpoint {
     bodies: Arc<Bound>,
     pub(super) subscriptions: Arc<Bound>,
     pub(super) stopping: Stopping,
+    pub(super) two_paths: Option<TwoPaths>,
+    /// The conversations on the two paths.
+    pub(super) open: Arc<Open>,
 }
 
 /// What is known of a request while its message is answered.
@@ -62,6 +68,8 @@ impl Endpoint {
             bodies: Bound::new(limits.bodies_bytes),
             subscriptions: Bound::new(limits.subscriptions),
             stopping: Stopping::default(),
+            two_paths: options.two_paths.clone(),
+            open: Arc::default(),
             limits,
         }
     }
@@ -90,6 +98,11 @@ impl Endpoint {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         if parts.uri.path() != self.path {
+            let body = match self.two_paths(parts, body).await {
+                Ok(response) => return response,
+                Err(body) => body,
+            };
+            drop(body);
             let message = format!("Not found: the endpoint is {}", self.path);
             let refusal = Refusal::new(Mistake::InvalidRequest, message);
             return refused(StatusCode::NOT_FOUND, &refusal);
@@ -99,7 +112,7 @@ impl Endpoint {
             Verb::GET => self.get(&parts.headers),
             Verb::DELETE => self.delete(&parts.headers),
             Verb::OPTIONS => preflight(&parts.headers),
-            _ => answer::method_not_allowed(
+            _ => method_not_allowed(
                 "Method not allowed: send messages by POST; GET listens, DELETE ends a session",
             ),
         }
@@ -112,30 +125,17 @@ impl Endpoint {
     {
         let headers = &parts.headers;
         if !is_json(headers) {
-            let refusal = Refusal::new(
-                Mistake::InvalidRequest,
-                "Unsupported media type: `Content-Type` must be `application/json`",
-            );
-            return refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, &refusal);
+            return unsupported_media_type();
         }
         let accepts = Accepts::new(headers);
         if !accepts.json && !accepts.events {
-            let refusal = Refusal::new(
-                Mistake::InvalidRequest,
+            return not_acceptable(
                 "Not acceptable: `Accept` must list `application/json` and `text/event-stream`",
             );
-            return refused(StatusCode::NOT_ACCEPTABLE, &refusal);
         }
-        let body = match read_body(body, &self.limits, &self.bodies).await {
+        let body = match self.body(body).await {
             Ok(body) => body,
-            Err(Unread::BrokenOff) => return answer::empty(StatusCode::BAD_REQUEST),
-            Err(Unread::NoRoom) => return self.try_again(None, Era::Modern),
-            Err(Unread::TooLarge(refusal)) => {
-                return refused(StatusCode::PAYLOAD_TOO_LARGE, &refusal);
-            }
-            Err(Unread::TooSlow(refusal)) => {
-                return refused(StatusCode::REQUEST_TIMEOUT, &refusal);
-            }
+            Err(response) => return response,
         };
         let asking = Asking { headers, accepts };
         match envelope::read(&body.bytes, &self.limits) {
@@ -143,6 +143,20 @@ impl Endpoint {
             Ok(Incoming::Batch(messages)) => self.batch(&asking, &messages).await,
             Err(Rejected { id, reason }) => refused_to(id, Era::Modern, &reason.into()),
         }
+    }
+
+    /// The body of a request, or the answer that says why it was not read.
+    pub(super) async fn body<B>(&self, body: B) -> Result<request::Body, Response<Answer>>
+    where
+        B: Body<Data = Bytes>,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        read_body(body, &self.limits, &self.bodies).await.map_err(|unread| match unread {
+            Unread::BrokenOff => answer::empty(StatusCode::BAD_REQUEST),
+            Unread::NoRoom => self.try_again(None, Era::Modern),
+            Unread::TooLarge(refusal) => refused(StatusCode::PAYLOAD_TOO_LARGE, &refusal),
+            Unread::TooSlow(refusal) => refused(StatusCode::REQUEST_TIMEOUT, &refusal),
+        })
     }
 
     async fn one(&self, asking: &Asking<'_>, message: &Envelope<'_>) -> Response<Answer> {
@@ -185,33 +199,11 @@ pub(super) fn known_version(headers: &HeaderMap) -> Result<(), Refusal> {
     }
 }
 
-/// A refusal of the request itself, before its message was read.
-pub(super) fn refused(status: StatusCode, refusal: &Refusal) -> Response<Answer> {
-    let mut message = Vec::new();
-    encode::error(&mut message, None, refusal);
-    answer::json(status, message)
-}
-
-/// A refusal of a message.
-pub(super) fn refused_to(id: Option<Id<'_>>, era: Era, refusal: &Refusal) -> Response<Answer> {
-    let mut message = Vec::new();
-    refuse(&mut message, id, refusal);
-    let accepts = Accepts { json: true, events: false };
-    let outcome = Outcome::Refused(refusal.mistake);
-    answer::now(Reply { message, outcome }, era, accepts)
-}
-
-pub(super) fn try_again(id: Option<Id<'_>>, era: Era, refusal: &Refusal) -> Response<Answer> {
-    let mut response = refused_to(id, era, refusal);
-    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-    response
-}
-
 /// What a browser asks before it lets a page call. Whether it may is said by [`allow_origin`].
-fn preflight(headers: &HeaderMap) -> Response<Answer> {
+pub(super) fn preflight(headers: &HeaderMap) -> Response<Answer> {
     let mut response = answer::empty(StatusCode::NO_CONTENT);
     let out = response.headers_mut();
-    out.insert(header::ACCESS_CONTROL_ALLOW_METHODS, answer::VERBS);
+    out.insert(header::ACCESS_CONTROL_ALLOW_METHODS, VERBS);
     if let Some(asked) = headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
         out.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, asked.clone());
     }

@@ -4,13 +4,14 @@
 use super::answer::{self, Answer};
 use super::bounds::Share;
 use super::call_stream::{CallStream, Finish, First};
-use super::endpoint::{Asking, Endpoint, known_version, refused, refused_to, version_header};
+use super::endpoint::{Asking, Endpoint, known_version, version_header};
 use super::news::{News, NoNews};
+use super::refusals::{get_not_acceptable, method_not_allowed, refused, refused_to};
 use super::request::{Accepts, HttpHeaders, LAST_EVENT_HEADER, SESSION_HEADER};
 use super::sessions::Session;
 use super::streams::{NEWS, Resumed};
 use crate::asking::{Asked, Call, take};
-use crate::batch::{Batch, batches_refused};
+use crate::batch::{Batch, batches_refused, wants_answers};
 use crate::conversation::{Conversation, Kept};
 use crate::outlet::{Queue, Sink};
 use bytes::Bytes;
@@ -128,9 +129,7 @@ impl Endpoint {
         if !session.conversation.with(|kept| kept.has_batches()) {
             return refused_to(None, Era::Legacy, &batches_refused());
         }
-        let is_request = |message: &Envelope<'_>| message.kind == Kind::Request;
-        let wants_answers =
-            messages.iter().any(|message| message.as_ref().map_or(true, is_request));
+        let wants_answers = wants_answers(messages);
         let mut place = self.in_flight.share();
         if wants_answers && !place.take(1) {
             return self.try_again(None, Era::Legacy);
@@ -184,7 +183,7 @@ impl Endpoint {
             return refused_to(None, Era::Legacy, &refusal);
         }
         let Some(id) = headers.get(SESSION_HEADER) else {
-            return answer::method_not_allowed(NO_DELETE);
+            return method_not_allowed(NO_DELETE);
         };
         if id.to_str().is_ok_and(|id| self.sessions.end(id)) {
             return answer::empty(StatusCode::NO_CONTENT);
@@ -199,19 +198,14 @@ impl Endpoint {
         }
         let version = version_header(headers).and_then(Revision::parse);
         if version.is_some_and(|revision| revision.era() == Era::Modern) {
-            return answer::method_not_allowed(NO_MODERN_GET);
+            return method_not_allowed(NO_MODERN_GET);
         }
         let session = match self.session(headers) {
             Ok(session) => session,
             Err(refusal) => return refused_to(None, Era::Legacy, &refusal),
         };
         if !Accepts::new(headers).events {
-            let refusal = Refusal::new(
-                Mistake::InvalidRequest,
-                "Not acceptable: GET is answered with a stream; `Accept` must list \
-                 `text/event-stream`",
-            );
-            return refused(StatusCode::NOT_ACCEPTABLE, &refusal);
+            return get_not_acceptable();
         }
         match headers.get(LAST_EVENT_HEADER).filter(|_| session.streams.can_resume()) {
             Some(last) => self.resume(&session, last),
@@ -223,7 +217,7 @@ impl Endpoint {
         let feed = || self.service.news(&session.agreed);
         match News::open(session.in_use(), feed, last, self.stopping.wait()) {
             Ok(events) => answer::event_response(Answer::News(Box::new(events))),
-            Err(NoNews::Never) => answer::method_not_allowed(NO_NEWS),
+            Err(NoNews::Never) => method_not_allowed(NO_NEWS),
             Err(NoNews::NoSuchEvent) => refused(StatusCode::BAD_REQUEST, &unknown_event()),
         }
     }

@@ -11,6 +11,7 @@ mod legacy;
 mod listen;
 mod modern;
 mod news;
+mod refusals;
 mod replay;
 mod request;
 mod sessions;
@@ -19,9 +20,11 @@ mod stall;
 mod stopping;
 mod streams;
 mod subscription;
+mod two_paths;
 
 pub use address::address;
 pub use listen::{Listener, serve_stream};
+pub use two_paths::TwoPaths;
 
 /// What a listener serves, and to whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,10 +37,12 @@ pub struct Options {
     /// The names that requests may be addressed to, without a port; `*` is any. Without a list, an
     /// address of loopback answers to loopback names only, and others answer to any name.
     pub hosts: Vec<String>,
+    /// Whether clients of 2024-11-05 are served as well, which GET one path and POST to another.
+    pub two_paths: Option<TwoPaths>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { path: "/mcp".to_owned(), origins: Vec::new(), hosts: Vec::new() }
+        Self { path: "/mcp".to_owned(), origins: Vec::new(), hosts: Vec::new(), two_paths: None }
     }
 }

@@ -3,7 +3,8 @@
 
 use super::answer::{self, Answer};
 use super::bounds::{Share, oversubscribed};
-use super::endpoint::{Asking, Endpoint, refused_to, try_again};
+use super::endpoint::{Asking, Endpoint};
+use super::refusals::{refused_to, try_again};
 use super::request::{Accepts, HttpHeaders};
 use super::sse::{Alarm, COMMENT, write_event};
 use super::subscription::FeedEvents;

@@ -205,7 +205,8 @@ impl Sessions {
     }
 }
 
-fn random() -> Result<u128, Refusal> {
+/// A number that nobody can guess.
+pub(super) fn random() -> Result<u128, Refusal> {
     let mut random = [0; 16];
     getrandom::fill(&mut random).map_err(|error| {
         Refusal::new(Mistake::Internal, format!("Internal error: no random numbers: {error}"))

@@ -79,9 +79,13 @@ impl Fixture {
 
     /// The same server with a hook before it.
     pub(crate) async fn hooked(limits: Limits, hook: impl Hook) -> Self {
+        Self::hooked_with(limits, hook, Options::default()).await
+    }
+
+    pub(crate) async fn hooked_with(limits: Limits, hook: impl Hook, options: Options) -> Self {
         let gate = Arc::new(Gate::default());
         let server = Hooked { server: server(&gate, limits.clone()), hook };
-        Self::serving(Arc::new(server), gate, limits, Options::default()).await
+        Self::serving(Arc::new(server), gate, limits, options).await
     }
 
     async fn serving(

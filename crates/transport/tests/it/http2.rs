@@ -1,17 +1,21 @@
 //! HTTP/2 without TLS, spoken from the first byte on.
 
+use crate::changes::Changes;
 use crate::fixture::Fixture;
+use crate::pipe_client::DEADLINE;
 use crate::raw_client::{RawClient, modern, modern_body};
 use bytes::Bytes;
 use haft_proto::limits::Limits;
 use haft_transport::http::Options;
 use http::Request;
 use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 
 fn request(fixture: &Fixture, name: &str) -> Request<Full<Bytes>> {
     let body = modern_body("tools/call", &json!({"name": name}));
@@ -70,7 +74,7 @@ async fn clients_that_never_read_hold_no_places() {
         let mut client = RawClient::connect(fixture.address).await;
         while client.ask(&modern("tools/call", r#"{"name":"hello"}"#)).await.status != 200 {}
     };
-    tokio::time::timeout(Duration::from_secs(10), free).await.expect("their places are free");
+    timeout(Duration::from_secs(10), free).await.expect("their places are free");
 }
 
 #[tokio::test]
@@ -85,4 +89,78 @@ async fn a_stream_that_is_reset_cancels_its_call() {
     slow.abort();
     fixture.gate.ended.notified().await;
     assert_eq!(fixture.gate.cancelled(), 1);
+}
+
+async fn connect(fixture: &Fixture) -> http2::SendRequest<Full<Bytes>> {
+    let stream = TcpStream::connect(fixture.address).await.expect("the server listens");
+    let (sender, connection) =
+        http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.expect("HTTP/2");
+    tokio::spawn(connection);
+    sender
+}
+
+/// The next message of a stream of events, with its id.
+async fn next(events: &mut Incoming) -> (Option<String>, Value) {
+    loop {
+        let frame = timeout(DEADLINE, events.frame()).await.expect("in time").expect("it goes on");
+        let data = frame.expect("no error").into_data().expect("data");
+        let event = std::str::from_utf8(&data).expect("UTF-8");
+        let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name));
+        if let Some(data) = field("data: ").filter(|data| !data.is_empty()) {
+            let id = field("id: ").map(str::to_owned);
+            return (id, serde_json::from_str(data).expect("JSON"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_subscription_lasts_until_its_stream_is_reset() {
+    let changes = Changes::default();
+    let fixture = Fixture::hooked(Limits::default(), changes.clone()).await;
+    let mut sender = connect(&fixture).await;
+    let body = modern_body("subscriptions/listen", &json!({}));
+    let (mut parts, _) = request(&fixture, "none").into_parts();
+    parts.headers.insert("mcp-method", "subscriptions/listen".parse().expect("a value"));
+    parts.headers.remove("mcp-name");
+    let listen = Request::from_parts(parts, Full::new(body.into()));
+    let mut events = sender.send_request(listen).await.expect("an answer").into_body();
+    let acknowledged = next(&mut events).await.1;
+    assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged");
+    changes.rise(5);
+    assert_eq!(next(&mut events).await.1["params"]["number"], 5);
+    drop(events);
+    timeout(DEADLINE, changes.are_open(0)).await.expect("the feed is dropped");
+    assert_eq!(sender.send_request(request(&fixture, "hello")).await.expect("alive").status(), 200);
+}
+
+#[tokio::test]
+async fn a_listener_is_told_comes_back_and_is_sent_away() {
+    let changes = Changes::default();
+    let fixture = Fixture::hooked(Limits::default(), changes.clone()).await;
+    let session = RawClient::connect(fixture.address).await.session("2025-06-18").await;
+    let mut sender = connect(&fixture).await;
+    let get = |last: Option<&str>| {
+        let request = Request::get(format!("http://{}/mcp", fixture.address))
+            .header("accept", "text/event-stream")
+            .header("mcp-session-id", &session.id);
+        let request = last.into_iter().fold(request, |it, last| it.header("last-event-id", last));
+        request.body(Full::default()).expect("a request")
+    };
+    let mut first = sender.send_request(get(None)).await.expect("an answer").into_body();
+    changes.rise(1);
+    let (id, told) = next(&mut first).await;
+    assert_eq!(told["params"]["number"], 1);
+    changes.rise(1);
+    assert_eq!(next(&mut first).await.1["params"]["number"], 2);
+    let mut second = sender.send_request(get(id.as_deref())).await.expect("an answer").into_body();
+    assert_eq!(next(&mut second).await.1["params"]["number"], 2, "it may not have come");
+    let rest = timeout(DEADLINE, first.collect()).await.expect("there is one listener at a time");
+    assert_eq!(rest.expect("no error").to_bytes(), "");
+    let delete = Request::delete(format!("http://{}/mcp", fixture.address))
+        .header("mcp-session-id", &session.id)
+        .body(Full::default());
+    let deleted = sender.send_request(delete.expect("a request")).await.expect("an answer");
+    assert_eq!(deleted.status(), 204);
+    let rest = timeout(DEADLINE, second.collect()).await.expect("the session has ended");
+    assert_eq!(rest.expect("no error").to_bytes(), "");
 }

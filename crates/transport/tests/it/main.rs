@@ -15,3 +15,4 @@ mod raw_client;
 mod resuming;
 mod said_before;
 mod subscriptions;
+mod two_paths;

@@ -4,6 +4,7 @@
 
 mod service;
 mod sessions;
+mod silent_readers;
 mod subscriptions;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,6 +1,6 @@
 //! The example as a program: over both wires, and its command line.
 
-use haft_client::{Launch, Options, Target, connect};
+use haft::client::{Launch, Options, Target, connect};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use serde_json::value::to_raw_value;

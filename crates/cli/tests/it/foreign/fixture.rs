@@ -7,15 +7,13 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use super::install::run;
-use crate::foreign_servers::reference_conformance;
 
 /// The command line of another server, to see whose fault a failure is: whatever serves the
 /// fixture with `--stdio`, or with `--http ADDRESS`, and then says where.
 const OTHER_SERVER: &str = "HAFT_INTEROP_SERVER";
 
-/// The package of this workspace whose binary, of the same name, serves the fixture. Without one,
-/// the clients walk through the reference on the official package.
-const OWN: Option<&str> = None;
+/// The package of this workspace whose binary, of the same name, serves the fixture.
+const OWN: &str = "haft-conformance";
 
 /// The command line, to which is to be added how to serve.
 pub(super) fn words() -> Vec<OsString> {
@@ -23,7 +21,7 @@ pub(super) fn words() -> Vec<OsString> {
         let words = shlex::split(&line).expect("quotes are closed");
         return words.into_iter().map(OsString::from).collect();
     }
-    OWN.map_or_else(reference_conformance, |package| vec![built(package)])
+    vec![built(OWN)]
 }
 
 /// Cargo builds the binaries of the package under test only, so another one is built here, into

@@ -1,0 +1,331 @@
+//! HTTP as 2024-11-05 had it (Transports, "HTTP with SSE"): a GET opens a stream and is told where
+//! to POST, and everything that is said to the client comes on that stream. A conversation lasts as
+//! long as its stream. Off unless [`Options`](super::Options) have paths for it.
+
+use super::answer::{self, Answer};
+use super::endpoint::{Endpoint, preflight};
+use super::refusals::{
+    get_not_acceptable, method_not_allowed, refused, refused_to, try_again, unsupported_media_type,
+};
+use super::request::{Accepts, HttpHeaders, is_json};
+use super::sessions::random;
+use super::sse::{Alarm, COMMENT, write_event};
+use super::stopping::Stopped;
+use crate::asking::{Asked, take};
+use crate::batch::{Batch, batches_refused, wants_answers};
+use crate::conversation::{Conversation, Kept};
+use crate::outlet::{Queue, Sink};
+use bytes::{Bytes, BytesMut};
+use haft_proto::envelope::{self, Envelope, Incoming, Kind, Rejected};
+use haft_proto::error::{Mistake, Refusal};
+use haft_proto::limits::Limits;
+use haft_proto::service::{Feed, Principal, Service};
+use haft_proto::version::Era;
+use http::request::Parts;
+use http::{Method as Verb, Response, StatusCode};
+use http_body::Body;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+/// Where clients of 2024-11-05 find a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TwoPaths {
+    /// What they GET.
+    pub stream: String,
+    /// Where they POST.
+    pub messages: String,
+}
+
+impl Default for TwoPaths {
+    fn default() -> Self {
+        Self { stream: "/sse".to_owned(), messages: "/messages".to_owned() }
+    }
+}
+
+/// The conversations whose streams are open, by their ids.
+#[derive(Default)]
+pub(super) struct Open(Mutex<HashMap<Box<str>, Arc<Line>>>);
+
+/// One conversation.
+struct Line {
+    conversation: Mutex<Conversation>,
+    /// What is said to the client.
+    queue: Arc<Queue>,
+    /// What it is told unasked, from when it is ready.
+    news: Mutex<Option<Box<dyn Feed>>>,
+    /// How many messages are at work whose answers are not queued yet.
+    busy: AtomicUsize,
+}
+
+/// A message at work.
+struct Busy(Arc<Line>);
+
+impl Busy {
+    fn new(line: &Arc<Line>) -> Self {
+        line.busy.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(line))
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.busy.fetch_sub(1, Ordering::SeqCst);
+        // The stream may have waited for it to end.
+        self.0.queue.wake();
+    }
+}
+
+impl Open {
+    fn find(&self, id: &str) -> Option<Arc<Line>> {
+        self.lock().get(id).cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<Line>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Endpoint {
+    /// Answers a request to one of the two paths; `None` if it is to another.
+    pub(super) async fn two_paths<B>(&self, parts: &Parts, body: B) -> Result<Response<Answer>, B>
+    where
+        B: Body<Data = Bytes>,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let Some(paths) = &self.two_paths else { return Err(body) };
+        let is_stream = parts.uri.path() == paths.stream;
+        if !is_stream && parts.uri.path() != paths.messages {
+            return Err(body);
+        }
+        Ok(match parts.method {
+            Verb::OPTIONS => preflight(&parts.headers),
+            Verb::GET if is_stream => self.open(parts, &paths.messages),
+            Verb::POST if !is_stream => self.take_post(parts, body).await,
+            _ => method_not_allowed(
+                "Method not allowed: GET opens a stream, which says where to POST",
+            ),
+        })
+    }
+
+    fn open(&self, parts: &Parts, messages: &str) -> Response<Answer> {
+        if !Accepts::new(&parts.headers).events {
+            return get_not_acceptable();
+        }
+        let id = match random() {
+            Ok(random) => format!("{random:032x}"),
+            Err(refusal) => return refused_to(None, Era::Legacy, &refusal),
+        };
+        let line = Arc::new(Line {
+            conversation: Mutex::new(Conversation::new(Principal::Anonymous, &self.limits)),
+            queue: Queue::new(&self.limits),
+            news: Mutex::new(None),
+            busy: AtomicUsize::new(0),
+        });
+        {
+            let mut open = self.open.lock();
+            if open.len() >= self.limits.sessions {
+                let refusal = Refusal::new(
+                    Mistake::Overloaded,
+                    format!("Overloaded: {} streams are open; try again", self.limits.sessions),
+                );
+                return try_again(None, Era::Legacy, &refusal);
+            }
+            open.insert(id.clone().into(), Arc::clone(&line));
+        }
+        let first = format!("event: endpoint\ndata: {messages}?sessionId={id}\n\n");
+        let events = LineEvents {
+            first: Some(first.into()),
+            line,
+            id: id.into(),
+            open: Arc::clone(&self.open),
+            alarm: Alarm::new(self.limits.keep_alive),
+            stopped: self.stopping.wait(),
+        };
+        answer::event_response(Answer::Line(Box::new(events)))
+    }
+
+    async fn take_post<B>(&self, parts: &Parts, body: B) -> Response<Answer>
+    where
+        B: Body<Data = Bytes>,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        if !is_json(&parts.headers) {
+            return unsupported_media_type();
+        }
+        let pairs = parts.uri.query().unwrap_or_default().split('&');
+        let id = pairs.filter_map(|pair| pair.strip_prefix("sessionId=")).next();
+        let Some(line) = id.and_then(|id| self.open.find(id)) else {
+            let refusal = Refusal::new(
+                Mistake::UnknownSession,
+                "Unknown session: POST to the address that the stream begins with",
+            );
+            return refused(StatusCode::NOT_FOUND, &refusal);
+        };
+        let body = match self.body(body).await {
+            Ok(body) => body,
+            Err(response) => return response,
+        };
+        let headers = HttpHeaders(&parts.headers);
+        match envelope::read(&body.bytes, &self.limits) {
+            Ok(Incoming::One(message)) => self.take_one(&line, &message, &headers),
+            Ok(Incoming::Batch(messages)) => self.take_batch(&line, &messages, &headers),
+            Err(Rejected { id, reason }) => refused_to(id, Era::Modern, &reason.into()),
+        }
+    }
+
+    fn take_one(
+        &self,
+        line: &Arc<Line>,
+        message: &Envelope<'_>,
+        headers: &HttpHeaders<'_>,
+    ) -> Response<Answer> {
+        if message.params.meta.protocol_version.is_some() {
+            let refusal = Refusal::new(
+                Mistake::InvalidRequest,
+                format!("Invalid request: POST messages of 2026-07-28 to {}", self.path),
+            );
+            return refused_to(message.id, Era::Modern, &refusal);
+        }
+        let mut place = self.in_flight.share();
+        if message.kind == Kind::Request && !(line.has_room(&self.limits) && place.take(1)) {
+            return self.try_again(message.id, Era::Legacy);
+        }
+        let busy = Busy::new(line);
+        let mut out = Vec::new();
+        let sink = || Arc::<Queue>::clone(&line.queue) as Arc<dyn Sink>;
+        let (kept, service) = (&line.conversation, &*self.service);
+        let asked = take(kept, service, message, Some(headers), &sink, &mut out);
+        line.taken(&*self.service);
+        match asked {
+            Asked::Answered { .. } => line.queue.answer(out),
+            Asked::Later(call) => {
+                tokio::spawn(async move {
+                    let (ticket, reply) = call.await;
+                    if busy.0.conversation.with(|kept| kept.ended(&ticket))
+                        && let Some(reply) = reply
+                    {
+                        busy.0.queue.answer(reply.message);
+                    }
+                    drop((busy, place));
+                });
+            }
+            Asked::Silent | Asked::Stream(_) => {}
+        }
+        answer::empty(StatusCode::ACCEPTED)
+    }
+
+    fn take_batch(
+        &self,
+        line: &Arc<Line>,
+        messages: &[Result<Envelope<'_>, Rejected<'_>>],
+        headers: &HttpHeaders<'_>,
+    ) -> Response<Answer> {
+        if !line.conversation.with(|kept| kept.has_batches()) {
+            return refused_to(None, Era::Legacy, &batches_refused());
+        }
+        let mut place = self.in_flight.share();
+        if wants_answers(messages) && !(line.has_room(&self.limits) && place.take(1)) {
+            return self.try_again(None, Era::Legacy);
+        }
+        let busy = Busy::new(line);
+        let sink = || Arc::<Queue>::clone(&line.queue) as Arc<dyn Sink>;
+        let (kept, service) = (&line.conversation, &*self.service);
+        let batch = Batch::take(kept, service, messages, Some(headers), &sink);
+        line.taken(&*self.service);
+        let tickets = batch.tickets();
+        tokio::spawn(async move {
+            let message = batch.finish().await;
+            for ticket in &tickets {
+                busy.0.conversation.with(|kept| kept.ended(ticket));
+            }
+            message.into_iter().for_each(|message| busy.0.queue.answer(message));
+            drop((busy, place));
+        });
+        answer::empty(StatusCode::ACCEPTED)
+    }
+}
+
+impl Line {
+    /// Whether another answer may wait for a slow client.
+    fn has_room(&self, limits: &Limits) -> bool {
+        self.queue.answer_bytes() < limits.output_bytes
+    }
+
+    /// A message has been taken: the client is told of changes once it is ready, and if it has
+    /// gone in the meantime, what the message began ends.
+    fn taken(&self, service: &dyn Service) {
+        if self.queue.is_closed() {
+            self.conversation.with(Conversation::cancel_all);
+            return;
+        }
+        if let Some(session) = self.conversation.with(Conversation::begins_to_listen) {
+            *self.news() = service.news(&session);
+            self.queue.wake();
+        }
+    }
+
+    fn news(&self) -> MutexGuard<'_, Option<Box<dyn Feed>>> {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The stream of a conversation, which ends with it.
+pub(super) struct LineEvents {
+    /// Where to POST.
+    first: Option<Bytes>,
+    line: Arc<Line>,
+    id: Box<str>,
+    open: Arc<Open>,
+    alarm: Alarm,
+    stopped: Stopped,
+}
+
+impl LineEvents {
+    pub(super) fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(first));
+        }
+        let is_stopped = self.stopped.poll(cx).is_ready();
+        // Calls that go on may have something to say, until their time is up.
+        let is_idle = is_stopped && self.line.busy.load(Ordering::SeqCst) == 0;
+        let Poll::Ready(message) = self.poll_message(cx) else {
+            if is_idle {
+                return Poll::Ready(None);
+            }
+            return self.alarm.poll(cx).map(|()| Some(Bytes::from_static(COMMENT)));
+        };
+        self.alarm.reset();
+        let mut event = BytesMut::with_capacity(message.len() + 32);
+        write_event(&mut event, &message);
+        Poll::Ready(Some(event.freeze()))
+    }
+
+    fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Vec<u8>> {
+        if let Poll::Ready(message) = self.line.queue.poll_pop(cx) {
+            return Poll::Ready(message);
+        }
+        let mut news = self.line.news();
+        let Some(feed) = &mut *news else { return Poll::Pending };
+        let mut message = Vec::new();
+        match feed.poll_next(cx, &mut message) {
+            Poll::Ready(true) => Poll::Ready(message),
+            Poll::Ready(false) => {
+                *news = None;
+                Poll::Pending
+            }
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for LineEvents {
+    fn drop(&mut self) {
+        self.open.lock().remove(&self.id);
+        self.line.conversation.with(Conversation::cancel_all);
+        self.line.queue.close();
+        let news = self.line.news().take();
+        drop(news);
+    }
+}
