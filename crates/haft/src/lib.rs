@@ -51,7 +51,9 @@ pub use haft_proto::spec::content::{Annotations, Content, ResourceContents, Role
 pub use haft_proto::spec::icon::Icon;
 pub use haft_proto::spec::level::Level;
 pub use haft_proto::spec::prompt::{Message, PromptResult};
-pub use haft_proto::spec::question::Sample;
+pub use haft_proto::spec::question::{
+    Preferences, Sample, SampleContent, SampleMessage, ToolChoice,
+};
 pub use haft_proto::spec::resource::ReadResult;
 pub use haft_proto::spec::tool::Annotations as ToolAnnotations;
 pub use haft_proto::spec::tool_result::ToolResult;
@@ -59,7 +61,7 @@ pub use haft_server::handler::{Json, Output};
 pub use haft_server::{
     AskError, BuildError, Completing, Context, Csp, Elicited, FolderTasks, Get, Handling, Headers,
     MemoryTasks, Middleware, Next, Outcome, Prompt, Read, Request, Resource, ResourceTemplate,
-    Root, Sampled, Server, State, StateKey, TaskStore, TaskUse, Tool, Ui,
+    Root, Sampled, Server, State, StateKey, TaskStore, TaskUse, Tool, ToolUse, Ui,
 };
 pub use haft_transport::http::Options as HttpOptions;
 pub use schemars;

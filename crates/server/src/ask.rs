@@ -6,6 +6,7 @@
 use crate::context::{Context, Place};
 use crate::schema::Schema;
 use crate::tasks::TaskQuestion;
+use crate::uri_template::decode;
 use haft_proto::encode;
 use haft_proto::json::member;
 use haft_proto::service::Unanswered;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::fmt;
 use std::future::Future;
+use std::path::PathBuf;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -80,6 +82,23 @@ pub struct Root {
     pub uri: String,
     /// The name that people read.
     pub name: Option<String>,
+}
+
+impl Root {
+    /// The path on this machine; `None` if it is at another, or at none.
+    ///
+    /// ```
+    /// # let root = |uri: &str| haft_server::Root { uri: uri.to_owned(), name: None };
+    /// let path = std::path::Path::new("/home/ada/my project");
+    /// assert_eq!(root("file:///home/ada/my%20project").path().as_deref(), Some(path));
+    /// assert_eq!(root("file://elsewhere/home").path(), None);
+    /// ```
+    #[must_use]
+    pub fn path(&self) -> Option<PathBuf> {
+        let rest = self.uri.strip_prefix("file://")?;
+        let path = rest.strip_prefix("localhost").unwrap_or(rest);
+        if path.starts_with('/') { decode(path).map(PathBuf::from) } else { None }
+    }
 }
 
 /// Why a client did not answer.

@@ -29,8 +29,8 @@ pub enum TaskUse {
     Never,
     /// When the handler says so: [`Context::become_task`](crate::Context::become_task).
     OnDemand,
-    /// At once; other clients are refused, but for those of the legacy era, which knows no such
-    /// tasks: for them it stays a call.
+    /// At once; other clients are refused. Those of the legacy era cannot say that they take tasks,
+    /// and wait for the answer.
     Required,
 }
 

@@ -166,11 +166,38 @@ impl Tool {
         self
     }
 
+    /// The tool as others see it: for a model that may use it in a
+    /// [`Sample`](haft_proto::spec::question::Sample).
+    ///
+    /// # Errors
+    /// [`BuildError::BadSchema`]: a schema is no JSON.
+    pub fn definition(&self) -> Result<spec::tool::Tool, BuildError> {
+        let raw = |text: &str, part: &'static str| {
+            RawValue::from_string(text.to_owned()).map_err(|error| BuildError::BadSchema {
+                tool: self.name.clone(),
+                part,
+                reason: error.to_string(),
+            })
+        };
+        let output = self.output_schema.as_deref().map(|text| raw(text, "output"));
+        Ok(spec::tool::Tool {
+            name: self.name.clone(),
+            title: self.title.clone(),
+            description: self.description.clone(),
+            input_schema: raw(&self.input_schema, "input")?,
+            output_schema: output.transpose()?,
+            annotations: self.annotations,
+            icons: self.icons.clone(),
+            meta: self.meta.clone(),
+        })
+    }
+
     pub(crate) fn compile(
         self,
         default_timeout: Duration,
         states: &States,
     ) -> Result<Registered, BuildError> {
+        let definition = self.definition();
         let name = self.name;
         states.check(&self.needs, || format!("the tool `{name}`"))?;
         if !spec::tool::is_valid_name(&name) {
@@ -192,19 +219,7 @@ impl Tool {
             Some(schema) => Some(Schema::compile(schema).map_err(|e| bad("output", e.reason))?),
             None => None,
         };
-        let raw = |text: String, part| {
-            RawValue::from_string(text).map_err(|error| bad(part, error.to_string()))
-        };
-        let tool = spec::tool::Tool {
-            title: self.title,
-            description: self.description,
-            input_schema: raw(self.input_schema, "input")?,
-            output_schema: self.output_schema.map(|text| raw(text, "output")).transpose()?,
-            annotations: self.annotations,
-            icons: self.icons,
-            meta: self.meta,
-            name: name.clone(),
-        };
+        let tool = definition?;
         let timeout = self.timeout.unwrap_or(default_timeout);
         Ok(Registered {
             tool,

@@ -139,7 +139,7 @@ fn variable(expression: &str) -> Result<Part, BadTemplate> {
 }
 
 /// Percent-decodes; `None` for a broken escape or what is not UTF-8.
-fn decode(text: &str) -> Option<String> {
+pub(crate) fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {

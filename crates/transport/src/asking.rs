@@ -47,11 +47,13 @@ impl Future for Call {
     }
 }
 
-/// Takes one message of a conversation; an answer that is there at once is appended to `out`.
+/// Takes one message of a conversation, with the headers that it came with, if its wire has such;
+/// an answer that is there at once is appended to `out`.
 pub(crate) fn take<K: Kept>(
     conversation: &K,
     service: &dyn Service,
     message: &Envelope<'_>,
+    headers: Option<&dyn Headers>,
     sink: &dyn Fn() -> Arc<dyn Sink>,
     out: &mut Vec<u8>,
 ) -> Asked {
@@ -81,7 +83,7 @@ pub(crate) fn take<K: Kept>(
         revision,
         session: session.as_ref(),
         principal: &principal,
-        headers: None,
+        headers,
         wire: &wire,
     };
     let turn = service.ask(ask, out);

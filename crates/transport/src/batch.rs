@@ -9,6 +9,7 @@ use haft_proto::envelope::{Envelope, Kind, Rejected};
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::json::JsonStr;
 use haft_proto::method::Method;
+use haft_proto::mirror::Headers;
 use haft_proto::service::Service;
 use std::sync::Arc;
 
@@ -19,11 +20,12 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Takes every message of a batch.
+    /// Takes every message of a batch, with the headers that it came with.
     pub(crate) fn take(
         conversation: &impl Kept,
         service: &dyn Service,
         messages: &[Result<Envelope<'_>, Rejected<'_>>],
+        headers: Option<&dyn Headers>,
         sink: &dyn Fn() -> Arc<dyn Sink>,
     ) -> Self {
         let mut batch = Self { answers: Vec::new(), calls: Vec::new() };
@@ -38,7 +40,7 @@ impl Batch {
                     );
                     refuse(&mut answer, message.id, &refusal)
                 }
-                Ok(message) => take(conversation, service, message, sink, &mut answer),
+                Ok(message) => take(conversation, service, message, headers, sink, &mut answer),
                 Err(rejected) => refuse(&mut answer, rejected.id, &rejected.reason.into()),
             };
             match asked {

@@ -7,7 +7,7 @@ use super::call_stream::{CallStream, Finish, First};
 use super::endpoint::{Asking, Endpoint, known_version, version_header};
 use super::news::{News, NoNews};
 use super::refusals::{get_not_acceptable, method_not_allowed, refused, refused_to};
-use super::request::{Accepts, LAST_EVENT_HEADER, SESSION_HEADER};
+use super::request::{Accepts, HttpHeaders, LAST_EVENT_HEADER, SESSION_HEADER};
 use super::sessions::Session;
 use super::streams::{NEWS, Resumed};
 use crate::asking::{Asked, Call, take};
@@ -49,7 +49,15 @@ impl Endpoint {
             let stream = LazyStream::new(&session, asking.accepts);
             let mut out = Vec::new();
             let sink = || stream.sink();
-            let asked = take(&session.conversation, &*self.service, message, &sink, &mut out);
+            let headers = HttpHeaders(asking.headers);
+            let asked = take(
+                &session.conversation,
+                &*self.service,
+                message,
+                Some(&headers),
+                &sink,
+                &mut out,
+            );
             (stream.made, asked, out)
         };
         match asked {
@@ -81,7 +89,7 @@ impl Endpoint {
         let fresh = RefCell::new(Conversation::new(Principal::Anonymous, &self.limits));
         let mut out = Vec::new();
         let sink = || Queue::without_reader() as Arc<dyn Sink>;
-        let asked = take(&fresh, &*self.service, message, &sink, &mut out);
+        let asked = take(&fresh, &*self.service, message, None, &sink, &mut out);
         let Asked::Answered { outcome, .. } = asked else {
             return answer::empty(StatusCode::ACCEPTED);
         };
@@ -129,7 +137,9 @@ impl Endpoint {
         let (stream, batch) = {
             let stream = LazyStream::new(&session, asking.accepts);
             let sink = || stream.sink();
-            let batch = Batch::take(&session.conversation, &*self.service, messages, &sink);
+            let headers = HttpHeaders(asking.headers);
+            let batch =
+                Batch::take(&session.conversation, &*self.service, messages, Some(&headers), &sink);
             (stream.made, batch)
         };
         if !wants_answers {

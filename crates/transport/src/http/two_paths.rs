@@ -7,7 +7,7 @@ use super::endpoint::{Endpoint, preflight};
 use super::refusals::{
     get_not_acceptable, method_not_allowed, refused, refused_to, try_again, unsupported_media_type,
 };
-use super::request::{Accepts, is_json};
+use super::request::{Accepts, HttpHeaders, is_json};
 use super::sessions::random;
 use super::sse::{Alarm, COMMENT, write_event};
 use super::stopping::Stopped;
@@ -168,14 +168,20 @@ impl Endpoint {
             Ok(body) => body,
             Err(response) => return response,
         };
+        let headers = HttpHeaders(&parts.headers);
         match envelope::read(&body.bytes, &self.limits) {
-            Ok(Incoming::One(message)) => self.take_one(&line, &message),
-            Ok(Incoming::Batch(messages)) => self.take_batch(&line, &messages),
+            Ok(Incoming::One(message)) => self.take_one(&line, &message, &headers),
+            Ok(Incoming::Batch(messages)) => self.take_batch(&line, &messages, &headers),
             Err(Rejected { id, reason }) => refused_to(id, Era::Modern, &reason.into()),
         }
     }
 
-    fn take_one(&self, line: &Arc<Line>, message: &Envelope<'_>) -> Response<Answer> {
+    fn take_one(
+        &self,
+        line: &Arc<Line>,
+        message: &Envelope<'_>,
+        headers: &HttpHeaders<'_>,
+    ) -> Response<Answer> {
         if message.params.meta.protocol_version.is_some() {
             let refusal = Refusal::new(
                 Mistake::InvalidRequest,
@@ -190,7 +196,8 @@ impl Endpoint {
         let busy = Busy::new(line);
         let mut out = Vec::new();
         let sink = || Arc::<Queue>::clone(&line.queue) as Arc<dyn Sink>;
-        let asked = take(&line.conversation, &*self.service, message, &sink, &mut out);
+        let (kept, service) = (&line.conversation, &*self.service);
+        let asked = take(kept, service, message, Some(headers), &sink, &mut out);
         line.taken(&*self.service);
         match asked {
             Asked::Answered { .. } => line.queue.answer(out),
@@ -214,6 +221,7 @@ impl Endpoint {
         &self,
         line: &Arc<Line>,
         messages: &[Result<Envelope<'_>, Rejected<'_>>],
+        headers: &HttpHeaders<'_>,
     ) -> Response<Answer> {
         if !line.conversation.with(|kept| kept.has_batches()) {
             return refused_to(None, Era::Legacy, &batches_refused());
@@ -224,7 +232,8 @@ impl Endpoint {
         }
         let busy = Busy::new(line);
         let sink = || Arc::<Queue>::clone(&line.queue) as Arc<dyn Sink>;
-        let batch = Batch::take(&line.conversation, &*self.service, messages, &sink);
+        let (kept, service) = (&line.conversation, &*self.service);
+        let batch = Batch::take(kept, service, messages, Some(headers), &sink);
         line.taken(&*self.service);
         let tickets = batch.tickets();
         tokio::spawn(async move {

@@ -289,7 +289,7 @@ impl Connection {
                 let start = self.out.len();
                 let (service, queue) = (&*self.service, &self.queue);
                 let sink = || Arc::<Queue>::clone(queue) as Arc<dyn Sink>;
-                match take(&self.conversation, service, &message, &sink, &mut self.out) {
+                match take(&self.conversation, service, &message, None, &sink, &mut self.out) {
                     Asked::Answered { had_outlet, .. } => {
                         self.out.push(b'\n');
                         if had_outlet {
@@ -327,7 +327,7 @@ impl Connection {
 
     fn take_batch(&mut self, messages: &[Result<Envelope<'_>, Rejected<'_>>]) {
         let sink = || Arc::<Queue>::clone(&self.queue) as Arc<dyn Sink>;
-        let batch = Batch::take(&self.conversation, &*self.service, messages, &sink);
+        let batch = Batch::take(&self.conversation, &*self.service, messages, None, &sink);
         let (tickets, has_more) = (batch.tickets(), batch.has_answers());
         self.running
             .spawn(async move { Finished { tickets, has_more, message: batch.finish().await } });
