@@ -75,6 +75,10 @@ fn wishes(core: &Core, ask: &Ask<'_>) -> Result<(Wishes<Arc<str>>, Tasks), Refus
             limits.watched, limits.watched_bytes
         )));
     }
+    if watched().any(|name| name.len() > limits.uri_bytes) {
+        let limit = limits.uri_bytes;
+        return Err(invalid(format!("Invalid params: an address has at most {limit} bytes")));
+    }
     let offers = &core.offers;
     let is_told = offers.list_changed;
     let tasks = core.tasks.running_of(&written.task_ids, ask.principal);
