@@ -55,6 +55,8 @@ pub struct Listen {
     /// The host names that requests may be addressed to; `*` is any, and none is the default of the
     /// wire.
     pub hosts: Vec<String>,
+    /// Whether clients of 2024-11-05 are served as well, by HTTP+SSE.
+    pub sse: bool,
 }
 
 impl Default for Listen {
@@ -64,6 +66,7 @@ impl Default for Listen {
             path: "/mcp".to_owned(),
             origins: Vec::new(),
             hosts: Vec::new(),
+            sse: false,
         }
     }
 }
@@ -226,7 +229,8 @@ fn listen(written: written::Listen, surroundings: &Surroundings<'_>) -> Result<L
     let fill = |texts: &[Placed<String>]| -> Result<Vec<String>, Wrong> {
         texts.iter().map(|text| surroundings.fill(text).map(|filled| filled.value)).collect()
     };
-    Ok(Listen { address, path, origins: fill(&written.origins)?, hosts: fill(&written.hosts)? })
+    let (origins, hosts) = (fill(&written.origins)?, fill(&written.hosts)?);
+    Ok(Listen { address, path, origins, hosts, sse: written.sse })
 }
 
 /// `address:port`, or `:port` and `port`, which mean this machine alone.

@@ -6,7 +6,7 @@ use crate::print::{NAME, Printer};
 use haft_manifest::{Listen, Manifest};
 use haft_proto::limits::Limits;
 use haft_server::Server;
-use haft_transport::http::{self, Listener, Options};
+use haft_transport::http::{self, Listener, Options, TwoPaths};
 use haft_transport::stdio;
 use haft_transport::stop::{self, Stop};
 use std::io;
@@ -136,7 +136,7 @@ fn places(manifest: &Manifest, instead: Option<SocketAddr>) -> Vec<(SocketAddr, 
             path: listen.path.clone(),
             origins: listen.origins.clone(),
             hosts: listen.hosts.clone(),
-            ..Options::default()
+            two_paths: listen.sse.then(TwoPaths::default),
         };
         (instead.unwrap_or(listen.address), options)
     };

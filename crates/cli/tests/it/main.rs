@@ -14,3 +14,4 @@ mod quickstart;
 mod readme;
 mod resources_and_prompts;
 mod stdio;
+mod two_paths;

@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 #[test]
 fn without_listen_the_server_is_at_its_usual_address() {
     let manifest = Desk::with("server: { name: a }").manifest();
-    let [Listen { address, path, origins, hosts }] = manifest.listeners() else {
+    let [Listen { address, path, origins, hosts, sse }] = manifest.listeners() else {
         panic!("there is one")
     };
     assert_eq!((&*address.to_string(), &**path), ("127.0.0.1:7300", "/mcp"));
-    assert!(origins.is_empty() && hosts.is_empty());
+    assert!(origins.is_empty() && hosts.is_empty() && !sse);
 }
 
 #[test]
