@@ -11,6 +11,7 @@ use super::parsed::parse;
 use super::pattern::{PatternKeyword, linear, patient};
 use super::wording::one_line;
 use super::{BadSchema, Violation, explain};
+use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, Validator};
 use serde_json::Value;
 
@@ -40,9 +41,12 @@ impl General {
         };
         let validator = options.build(schema).map_err(|error| {
             let place = error.instance_path().as_str();
-            let reason = match place {
-                "" => error.to_string(),
-                place => format!("{error}, at {place:?}"),
+            let reason = match (place, error.kind()) {
+                ("", _) => error.to_string(),
+                (place, ValidationErrorKind::AnyOf { .. }) if place.ends_with("/type") => {
+                    format!("{} is no type of JSON Schema, at {place:?}", error.instance())
+                }
+                (place, _) => format!("{error}, at {place:?}"),
             };
             BadSchema { reason: one_line(&reason) }
         })?;

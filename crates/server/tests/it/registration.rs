@@ -29,7 +29,7 @@ fn schemas_that_cannot_be_checked_are_refused() {
         ("{", "is not JSON"),
         ("[]", "the schema must be an object"),
         (r#"{"type":"string"}"#, "its `type` must be \"object\""),
-        (r#"{"type":"objekt"}"#, "objekt"),
+        (r#"{"type":"objekt"}"#, "\"objekt\" is no type of JSON Schema, at \"/type\""),
         (r#"{"type":"object","minProperties":-1}"#, "-1"),
         (r#"{"type":"object","required":"a"}"#, "array"),
         (r#"{"type":"object","properties":{"a":{"minLength":1.5}}}"#, "1.5"),
