@@ -86,8 +86,8 @@ pub(crate) struct Listen {
     /// key an address of this machine answers to names of this machine only, and others to any.
     #[serde(default)]
     pub(crate) hosts: Vec<Placed<String>>,
-    /// Serve clients of 2024-11-05 as well, whose transport was HTTP+SSE: they open a stream at /sse
-    /// and send to /messages.
+    /// Serve clients of 2024-11-05 as well, whose transport was HTTP+SSE: they open a stream at
+    /// /sse and send to /messages.
     #[serde(default)]
     pub(crate) sse: bool,
 }

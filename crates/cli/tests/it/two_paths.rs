@@ -1,4 +1,4 @@
-//! A client of 2024-11-05, which opens one path and posts to another: served where the file says so.
+//! A client of 2024-11-05 opens one path and posts to another; it is served where the file says so.
 
 use crate::foreign_servers::{Listening, own};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -47,7 +47,7 @@ fn an_old_client_is_served_where_the_file_says_so() {
     let mut events = BufReader::new(stream);
     let path = event(&mut events);
     assert!(path.starts_with("/messages"), "{path}");
-    let mut post = |body: &str| {
+    let post = |body: &str| {
         let (mut stream, address) = connect(&server);
         let request = format!(
             "POST {path} HTTP/1.0\r\nhost: {address}\r\ncontent-type: application/json\r\n\
