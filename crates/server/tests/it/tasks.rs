@@ -305,6 +305,11 @@ async fn results_in_a_folder_outlive_their_server_and_what_ran_has_failed() {
     let first = build();
     let (done, endless) = (begin(&first, "quick").await, begin(&first, "endless").await);
     state_once(&first, &done, "completed").await;
+    // It is told before it is on the disk, and a folder has one writer at a time.
+    let file = folder.path().join(format!("{done}.json"));
+    while !std::fs::read_to_string(&file).expect("a file").contains("completed") {
+        tokio::task::yield_now().await;
+    }
     let second = build();
     assert_eq!(state(&second, &done).await["result"]["content"][0]["text"], "done");
     assert_eq!(state(&second, &endless).await["status"], "failed");

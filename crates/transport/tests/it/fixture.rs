@@ -119,6 +119,7 @@ pub(crate) fn server(gate: &Arc<Gate>, limits: Limits) -> Server {
     let text = r#"{"type":"object","properties":{"text":{"type":"string","x-mcp-header":"Text"}},
         "required":["text"],"additionalProperties":false}"#;
     let builder = Server::builder("fixture", "1.0.0")
+        .fixed()
         .limits(limits)
         .tool(Tool::new("hello", handler::function(|Nothing {}| "hello")))
         .tool(Tool::new("echo", handler::function(|echo: Echo| echo.text)).input_schema(text))
