@@ -7,6 +7,7 @@ mod asked;
 mod commands;
 mod exit;
 mod inventory;
+mod kinds;
 mod meter;
 mod print;
 mod reach;
