@@ -90,6 +90,20 @@ impl<T: Send + Sync + 'static> Given for State<T> {
 
 const NEEDED: &str = "a server without what its tools need is not built";
 
+/// What an argument of a tool may be.
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot take a `{Self}`",
+    label = "no JSON becomes this",
+    note = "put `#[haft::json]` on the type, or derive `Deserialize` and `JsonSchema` for it"
+)]
+pub trait Taken {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + JsonSchema> Taken for T {}
+
+/// Says of a type that tools take it: so its mistakes are told in words of ours.
+pub const fn taken<T: Taken>() {}
+
 /// A tool of an async function.
 pub fn later<A, R, T>(
     name: &str,
