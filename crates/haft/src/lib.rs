@@ -61,7 +61,7 @@ pub use haft_server::handler::{Json, Output};
 pub use haft_server::{
     AskError, BuildError, Completing, Context, Csp, Elicited, FolderTasks, Get, Handling, Headers,
     MemoryTasks, Middleware, Next, Outcome, Prompt, Read, Request, Resource, ResourceTemplate,
-    Root, Sampled, Server, State, StateKey, TaskStore, TaskUse, Tool, ToolUse, Ui,
+    Root, Sampled, Server, State, StateKey, TaskStore, TaskUse, Tool, ToolUse, Ui, WeakServer,
 };
 pub use haft_transport::http::Options as HttpOptions;
 pub use schemars;

@@ -126,7 +126,7 @@ impl Context {
         Self { inner: Arc::new(inner) }
     }
 
-    /// The server that was asked.
+    /// The server that was asked. Not to be kept by a handler beyond its call: see [`Server`].
     #[must_use]
     pub fn server(&self) -> Server {
         Server::of(Arc::clone(&self.inner.core))

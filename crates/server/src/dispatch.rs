@@ -26,13 +26,46 @@ use haft_proto::session::Session;
 use haft_proto::spec::implementation::Capabilities;
 use haft_proto::version::Revision;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// A server of tools, resources and prompts, for any number of wires at once. Cheap to clone; all
 /// clones are one server.
+///
+/// It lives as long as a clone of it. A handler, reader or state of the server that holds a clone
+/// keeps it, and with it itself, for ever: it asks [`Context::server`](crate::Context::server) when
+/// it runs, or holds a [`WeakServer`].
 #[derive(Clone)]
 pub struct Server {
     core: Arc<Core>,
+}
+
+/// A server as its own handlers may hold it: it does not keep the server alive.
+///
+/// ```
+/// use haft_server::{Server, Tool, handler};
+/// let server = Server::builder("shop", "1.0.0").build()?;
+/// let itself = server.downgrade();
+/// let count = move |_: serde_json::Value| match itself.upgrade() {
+///     Some(server) => server.tool_names().len(),
+///     None => 0,
+/// };
+/// server.add_tool(Tool::new("count", handler::function(count)))?;
+/// let outside = server.downgrade();
+/// drop(server);
+/// assert!(outside.upgrade().is_none());
+/// # Ok::<(), haft_server::BuildError>(())
+/// ```
+#[derive(Clone)]
+pub struct WeakServer {
+    core: Weak<Core>,
+}
+
+impl WeakServer {
+    /// The server, unless all clones of it have gone.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<Server> {
+        self.core.upgrade().map(Server::of)
+    }
 }
 
 impl Server {
@@ -95,6 +128,12 @@ impl Server {
 
     pub(crate) fn of(core: Arc<Core>) -> Self {
         Self { core }
+    }
+
+    /// The same as what it consists of may hold it.
+    #[must_use]
+    pub fn downgrade(&self) -> WeakServer {
+        WeakServer { core: Arc::downgrade(&self.core) }
     }
 
     /// The server's name.

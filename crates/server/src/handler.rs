@@ -23,7 +23,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// What runs when a tool is called.
+/// What runs when a tool is called. One that holds a [`Server`](crate::Server) of its own tool is
+/// never freed: it holds a [`WeakServer`](crate::WeakServer), or asks its
+/// [`Context`](Context::server).
 pub trait Handler: Send + Sync + 'static {
     /// Runs the tool. Work that waits or takes long belongs in [`Made::Later`]; what is done here
     /// is done on the thread that reads the wire. A panic answers this call with an error and harms

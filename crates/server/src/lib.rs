@@ -54,7 +54,7 @@ pub use ask::{AskError, Elicited, Root, Sampled};
 pub use builder::{BuildError, ServerBuilder};
 pub use completion::Completing;
 pub use context::Context;
-pub use dispatch::Server;
+pub use dispatch::{Server, WeakServer};
 pub use headers::Headers;
 pub use middleware::{Handling, Middleware, Next, Outcome, Request};
 pub use nearest::nearest;
