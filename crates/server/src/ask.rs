@@ -278,8 +278,7 @@ impl Context {
                     Sent::InTheAnswer(over)
                 }
                 Place::Task(task) => {
-                    let asked = task.ask(key, question(), limits.questions);
-                    Sent::ToTheTask(asked.ok_or(AskError::TooMany)?)
+                    Sent::ToTheTask(task.ask(key, question(), limits.questions)?)
                 }
                 Place::Wire => {
                     desk.begin_waiting();
