@@ -67,6 +67,29 @@ async fn a_resource_is_read_by_its_address_or_by_its_template() {
 }
 
 #[tokio::test]
+async fn a_variable_is_what_the_client_says_and_a_file_name_is_checked() {
+    let both = |read: Read| async move {
+        let name = read.file_name("name").unwrap_or("nothing");
+        format!("{:?} {name}", read.variables["name"])
+    };
+    let files = ResourceTemplate::new("files://{name}", "files", both);
+    let server = Server::builder("s", "1").resource_template(files).build().expect("right");
+    for (uri, text) in [
+        ("files://a.txt", r#""a.txt" a.txt"#),
+        ("files://..a%20b", r#""..a b" ..a b"#),
+        ("files://..%2F..%2Fetc%2Fpasswd", r#""../../etc/passwd" nothing"#),
+        ("files://%2e%2E", r#"".." nothing"#),
+        ("files://.", r#""." nothing"#),
+        ("files://a%00b", r#""a\0b" nothing"#),
+        ("files://a%5Cb", r#""a\\b" nothing"#),
+        ("files://C%3Ab", r#""C:b" nothing"#),
+    ] {
+        let answer = ask(&server, Revision::LATEST, "resources/read", json!({"uri": uri})).await;
+        assert_eq!(answer["result"]["contents"][0]["text"], text, "{uri}");
+    }
+}
+
+#[tokio::test]
 async fn a_resource_that_is_not_there_is_told_as_its_era_tells_it() {
     for uri in ["app://nothing", "app://pages/none", "app://pages/a/b", "", "\0"] {
         for (revision, code) in [(Revision::V2025_06_18, -32002), (Revision::LATEST, -32602)] {
