@@ -317,10 +317,19 @@ fn timed_out(what: &str, limit: Duration) -> Refusal {
     Refusal::new(Mistake::TimedOut, format!("Timed out: the {what} took longer than {limit:?}"))
 }
 
+fn too_large(bytes: usize, limit: usize) -> Refusal {
+    let message = format!(
+        "Internal error: the resource has {bytes} bytes, and an answer at most {limit}: offer it \
+         in parts, or raise `Limits::resource_bytes`"
+    );
+    Refusal::new(Mistake::Internal, message)
+}
+
 /// How readings end.
 struct ReadEnding {
     uri: String,
     defaults: Defaults,
+    bytes_max: usize,
     caching: Caching,
     fields: Arc<[u8]>,
     revision: Revision,
@@ -332,6 +341,7 @@ impl ReadEnding {
         let is_public = core.caching.is_public && !matches!(ask.principal, Principal::Named(_));
         Self {
             uri,
+            bytes_max: core.limits.resource_bytes,
             caching: defaults.caching.unwrap_or(Caching { is_public, ..core.caching }),
             defaults,
             fields: Arc::clone(core.fields(ask.revision)),
@@ -360,6 +370,10 @@ impl Ending for ReadEnding {
             Mistake::ResourceNotFound => self.not_found(),
             _ => refusal,
         })?;
+        let bytes = result.contents.iter().map(|contents| contents.body.len()).sum::<usize>();
+        if bytes > self.bytes_max {
+            return Err(too_large(bytes, self.bytes_max));
+        }
         for contents in &mut result.contents {
             if contents.uri.is_empty() {
                 contents.uri.clone_from(&self.uri);

@@ -3,6 +3,7 @@
 
 use crate::wire::{TestWire, ask, ask_on};
 use haft_proto::encode::fields::Caching;
+use haft_proto::limits::Limits;
 use haft_proto::service::Principal;
 use haft_proto::spec::content::{Content, ResourceContents};
 use haft_proto::spec::prompt::Message;
@@ -100,6 +101,26 @@ async fn a_resource_that_is_not_there_is_told_as_its_era_tells_it() {
     }
     let (code, message) = error("resources/read", json!({"uri": "x".repeat(10_000)})).await;
     assert_eq!((code, message.contains("at most 8192 bytes")), (-32602, true));
+}
+
+#[tokio::test]
+async fn a_resource_has_so_many_bytes_and_no_more() {
+    let parts = |_: Read| async {
+        vec![ResourceContents::text("a", "x".repeat(60)), ResourceContents::blob("b", vec![0; 41])]
+    };
+    let limits = Limits { resource_bytes: 100, ..Limits::default() };
+    let built =
+        Server::builder("s", "1").limits(limits).resource(Resource::new("a:101", "a", parts));
+    let server = built.resource(Resource::text("a:100", "b", "x".repeat(100))).build();
+    let server = server.expect("right");
+    let read = async |uri: &str| {
+        ask(&server, Revision::LATEST, "resources/read", json!({"uri": uri})).await
+    };
+    assert!(read("a:100").await.get("result").is_some());
+    let error = read("a:101").await["error"].clone();
+    let message = "Internal error: the resource has 101 bytes, and an answer at most 100: offer it \
+                   in parts, or raise `Limits::resource_bytes`";
+    assert_eq!((&error["code"], &error["message"]), (&json!(-32603), &json!(message)));
 }
 
 #[tokio::test]
