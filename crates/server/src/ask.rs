@@ -5,6 +5,7 @@
 
 use crate::context::{Context, Place};
 use crate::schema::Schema;
+use crate::schema::wording::one_line;
 use crate::tasks::TaskQuestion;
 use crate::uri_template::decode;
 use haft_proto::encode;
@@ -218,7 +219,7 @@ impl Context {
         }
         self.needs(self.client().roots, r#"{"roots":{}}"#)?;
         let read = |raw: &str| {
-            let written: Written = serde_json::from_str(raw).map_err(|e| e.to_string())?;
+            let written: Written = serde_json::from_str(raw).map_err(said)?;
             Ok(written.roots)
         };
         self.put(key, || Question::Roots, read).await
@@ -352,7 +353,7 @@ fn read_elicited<T: DeserializeOwned>(
         action: String,
         content: Option<Box<RawValue>>,
     }
-    let written: Written = serde_json::from_str(raw).map_err(|error| error.to_string())?;
+    let written: Written = serde_json::from_str(raw).map_err(said)?;
     match &*written.action {
         "decline" => return Ok(Elicited::Declined),
         "cancel" => return Ok(Elicited::Cancelled),
@@ -364,7 +365,12 @@ fn read_elicited<T: DeserializeOwned>(
         let schema = Schema::compile(schema.get()).map_err(|bad| bad.reason)?;
         schema.check(content).map_err(|violations| violations[0].to_string())?;
     }
-    serde_json::from_str(content).map(Elicited::Accepted).map_err(|error| error.to_string())
+    serde_json::from_str(content).map(Elicited::Accepted).map_err(said)
+}
+
+/// What is wrong with an answer; it may repeat the answer.
+fn said(error: serde_json::Error) -> String {
+    one_line(&error.to_string())
 }
 
 fn read_sampled(raw: &str) -> Result<Sampled, String> {
@@ -376,9 +382,9 @@ fn read_sampled(raw: &str) -> Result<Sampled, String> {
         model: String,
         stop_reason: Option<String>,
     }
-    let written: Written = serde_json::from_str(raw).map_err(|error| error.to_string())?;
+    let written: Written = serde_json::from_str(raw).map_err(said)?;
     let pieces: Vec<Box<RawValue>> = match written.content.get().trim_start().starts_with('[') {
-        true => serde_json::from_str(written.content.get()).map_err(|error| error.to_string())?,
+        true => serde_json::from_str(written.content.get()).map_err(said)?,
         false => vec![written.content],
     };
     if let Some(bad) = pieces.iter().find(|piece| member(piece.get(), "type").is_none()) {

@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::core::Core;
 use crate::headers::Headers;
 use crate::schema::derived;
+use crate::schema::wording::one_line;
 use crate::state::State;
 use haft_proto::encode;
 use haft_proto::mirror;
@@ -468,6 +469,7 @@ where
 
 /// The schema has been checked before; this fails only where the type is narrower than the schema.
 fn decode<A: DeserializeOwned>(arguments: &str) -> Result<A, ToolResult> {
-    serde_json::from_str(arguments)
-        .map_err(|error| ToolResult::error(format!("Invalid arguments: {error}")))
+    serde_json::from_str(arguments).map_err(|error| {
+        ToolResult::error(format!("Invalid arguments: {}", one_line(&error.to_string())))
+    })
 }

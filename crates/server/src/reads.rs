@@ -14,6 +14,7 @@ use crate::prompt::{Get, Prompt};
 use crate::reading::{Answering, Reader};
 use crate::registry::Snapshot;
 use crate::resource::Read;
+use crate::schema::wording::one_line;
 use crate::uri_template::Variables;
 use haft_proto::encode;
 use haft_proto::encode::fields::Caching;
@@ -247,7 +248,7 @@ fn admit_completion(
     }
     let invalid = |message: String| Refusal::new(Mistake::InvalidParams, message);
     let written: Written = serde_json::from_str(ask.message.params.raw.unwrap_or("{}"))
-        .map_err(|error| invalid(format!("Invalid params: {error}")))?;
+        .map_err(|error| invalid(format!("Invalid params: {}", one_line(&error.to_string()))))?;
     let argument = &written.argument.name;
     let (completers, is_known, of) = match &written.r#ref {
         Reference::Prompt { name } => {

@@ -299,6 +299,21 @@ async fn what_somebody_reads_is_not_for_everybody_unless_the_resource_says_so() 
 }
 
 #[tokio::test]
+async fn an_error_repeats_little_of_what_it_is_about() {
+    let long = format!("evil\n\u{7f}{}", "x".repeat(100_000));
+    for params in [
+        json!({"ref": {"type": long}, "argument": {"name": "a", "value": ""}}),
+        json!({"ref": long, "argument": {"name": "a", "value": ""}}),
+        json!({"ref": {"type": "ref/prompt", "name": "greet"}, "argument": long}),
+        json!({"ref": {"type": "ref/prompt", "name": long}, "argument": {"name": "", "value": ""}}),
+    ] {
+        let (code, message) = error("completion/complete", params).await;
+        assert_eq!(code, -32602);
+        assert!(message.len() < 700 && !message.contains(char::is_control), "{message:?}");
+    }
+}
+
+#[tokio::test]
 async fn completions_are_a_capability_since_there_is_such_a_capability() {
     for revision in [Revision::V2024_11_05, Revision::V2025_03_26] {
         let params = json!({"protocolVersion": revision.as_str(), "capabilities": {},
