@@ -225,25 +225,23 @@ impl Context {
         self.put(key, || Question::Roots, read).await
     }
 
-    /// Does something once in a call, however often its handler runs: the result travels with the
-    /// questions that come after it. For what must not be done twice before something is asked.
+    /// Does something once in a call, however often its handler runs or comes here with this key:
+    /// the result is kept, and travels with the questions that come after it. For what must not be
+    /// done twice before something is asked. Of two at the same time, the second waits for the
+    /// first; `work` must not do the same once more. What cannot be written as JSON and read again
+    /// is not kept.
     pub async fn once<T: Serialize + DeserializeOwned>(
         &self,
         key: &str,
         work: impl Future<Output = T>,
     ) -> T {
-        if let Place::Rounds(rounds) = &self.desk().place
-            && let Some(done) =
-                rounds.step(key).and_then(|raw| serde_json::from_str(raw.get()).ok())
-        {
+        let step = self.desk().step(key);
+        let mut kept = step.lock().await;
+        if let Some(done) = kept.as_ref().and_then(|raw| serde_json::from_str(raw.get()).ok()) {
             return done;
         }
         let done = work.await;
-        if let Place::Rounds(rounds) = &mut self.desk().place
-            && let Ok(raw) = serde_json::value::to_raw_value(&done)
-        {
-            rounds.remember_step(key, raw);
-        }
+        *kept = serde_json::value::to_raw_value(&done).ok();
         done
     }
 
@@ -267,17 +265,10 @@ impl Context {
             let mut desk = self.desk();
             match &mut desk.place {
                 Place::Over => return Err(AskError::Gone),
-                Place::Rounds(rounds) => {
-                    let answer = rounds.answer(key, question, limits.questions);
-                    match answer.map(|raw| read(raw.get())) {
-                        Some(Ok(answer)) => return Ok(answer),
-                        Some(Err(reason)) => rounds.refuse(key, &reason),
-                        None => {}
-                    }
-                    let over = rounds.until_over();
-                    desk.wake_driver();
-                    Sent::InTheAnswer(over)
-                }
+                Place::Rounds(rounds) => match rounds.answer(key, question, limits.questions) {
+                    Some(answer) => Sent::Before(answer),
+                    None => Sent::InTheAnswer(desk.end_round()),
+                },
                 Place::Task(task) => {
                     Sent::ToTheTask(task.ask(key, question(), limits.questions)?)
                 }
@@ -288,6 +279,14 @@ impl Context {
             }
         };
         match sent {
+            // Read with the desk free: the type that it becomes may do what it likes.
+            Sent::Before(raw) => match read(raw.get()) {
+                Ok(answer) => Ok(answer),
+                Err(reason) => {
+                    let over = self.refuse_answer(key, &reason);
+                    until(over).await
+                }
+            },
             Sent::ToTheClient(question) => self.send(&question, read).await,
             Sent::ToTheTask(mut asked) => {
                 match timeout(limits.question_timeout, &mut asked.answered).await {
@@ -296,13 +295,16 @@ impl Context {
                     Ok(Ok(raw)) => read(&raw).map_err(|reason| AskError::Malformed { reason }),
                 }
             }
-            // The call ends here; what has been asked is its answer. Only what the handler left
-            // behind lives to hear it.
-            Sent::InTheAnswer(mut over) => {
-                let _ = over.changed().await;
-                Err(AskError::Gone)
-            }
+            Sent::InTheAnswer(over) => until(over).await,
         }
+    }
+
+    fn refuse_answer(&self, key: &str, reason: &str) -> watch::Receiver<()> {
+        let mut desk = self.desk();
+        if let Place::Rounds(rounds) = &mut desk.place {
+            rounds.refuse(key, reason);
+        }
+        desk.end_round()
     }
 
     async fn send<T>(
@@ -328,8 +330,17 @@ impl Context {
     }
 }
 
+/// The call ends here; what has been asked is its answer. Only what the handler left behind lives
+/// to hear it.
+async fn until<T>(mut over: watch::Receiver<()>) -> Result<T, AskError> {
+    let _ = over.changed().await;
+    Err(AskError::Gone)
+}
+
 /// Where a question went.
 enum Sent {
+    /// Nowhere: this is the answer.
+    Before(Box<RawValue>),
     InTheAnswer(watch::Receiver<()>),
     ToTheClient(Question),
     ToTheTask(TaskQuestion),
