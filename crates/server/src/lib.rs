@@ -36,6 +36,7 @@ mod reading;
 mod reads;
 mod registry;
 mod resource;
+mod room;
 mod rounds;
 mod sampling;
 pub mod schema;

@@ -311,7 +311,7 @@ impl Handler for AtOnce {
                 answer.result(&result);
                 Made::Now
             }
-            std::task::Poll::Pending => Made::Later(asking),
+            std::task::Poll::Pending => Made::Later(Box::pin(async { Ok(asking.await) })),
         }
     }
 }

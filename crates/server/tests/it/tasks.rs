@@ -1,6 +1,7 @@
 //! Calls that go on after their answer: who gets a task, what can be asked of it, and how it ends.
 
 use crate::wire::{TestWire, ask_on, next};
+use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
 use haft_proto::service::{Feed, Principal};
 use haft_proto::version::Revision;
@@ -37,7 +38,11 @@ fn tools() -> Vec<Tool> {
         let name = name.accepted().unwrap_or_default();
         Ok::<_, AskError>(format!("Hello, {}", name["name"]))
     });
+    let refused = handler::future(|_: Value, _: Context| async {
+        Err::<String, _>(Refusal::new(Mistake::Own { code: 4003 }, "closed"))
+    });
     vec![
+        Tool::new("refused", refused).task(TaskUse::Always),
         Tool::new("quick", quick).task(TaskUse::Always),
         Tool::new("broken", broken).task(TaskUse::Required),
         Tool::new("panics", panics).task(TaskUse::Always),
@@ -108,6 +113,9 @@ async fn a_task_keeps_the_result_that_the_call_would_have_had() {
     let state = state_once(&server, &task, "failed").await;
     assert_eq!((&state["error"]["code"], state.get("result")), (&json!(-32603), None));
     assert_eq!(state["statusMessage"], state["error"]["message"], "{state}");
+    let task = begin(&server, "refused").await;
+    let state = state_once(&server, &task, "failed").await;
+    assert_eq!(state["error"], json!({"code": 4003, "message": "closed"}));
 }
 
 #[tokio::test]
