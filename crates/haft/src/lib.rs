@@ -44,6 +44,7 @@ pub use error::{Error, Result};
 pub use haft_client as client;
 pub use haft_macros::{json, prompt, resource, tool};
 pub use haft_proto::encode::fields::Caching;
+pub use haft_proto::error::{Mistake, Refusal};
 pub use haft_proto::limits::Limits;
 pub use haft_proto::service::Principal;
 pub use haft_proto::spec::completion::Completion;

@@ -150,8 +150,8 @@ impl Context {
         &self.inner.principal
     }
 
-    /// The HTTP headers of the request: empty over other wires, and unless the tool wants them (see
-    /// [`Tool::with_headers`](crate::Tool::with_headers)).
+    /// The HTTP headers of the request: empty over other wires, and unless the tool, resource or
+    /// prompt wants them (see [`Tool::with_headers`](crate::Tool::with_headers)).
     #[must_use]
     pub fn headers(&self) -> &Headers {
         &self.inner.headers

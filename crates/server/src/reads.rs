@@ -37,6 +37,7 @@ use std::time::Duration;
 struct Found {
     reader: Arc<dyn Reader>,
     variables: Variables,
+    wants_headers: bool,
     /// What the answer has where the reader does not say.
     defaults: Defaults,
 }
@@ -68,11 +69,11 @@ pub(crate) fn read(
         let nothing = ReadEnding::new(core, ask, uri, Defaults::default());
         return refuse(out, ask.id, &nothing.not_found());
     };
-    let context = match context(core, ask) {
+    let context = match context(core, ask, found.wants_headers) {
         Ok(context) => context,
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
-    let Found { reader, variables, defaults } = found;
+    let Found { reader, variables, defaults, .. } = found;
     let request = Read { uri: uri.clone(), variables, context: context.clone() };
     let work: Answering<ReadResult> = if core.middleware.is_empty() {
         Box::pin(async move { reader.read(request).await })
@@ -99,19 +100,21 @@ fn find(snapshot: &Snapshot, uri: &str) -> Option<Found> {
             meta: resource.contents_meta.clone(),
         };
         let reader = Arc::clone(&resource.reader);
-        return Some(Found { reader, variables: Variables::new(), defaults });
+        let (variables, wants_headers) = (Variables::new(), resource.wants_headers);
+        return Some(Found { reader, variables, wants_headers, defaults });
     }
     let (family, variables) = snapshot.find_template(uri)?;
     let built = &family.built;
     let mime_type = built.spec.mime_type.clone();
     let defaults = Defaults { caching: built.caching, mime_type, meta: None };
-    Some(Found { reader: Arc::clone(&built.reader), variables, defaults })
+    let (reader, wants_headers) = (Arc::clone(&built.reader), built.wants_headers);
+    Some(Found { reader, variables, wants_headers, defaults })
 }
 
 /// Answers `prompts/get`.
 pub(crate) fn get(core: &Arc<Core>, snapshot: &Snapshot, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
     let admitted = admit_get(snapshot, ask).and_then(|(prompt, arguments)| {
-        let context = context(core, ask)?;
+        let context = context(core, ask, prompt.wants_headers)?;
         Ok((prompt, Get { arguments, context }))
     });
     let (prompt, request) = match admitted {
@@ -280,8 +283,9 @@ fn shown(name: &str) -> String {
     name.chars().take(128).collect()
 }
 
-fn context(core: &Arc<Core>, ask: &Ask<'_>) -> Result<Context, Refusal> {
-    Ok(Context::new(core, ask, core.rounds(ask)?, Headers::default(), false))
+fn context(core: &Arc<Core>, ask: &Ask<'_>, wants_headers: bool) -> Result<Context, Refusal> {
+    let headers = ask.headers.filter(|_| wants_headers).map(Headers::copy).unwrap_or_default();
+    Ok(Context::new(core, ask, core.rounds(ask)?, headers, false))
 }
 
 /// Sends a request through the middleware of the server.

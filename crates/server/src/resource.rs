@@ -59,6 +59,7 @@ pub struct Resource {
     pub(crate) spec: spec::resource::Resource,
     pub(crate) contents_meta: Option<Meta>,
     pub(crate) caching: Option<Caching>,
+    pub(crate) wants_headers: bool,
     pub(crate) needs: Vec<Needed>,
     pub(crate) reader: Arc<dyn Reader>,
 }
@@ -68,6 +69,7 @@ pub struct Resource {
 pub struct ResourceTemplate {
     pub(crate) spec: spec::resource::ResourceTemplate,
     pub(crate) caching: Option<Caching>,
+    pub(crate) wants_headers: bool,
     pub(crate) needs: Vec<Needed>,
     pub(crate) reader: Arc<dyn Reader>,
     pub(crate) completers: Completers,
@@ -101,6 +103,7 @@ impl Resource {
             spec,
             contents_meta: None,
             caching: None,
+            wants_headers: false,
             needs: Vec::new(),
             reader: Arc::new(reader(read)),
         }
@@ -165,8 +168,14 @@ impl ResourceTemplate {
             name: name.into(),
             ..spec::resource::ResourceTemplate::default()
         };
-        let completers = Completers::default();
-        Self { spec, caching: None, needs: Vec::new(), reader: Arc::new(reader(read)), completers }
+        Self {
+            spec,
+            caching: None,
+            wants_headers: false,
+            needs: Vec::new(),
+            reader: Arc::new(reader(read)),
+            completers: Completers::default(),
+        }
     }
 
     /// The URI template.
@@ -232,6 +241,14 @@ macro_rules! descriptions {
             #[must_use]
             pub fn meta(mut self, meta: Meta) -> Self {
                 self.spec.meta = Some(meta);
+                self
+            }
+
+            /// Its function wants the HTTP headers of its requests; see
+            /// [`Context::headers`](crate::Context::headers).
+            #[must_use]
+            pub fn with_headers(mut self) -> Self {
+                self.wants_headers = true;
                 self
             }
 
