@@ -241,14 +241,12 @@ pub trait Made: Sized {
     /// The same, which needs a shared value of that type.
     fn needing<T: Send + Sync + 'static>(self) -> Self;
 
-    /// The same, which wants headers; only tools get any.
-    fn with_headers(self) -> Self {
-        self
-    }
+    /// The same, which wants headers.
+    fn with_headers(self) -> Self;
 }
 
 macro_rules! made {
-    ($($kind:ty { $($more:item)* })*) => {$(
+    ($($kind:ty),*) => {$(
         impl Made for $kind {
             fn with(self, description: String) -> Self {
                 self.description(description)
@@ -258,21 +256,14 @@ macro_rules! made {
                 self.needs_state::<T>()
             }
 
-            $($more)*
+            fn with_headers(self) -> Self {
+                self.with_headers()
+            }
         }
     )*};
 }
 
-made! {
-    Prompt {}
-    Resource {}
-    ResourceTemplate {}
-    Tool {
-        fn with_headers(self) -> Self {
-            self.with_headers()
-        }
-    }
-}
+made!(Prompt, Resource, ResourceTemplate, Tool);
 
 /// The same, described by a doc comment if there is one.
 pub fn described<T: Made>(made: T, comment: &str) -> T {

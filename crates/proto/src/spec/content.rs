@@ -83,6 +83,23 @@ pub enum Body {
     Text(String),
 }
 
+impl Body {
+    /// How many bytes it has, before any encoding.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Blob(data) => data.len(),
+            Self::Text(text) => text.len(),
+        }
+    }
+
+    /// Whether there is nothing in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
 impl Role {
     /// The word on the wire.
     #[must_use]
