@@ -3,7 +3,7 @@
 
 use crate::prompt::Prompt;
 use crate::resource::{Resource, Source};
-use crate::tool::{Run, Tool};
+use crate::tool::Tool;
 use haft_proto::encode;
 use haft_proto::spec;
 use haft_proto::version::Revision;
@@ -67,10 +67,7 @@ impl Cost {
         };
         let mut written = Vec::new();
         encode::tools::tool(&mut written, Revision::LATEST, &definition);
-        let kind = match tool.run {
-            Run::Command(_) => "command",
-            Run::Text(_) => "text",
-        };
+        let kind = tool.kind.key();
         let arguments = tool.input.arguments.iter();
         let arguments = arguments.map(|argument| marked(&argument.name, argument.is_required));
         Self::new(Part::Tool, definition.name, kind, arguments.collect(), &written)

@@ -23,6 +23,7 @@
 
 mod align;
 mod amount;
+mod arguments;
 mod below;
 mod command;
 mod cost;
@@ -30,8 +31,8 @@ mod decode;
 mod fault;
 mod fill;
 mod filters;
-mod group;
 mod input;
+mod kind;
 pub mod limits;
 mod lint;
 mod load;
@@ -45,7 +46,6 @@ mod published;
 mod reading;
 mod resource;
 mod shown;
-mod spoken;
 mod starter;
 mod tags;
 mod template;

@@ -8,10 +8,11 @@ use crate::command::{Command, Program};
 use crate::cost::Part;
 use crate::fault::line_and_column;
 use crate::input::Argument;
+use crate::kind::Kind;
 use crate::meant::Meant;
 use crate::place::{Place, Placed};
 use crate::template::Template;
-use crate::tool::{Run, Tool};
+use crate::tool::Tool;
 use haft_server::schema::Schema;
 use serde_json::Value;
 use std::env;
@@ -115,9 +116,9 @@ fn judge(tool: &Tool, notes: &mut Notes) {
     if tool.input.arguments.iter().any(|argument| refers(&argument.schema)) {
         notes.add(tool.input.place, "some clients do not follow `$ref`; write the schema out");
     }
-    match &tool.run {
-        Run::Command(command) => judge_command(tool, command, notes),
-        Run::Text(text) => judge_use(tool, &[text], notes),
+    match &tool.kind {
+        Kind::Command(command) => judge_command(tool, command, notes),
+        Kind::Text(text) => judge_use(tool, &[text], notes),
     }
 }
 

@@ -1,13 +1,12 @@
 //! From as run to as served: what is meant becomes the parts of a `haft_server::Server`. Called by
 //! `load` when a server is asked for; checks nothing that `meant` has checked.
 
-use crate::command::{Command, CommandHandler};
+use crate::kind::Setting;
 use crate::meant::Meant;
 use crate::prompt::Prompt;
 use crate::reading::Readings;
 use crate::resource::{Below, Resource, Source};
-use crate::text::TextHandler;
-use crate::tool::{Run, Tool};
+use crate::tool::Tool;
 use haft_proto::encode::fields::Caching;
 use haft_proto::spec::completion::{Completion, VALUES_MAX};
 use haft_server::{BuildError, Server, ServerBuilder};
@@ -62,17 +61,7 @@ fn tool(tool: &Tool, templates: &Arc<Environment<'static>>) -> haft_server::Tool
         .filter_map(|argument| Some((argument.name.clone(), argument.default()?.clone())))
         .collect();
     let templates = Arc::clone(templates);
-    let mut built = match &tool.run {
-        Run::Command(command) => {
-            let command = Command::clone(command);
-            let handler = CommandHandler::new(name.clone(), command, defaults, templates);
-            haft_server::Tool::new(name, handler)
-        }
-        Run::Text(template) => {
-            let template = template.clone();
-            haft_server::Tool::new(name, TextHandler { template, defaults, templates })
-        }
-    };
+    let mut built = tool.kind.tool(Setting { name, defaults, templates });
     built = built.annotations(tool.annotations).input_schema(&tool.input.schema);
     if let Some(title) = &tool.title {
         built = built.title(title);

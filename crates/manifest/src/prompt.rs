@@ -2,6 +2,7 @@
 //! and what becomes of them for the arguments of one client. Called by `meant` for each prompt in
 //! turn, and by `offer`.
 
+use crate::arguments::Arguments;
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
 use crate::limits::RESOURCE_BYTES;
@@ -11,7 +12,7 @@ use crate::problem::Problem;
 use crate::reading::{Readings, Unread};
 use crate::resource::{Resource, Source, Stored};
 use crate::shown;
-use crate::template::{Arguments, Compiler, Known, Template};
+use crate::template::{Compiler, Known, Template};
 use crate::tool::{fixed_text, typed};
 use crate::tree::Tree;
 use crate::written::{Scalar, prompt as written};

@@ -2,6 +2,7 @@
 //! arguments and nothing else; what it makes has a bound, and so has its work.
 
 use crate::align::narrow;
+use crate::arguments::Arguments;
 use crate::fault::Wrong;
 use crate::fill::{Content, Piece, Surroundings};
 use crate::filters;
@@ -11,9 +12,8 @@ use crate::problem::Problem;
 use crate::tags::{self, Tag};
 use haft_server::nearest;
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::{Serde, ValueKind};
+use minijinja::value::ValueKind;
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior, Value};
-use serde_json::Map;
 use std::fmt;
 use std::io::{self, Write};
 use std::ops::Range;
@@ -66,7 +66,7 @@ enum Body {
 /// Names that every template has, and that are no arguments.
 const FUNCTIONS: [&str; 3] = ["dict", "namespace", "range"];
 /// How the variables begin that stand for what was filled in.
-const FILLED: &str = "__filled_";
+pub(crate) const FILLED: &str = "__filled_";
 
 impl<'a> Compiler<'a> {
     pub(crate) fn new(surroundings: &'a Surroundings<'a>) -> Self {
@@ -242,45 +242,6 @@ impl fmt::Display for RenderError {
             Self::TooMuchWork => f.write_str("it takes too many steps; send less"),
             Self::Other(reason) => f.write_str(reason),
         }
-    }
-}
-
-/// The arguments of one call, as templates read them.
-pub(crate) struct Arguments {
-    values: Map<String, serde_json::Value>,
-    context: Value,
-}
-
-impl Arguments {
-    /// Arguments without those that are null, which are as good as absent. An open schema lets a
-    /// caller name any argument; none may stand in for what the file filled in.
-    pub(crate) fn new(mut values: Map<String, serde_json::Value>) -> Self {
-        values.retain(|name, value| !value.is_null() && !name.starts_with(FILLED));
-        values.values_mut().for_each(make_whole);
-        let context = Value::from(Serde(&values));
-        Self { values, context }
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.values.contains_key(name)
-    }
-}
-
-/// `3.0` is an integer to JSON Schema, and `3` to the programs that get it.
-fn make_whole(value: &mut serde_json::Value) {
-    match value {
-        serde_json::Value::Array(items) => items.iter_mut().for_each(make_whole),
-        serde_json::Value::Number(number) => {
-            const EXACT: f64 = 9_007_199_254_740_992.0;
-            let whole = number.as_f64().filter(|number| number.fract() == 0.0);
-            if let Some(whole) = whole.filter(|whole| number.is_f64() && whole.abs() < EXACT)
-                && let Ok(integer) = format!("{whole:.0}").parse::<i64>()
-            {
-                *value = integer.into();
-            }
-        }
-        serde_json::Value::Object(members) => members.values_mut().for_each(make_whole),
-        _ => {}
     }
 }
 

@@ -1,24 +1,20 @@
 //! A tool that answers with a text: its template, filled with the arguments. Nothing waits here.
 
-use crate::command::arguments_of;
+use crate::kind::Setting;
 use crate::template::Template;
 use haft_proto::spec::tool_result::ToolResult;
 use haft_server::handler::{Answer, Call, Handler, Made};
-use minijinja::Environment;
-use serde_json::{Map, Value};
-use std::sync::Arc;
 
 /// Fills a template for each call.
 pub(crate) struct TextHandler {
     pub(crate) template: Template,
-    pub(crate) defaults: Map<String, Value>,
-    pub(crate) templates: Arc<Environment<'static>>,
+    pub(crate) setting: Setting,
 }
 
 impl Handler for TextHandler {
     fn call(&self, call: Call<'_>, answer: Answer<'_>) -> Made {
-        let rendered = arguments_of(call.arguments, &self.defaults).and_then(|arguments| {
-            let rendered = self.template.render(&self.templates, &arguments);
+        let rendered = self.setting.arguments(call.arguments).and_then(|arguments| {
+            let rendered = self.template.render(&self.setting.templates, &arguments);
             rendered.map_err(|error| format!("The tool's text cannot be filled: {error}"))
         });
         match rendered {

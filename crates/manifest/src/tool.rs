@@ -2,18 +2,19 @@
 //! compiled. Called by `meant` for each tool in turn; runs nothing.
 
 use crate::amount;
-use crate::command::{Command, Program};
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
 use crate::input::{Input, check_schema};
-use crate::limits::{OUTPUT_BYTES, OUTPUT_BYTES_MAX, RUNNING_MAX, TIMEOUT_MAX};
+use crate::kind::{self, Kind};
+use crate::limits::TIMEOUT_MAX;
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::shown;
 use crate::tags;
-use crate::template::{Compiler, Template};
+use crate::template::Compiler;
 use crate::tree::Tree;
-use crate::written::{self, Output, OutputOptions, Parse, Scalar};
+use crate::written::Scalar;
+use crate::written::tool::{self as written, Output, Parse};
 use haft_proto::spec::Meta;
 use haft_proto::spec::icon::Icon;
 use haft_proto::spec::tool::{Annotations, is_valid_name};
@@ -31,16 +32,7 @@ pub(crate) struct Tool {
     pub(crate) input: Input,
     pub(crate) output_schema: Option<String>,
     pub(crate) timeout: Option<Duration>,
-    pub(crate) run: Run,
-}
-
-/// What a tool does.
-#[derive(Clone, Debug)]
-pub(crate) enum Run {
-    /// It runs a program.
-    Command(Box<Command>),
-    /// It answers with a text.
-    Text(Template),
+    pub(crate) kind: Kind,
 }
 
 /// What lines of output fit.
@@ -61,6 +53,7 @@ pub(crate) fn check(
         return Err(Wrong::new(tool.name.place, problem));
     }
     check_keys(&tool, tree)?;
+    let parse = parse_of(&tool);
     let filled = |text: &Placed<String>| {
         surroundings.fill(text).map(|filled| Placed::new(text.place, filled.value))
     };
@@ -71,7 +64,7 @@ pub(crate) fn check(
     };
     let output_schema = match tree.get("output_schema") {
         Some(schema) => Some(check_schema("output_schema", schema)?.to_string()),
-        None if parse_of(&tool) == Parse::Lines => Some(LINES_SCHEMA.to_owned()),
+        None if parse == Parse::Lines => Some(LINES_SCHEMA.to_owned()),
         None => None,
     };
     let timeout = tool.timeout.as_ref().map(|text| timeout(text, surroundings)).transpose()?;
@@ -81,10 +74,7 @@ pub(crate) fn check(
         (shown::icons(&tool.icons, surroundings)?, shown::meta(tree, surroundings)?);
     let written::Annotations { read_only, destructive, idempotent, open_world } = tool.annotations;
     let name = tool.name.clone();
-    let run = match &tool.text {
-        Some(text) => Run::Text(compiler.compile(typed(text), input.known())?),
-        None => Run::Command(Box::new(command(tool, &input, surroundings, compiler)?)),
-    };
+    let kind = Kind::check(tool, &input, surroundings, compiler)?;
     Ok(Tool {
         name,
         title,
@@ -95,98 +85,25 @@ pub(crate) fn check(
         input,
         output_schema,
         timeout,
-        run,
+        kind,
     })
 }
 
 /// Which keys exclude or need each other.
 fn check_keys(tool: &written::Tool, tree: &Tree) -> Result<(), Wrong> {
     let place_of = |key: &str| tree.entry(key).map(|entry| entry.key_place);
-    for (key, other) in [("text", "command"), ("input_schema", "input")] {
-        if let (Some(place), Some(_)) = (place_of(key), place_of(other)) {
-            return Err(Wrong::new(place, Problem::TwoOfOne { key, other }));
-        }
-    }
-    if tool.command.is_none() && tool.text.is_none() {
-        let what = format!("the tool `{}` does nothing", tool.name.value);
-        let help = "give it a `command` to run or a `text` to answer";
-        let problem = Problem::KindMissing { what, help };
-        return Err(Wrong::new(tool.name.place, problem));
-    }
-    const OF_COMMANDS: [&str; 8] =
-        ["stdin", "env", "cwd", "output", "output_schema", "ok_exit", "timeout", "concurrency"];
-    for key in OF_COMMANDS {
-        if let Some(place) = place_of(key).filter(|_| tool.command.is_none()) {
-            return Err(Wrong::new(place, belongs_to(key, "command")));
-        }
+    kind::check_keys(tool, tree)?;
+    if let (Some(place), Some(_)) = (place_of("input_schema"), place_of("input")) {
+        let problem = Problem::TwoOfOne { key: "input_schema", other: "input" };
+        return Err(Wrong::new(place, problem));
     }
     match place_of("output_schema") {
         Some(place) if parse_of(tool) != Parse::Json => {
-            Err(Wrong::new(place, belongs_to("output_schema", "output: json")))
+            let (key, other) = ("output_schema", "output: json");
+            Err(Wrong::new(place, Problem::KeyBelongsTo { key, owners: "tools", other }))
         }
         _ => Ok(()),
     }
-}
-
-fn belongs_to(key: &'static str, other: &'static str) -> Problem {
-    Problem::KeyBelongsTo { key, owners: "tools", other }
-}
-
-fn command(
-    tool: written::Tool,
-    input: &Input,
-    surroundings: &Surroundings<'_>,
-    compiler: &mut Compiler<'_>,
-) -> Result<Command, Wrong> {
-    let known = input.known();
-    let written = tool.command.expect("a tool without a text has a command");
-    let Some((program, rest)) = written.value.split_first() else {
-        let help = "name a program and its arguments: [wc, -w]";
-        return Err(Wrong::new(written.place, Problem::EmptyList { key: "command", help }));
-    };
-    let program = self::program(program, surroundings)?;
-    let arguments = rest
-        .iter()
-        .map(|argument| compiler.compile(typed(argument), known))
-        .collect::<Result<_, _>>()?;
-    let stdin = tool.stdin.map(|stdin| compiler.compile(typed(&stdin), known)).transpose()?;
-    let mut env = Vec::new();
-    for (name, value) in tool.env.map(|env| env.value.0).unwrap_or_default() {
-        if name.value.is_empty() || name.value.contains(['=', '\0']) {
-            return Err(Wrong::new(name.place, Problem::BadEnvName { name: name.value }));
-        }
-        env.push((name.value, compiler.compile(typed(&value), known)?));
-    }
-    let cwd = match &tool.cwd {
-        Some(cwd) => {
-            let reason = "a caller must not choose the directory";
-            let path = fixed_text(cwd, "cwd", reason, surroundings)?;
-            Placed::new(cwd.place, surroundings.directory.join(path.value))
-        }
-        None => Placed::new(written.place, surroundings.directory.to_owned()),
-    };
-    let ok_exit = tool.ok_exit.unwrap_or_else(|| Placed::new(written.place, vec![0]));
-    if ok_exit.value.is_empty() {
-        let help = "name the codes that are no failure, like [0, 1]";
-        return Err(Wrong::new(ok_exit.place, Problem::EmptyList { key: "ok_exit", help }));
-    }
-    let (parse, limit) = output(tool.output, surroundings)?;
-    let concurrency = tool.concurrency.map(|number| concurrency(&number)).transpose()?;
-    let ok_exit = ok_exit.value;
-    Ok(Command { program, arguments, stdin, env, cwd, parse, limit, ok_exit, concurrency })
-}
-
-fn program(written: &Placed<Scalar>, surroundings: &Surroundings<'_>) -> Result<Program, Wrong> {
-    let reason = "a caller must not choose the program";
-    let filled = fixed_text(&typed(written), "command", reason, surroundings)?;
-    if filled.value.is_empty() || filled.value.contains('\0') {
-        return Err(Wrong::new(written.place, Problem::NoValue { key: "command".to_owned() }));
-    }
-    // A name is looked up in PATH; a path is one from the file's directory.
-    let is_path = filled.value.contains('/');
-    let path =
-        if is_path { surroundings.directory.join(&filled.value) } else { filled.value.into() };
-    Ok(Program { path, shown: written.value.0.clone(), place: written.place })
 }
 
 /// A text that is the same for all calls.
@@ -214,19 +131,6 @@ fn timeout(text: &Placed<Scalar>, surroundings: &Surroundings<'_>) -> Result<Dur
     Ok(timeout)
 }
 
-fn output(
-    written: Option<Placed<Output>>,
-    surroundings: &Surroundings<'_>,
-) -> Result<(Parse, usize), Wrong> {
-    let (parse, limit) = match written.map(|output| output.value) {
-        None => (Parse::Text, None),
-        Some(Output::Word(parse)) => (parse, None),
-        Some(Output::Detailed(OutputOptions { parse, limit })) => (parse, limit),
-    };
-    let limit = limit.map(|text| self::limit(&text, OUTPUT_BYTES_MAX, surroundings)).transpose()?;
-    Ok((parse, limit.unwrap_or(OUTPUT_BYTES)))
-}
-
 /// A number of bytes, from one to a maximum.
 pub(crate) fn limit(
     text: &Placed<Scalar>,
@@ -243,14 +147,6 @@ pub(crate) fn limit(
         return Err(out_of_range("limit", &allowed, text.place));
     }
     Ok(limit)
-}
-
-fn concurrency(written: &Placed<u32>) -> Result<usize, Wrong> {
-    let number = written.value as usize;
-    if (1..=RUNNING_MAX).contains(&number) {
-        return Ok(number);
-    }
-    Err(out_of_range("concurrency", &format!("from 1 to {RUNNING_MAX}"), written.place))
 }
 
 fn parse_of(tool: &written::Tool) -> Parse {

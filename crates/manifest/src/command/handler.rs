@@ -1,53 +1,22 @@
-//! A tool that runs a program: arguments become a command line, a group of processes runs, and what
-//! it printed becomes a result. No shell is ever between.
+//! A call of a tool that runs a program: arguments become a command line, a group of processes
+//! runs, and what it printed becomes a result. No shell is ever between.
 
-use crate::group::{self, Spoken};
+use crate::command::group::{self, Spoken};
+use crate::command::{Command, spoken};
+use crate::kind::Setting;
 use crate::limits::{RUNNING_DEFAULT, WAITING_DEFAULT, WAITING_MAX};
-use crate::place::{Place, Placed};
-use crate::spoken;
-use crate::template::{Arguments, RenderError, Template};
-use crate::written::Parse;
+use crate::template::RenderError;
 use haft_proto::spec::tool_result::ToolResult;
 use haft_server::handler::{Answer, Call, Handler, Made};
-use minijinja::Environment;
-use serde_json::{Map, Value};
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::process;
 use tokio::sync::Semaphore;
 
-/// A program, and what to make of it.
-#[derive(Clone, Debug)]
-pub(crate) struct Command {
-    pub(crate) program: Program,
-    pub(crate) arguments: Vec<Template>,
-    pub(crate) stdin: Option<Template>,
-    pub(crate) env: Vec<(String, Template)>,
-    pub(crate) cwd: Placed<PathBuf>,
-    pub(crate) parse: Parse,
-    /// In bytes.
-    pub(crate) limit: usize,
-    pub(crate) ok_exit: Vec<u8>,
-    pub(crate) concurrency: Option<usize>,
-}
-
-/// A program.
-#[derive(Clone, Debug)]
-pub(crate) struct Program {
-    /// Its name, or its path from the root.
-    pub(crate) path: PathBuf,
-    /// As it was typed.
-    pub(crate) shown: String,
-    pub(crate) place: Place,
-}
-
 /// Runs a program for each call.
 pub(crate) struct CommandHandler {
-    name: String,
+    setting: Setting,
     command: Arc<Command>,
-    defaults: Map<String, Value>,
-    templates: Arc<Environment<'static>>,
     /// How many run at once.
     turns: Arc<Semaphore>,
     /// How many run or wait.
@@ -57,22 +26,15 @@ pub(crate) struct CommandHandler {
 }
 
 impl CommandHandler {
-    pub(crate) fn new(
-        name: String,
-        command: Command,
-        defaults: Map<String, Value>,
-        templates: Arc<Environment<'static>>,
-    ) -> Self {
+    pub(crate) fn new(setting: Setting, command: Command) -> Self {
         let (running_max, waiting_max) = match command.concurrency {
             Some(running_max) => (running_max, WAITING_MAX),
             None => (RUNNING_DEFAULT, WAITING_DEFAULT),
         };
         let (turns, places) = (Semaphore::new(running_max), running_max + waiting_max);
         Self {
-            name,
+            setting,
             command: Arc::new(command),
-            defaults,
-            templates,
             turns: Arc::new(turns),
             places: Arc::new(Semaphore::new(places)),
             running_max,
@@ -81,12 +43,12 @@ impl CommandHandler {
     }
 
     fn prepare(&self, arguments: &str) -> Result<Prepared, String> {
-        let arguments = self.arguments(arguments)?;
+        let arguments = self.setting.arguments(arguments)?;
         let bad = |part: &str| {
             let part = part.to_owned();
             move |error: RenderError| format!("The template of {part} cannot be filled: {error}")
         };
-        let templates = &*self.templates;
+        let templates = &*self.setting.templates;
         let mut list = Vec::with_capacity(self.command.arguments.len());
         for template in &self.command.arguments {
             template.render_into(templates, &arguments, &mut list).map_err(bad("an argument"))?;
@@ -110,23 +72,6 @@ impl CommandHandler {
         };
         Ok(Prepared { arguments: list, env, stdin })
     }
-
-    fn arguments(&self, json: &str) -> Result<Arguments, String> {
-        arguments_of(json, &self.defaults)
-    }
-}
-
-/// The arguments of a call, with the defaults of absent ones.
-pub(crate) fn arguments_of(json: &str, defaults: &Map<String, Value>) -> Result<Arguments, String> {
-    let mut values: Map<String, Value> =
-        serde_json::from_str(json).map_err(|error| format!("Invalid arguments: {error}"))?;
-    for (name, default) in defaults {
-        let value = values.entry(name.clone()).or_insert(Value::Null);
-        if value.is_null() {
-            value.clone_from(default);
-        }
-    }
-    Ok(Arguments::new(values))
 }
 
 /// A command line for one call.
@@ -165,7 +110,7 @@ impl CommandHandler {
     fn busy(&self) -> ToolResult {
         ToolResult::error(format!(
             "The tool `{}` is busy: {} calls run and {} wait already. Call it again later.",
-            self.name, self.running_max, self.waiting_max
+            self.setting.name, self.running_max, self.waiting_max
         ))
     }
 }

@@ -1,9 +1,9 @@
 //! What a program printed becomes a result: text, JSON or lines, or the story of its failure.
-//! Called by `command`; runs nothing.
+//! Called by `handler`; runs nothing.
 
-use crate::group::Spoken;
+use crate::command::group::Spoken;
 use crate::limits::{LAST_WORDS_BYTES, OUTPUT_DEPTH_MAX};
-use crate::written::Parse;
+use crate::written::tool::Parse;
 use haft_proto::json::Cursor;
 use haft_proto::spec::tool_result::ToolResult;
 use serde_json::json;

@@ -1,0 +1,122 @@
+//! Tools that run a program: as run, checked from as typed. `handler` runs them, `group` keeps
+//! their processes together, `spoken` understands what they print. Called by `kind`.
+
+pub(crate) mod group;
+pub(crate) mod handler;
+mod spoken;
+
+use crate::fault::Wrong;
+use crate::fill::Surroundings;
+use crate::input::Input;
+use crate::limits::{OUTPUT_BYTES, OUTPUT_BYTES_MAX, RUNNING_MAX};
+use crate::place::{Place, Placed};
+use crate::problem::Problem;
+use crate::template::{Compiler, Template};
+use crate::tool::{self, fixed_text, out_of_range, typed};
+use crate::written::Scalar;
+use crate::written::tool::{self as written, Output, OutputOptions, Parse};
+use std::path::PathBuf;
+
+/// A program, and what to make of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Command {
+    pub(crate) program: Program,
+    pub(crate) arguments: Vec<Template>,
+    pub(crate) stdin: Option<Template>,
+    pub(crate) env: Vec<(String, Template)>,
+    pub(crate) cwd: Placed<PathBuf>,
+    pub(crate) parse: Parse,
+    /// In bytes.
+    pub(crate) limit: usize,
+    pub(crate) ok_exit: Vec<u8>,
+    pub(crate) concurrency: Option<usize>,
+}
+
+/// A program.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    /// Its name, or its path from the root.
+    pub(crate) path: PathBuf,
+    /// As it was typed.
+    pub(crate) shown: String,
+    pub(crate) place: Place,
+}
+
+/// Checks the keys of a tool with `command`.
+pub(crate) fn check(
+    tool: written::Tool,
+    input: &Input,
+    surroundings: &Surroundings<'_>,
+    compiler: &mut Compiler<'_>,
+) -> Result<Command, Wrong> {
+    let known = input.known();
+    let written = tool.command.expect("a tool without a text has a command");
+    let Some((program, rest)) = written.value.split_first() else {
+        let help = "name a program and its arguments: [wc, -w]";
+        return Err(Wrong::new(written.place, Problem::EmptyList { key: "command", help }));
+    };
+    let program = self::program(program, surroundings)?;
+    let arguments = rest
+        .iter()
+        .map(|argument| compiler.compile(typed(argument), known))
+        .collect::<Result<_, _>>()?;
+    let stdin = tool.stdin.map(|stdin| compiler.compile(typed(&stdin), known)).transpose()?;
+    let mut env = Vec::new();
+    for (name, value) in tool.env.map(|env| env.value.0).unwrap_or_default() {
+        if name.value.is_empty() || name.value.contains(['=', '\0']) {
+            return Err(Wrong::new(name.place, Problem::BadEnvName { name: name.value }));
+        }
+        env.push((name.value, compiler.compile(typed(&value), known)?));
+    }
+    let cwd = match &tool.cwd {
+        Some(cwd) => {
+            let reason = "a caller must not choose the directory";
+            let path = fixed_text(cwd, "cwd", reason, surroundings)?;
+            Placed::new(cwd.place, surroundings.directory.join(path.value))
+        }
+        None => Placed::new(written.place, surroundings.directory.to_owned()),
+    };
+    let ok_exit = tool.ok_exit.unwrap_or_else(|| Placed::new(written.place, vec![0]));
+    if ok_exit.value.is_empty() {
+        let help = "name the codes that are no failure, like [0, 1]";
+        return Err(Wrong::new(ok_exit.place, Problem::EmptyList { key: "ok_exit", help }));
+    }
+    let (parse, limit) = output(tool.output, surroundings)?;
+    let concurrency = tool.concurrency.map(|number| concurrency(&number)).transpose()?;
+    let ok_exit = ok_exit.value;
+    Ok(Command { program, arguments, stdin, env, cwd, parse, limit, ok_exit, concurrency })
+}
+
+fn program(written: &Placed<Scalar>, surroundings: &Surroundings<'_>) -> Result<Program, Wrong> {
+    let reason = "a caller must not choose the program";
+    let filled = fixed_text(&typed(written), "command", reason, surroundings)?;
+    if filled.value.is_empty() || filled.value.contains('\0') {
+        return Err(Wrong::new(written.place, Problem::NoValue { key: "command".to_owned() }));
+    }
+    // A name is looked up in PATH; a path is one from the file's directory.
+    let is_path = filled.value.contains('/');
+    let path =
+        if is_path { surroundings.directory.join(&filled.value) } else { filled.value.into() };
+    Ok(Program { path, shown: written.value.0.clone(), place: written.place })
+}
+
+fn output(
+    written: Option<Placed<Output>>,
+    surroundings: &Surroundings<'_>,
+) -> Result<(Parse, usize), Wrong> {
+    let (parse, limit) = match written.map(|output| output.value) {
+        None => (Parse::Text, None),
+        Some(Output::Word(parse)) => (parse, None),
+        Some(Output::Detailed(OutputOptions { parse, limit })) => (parse, limit),
+    };
+    let limit = limit.map(|text| tool::limit(&text, OUTPUT_BYTES_MAX, surroundings)).transpose()?;
+    Ok((parse, limit.unwrap_or(OUTPUT_BYTES)))
+}
+
+fn concurrency(written: &Placed<u32>) -> Result<usize, Wrong> {
+    let number = written.value as usize;
+    if (1..=RUNNING_MAX).contains(&number) {
+        return Ok(number);
+    }
+    Err(out_of_range("concurrency", &format!("from 1 to {RUNNING_MAX}"), written.place))
+}

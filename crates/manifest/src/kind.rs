@@ -1,0 +1,120 @@
+//! What a tool does: a variant for each kind, the key that makes a tool one of it, and the keys
+//! that only it has. Each kind has a file or folder of its own, with a `check` and a handler.
+
+use crate::arguments::Arguments;
+use crate::command::handler::CommandHandler;
+use crate::command::{self, Command};
+use crate::fault::Wrong;
+use crate::fill::Surroundings;
+use crate::input::Input;
+use crate::problem::Problem;
+use crate::template::{Compiler, Template};
+use crate::text::TextHandler;
+use crate::tool::typed;
+use crate::tree::Tree;
+use crate::written::tool as written;
+use minijinja::Environment;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// What a tool does.
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    /// It runs a program.
+    Command(Box<Command>),
+    /// It answers with a text.
+    Text(Template),
+}
+
+/// The key of each kind, and those that belong to it alone.
+const KEYS: [(&str, &[&str]); 2] = [
+    (
+        "command",
+        &["stdin", "env", "cwd", "output", "output_schema", "ok_exit", "timeout", "concurrency"],
+    ),
+    ("text", &[]),
+];
+
+/// What the handlers of a file's tools have in common.
+#[derive(Clone)]
+pub(crate) struct Setting {
+    /// The tool's name.
+    pub(crate) name: String,
+    /// Of arguments that a call leaves out.
+    pub(crate) defaults: Map<String, Value>,
+    /// All of the file's.
+    pub(crate) templates: Arc<Environment<'static>>,
+}
+
+impl Setting {
+    /// The arguments of a call.
+    pub(crate) fn arguments(&self, json: &str) -> Result<Arguments, String> {
+        Arguments::of_call(json, &self.defaults)
+    }
+}
+
+impl Kind {
+    /// Checks what a tool does, once its keys are known to go together.
+    pub(crate) fn check(
+        tool: written::Tool,
+        input: &Input,
+        surroundings: &Surroundings<'_>,
+        compiler: &mut Compiler<'_>,
+    ) -> Result<Self, Wrong> {
+        if let Some(text) = &tool.text {
+            return Ok(Self::Text(compiler.compile(typed(text), input.known())?));
+        }
+        let command = command::check(tool, input, surroundings, compiler)?;
+        Ok(Self::Command(Box::new(command)))
+    }
+
+    /// The key that makes it one of this kind.
+    pub(crate) fn key(&self) -> &'static str {
+        match self {
+            Self::Command(_) => "command",
+            Self::Text(_) => "text",
+        }
+    }
+
+    /// A tool that does it.
+    pub(crate) fn tool(&self, setting: Setting) -> haft_server::Tool {
+        let name = setting.name.clone();
+        match self {
+            Self::Command(command) => {
+                let command = Command::clone(command);
+                haft_server::Tool::new(name, CommandHandler::new(setting, command))
+            }
+            Self::Text(template) => {
+                haft_server::Tool::new(name, TextHandler { template: template.clone(), setting })
+            }
+        }
+    }
+}
+
+/// A tool is of one kind, and has no keys of another.
+pub(crate) fn check_keys(tool: &written::Tool, tree: &Tree) -> Result<(), Wrong> {
+    let place_of = |key: &str| tree.entry(key).map(|entry| entry.key_place);
+    let mut kinds = KEYS.iter().filter_map(|(key, _)| Some((*key, place_of(key)?)));
+    let Some((kind, first)) = kinds.next() else {
+        let what = format!("the tool `{}` does nothing", tool.name.value);
+        let help = "give it a `command` to run or a `text` to answer";
+        return Err(Wrong::new(tool.name.place, Problem::KindMissing { what, help }));
+    };
+    if let Some((key, place)) = kinds.next() {
+        let (place, key, other) =
+            if place.start < first.start { (place, key, kind) } else { (first, kind, key) };
+        return Err(Wrong::new(place, Problem::TwoOfOne { key, other }));
+    }
+    let own = KEYS.iter().find(|(key, _)| *key == kind).map_or(&[][..], |(_, own)| own);
+    for (other, keys) in KEYS {
+        for key in keys.iter().filter(|key| !own.contains(key)) {
+            if let Some(place) = place_of(key) {
+                return Err(Wrong::new(
+                    place,
+                    Problem::KeyBelongsTo { key, owners: "tools", other },
+                ));
+            }
+        }
+    }
+    Ok(())
+}
