@@ -164,6 +164,8 @@ fn run_layered(
         method: ask.method,
         name: tool.tool.name.clone(),
         arguments: arguments.to_owned(),
+        annotations: tool.tool.annotations,
+        time_limit: tool.timeout,
         context: context.clone(),
     };
     let ending = LayeredEnding(ToolEnding::new(core, tool, ask));

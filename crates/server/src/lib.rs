@@ -14,9 +14,11 @@
 //! # Ok::<(), haft_server::BuildError>(())
 //! ```
 
+pub mod around;
 mod ask;
 mod builder;
 mod calls;
+mod canonical;
 mod changes;
 mod completion;
 mod context;

@@ -25,6 +25,7 @@ use haft_proto::spec::Meta;
 use haft_proto::spec::completion::Completion;
 use haft_proto::spec::prompt::PromptResult;
 use haft_proto::spec::resource::ReadResult;
+use haft_proto::spec::tool::Annotations;
 use haft_proto::version::Revision;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -78,9 +79,12 @@ pub(crate) fn read(
     let work: Answering<ReadResult> = if core.middleware.is_empty() {
         Box::pin(async move { reader.read(request).await })
     } else {
-        let handler = async move |_: Request| {
-            let read = reader.read(request).await;
-            read.map_or_else(Outcome::Refused, Outcome::Resource)
+        let handler = move |_: Request| {
+            let (reader, request) = (Arc::clone(&reader), request.clone());
+            async move {
+                let read = reader.read(request).await;
+                read.map_or_else(Outcome::Refused, Outcome::Resource)
+            }
         };
         let made = |made| match made {
             Outcome::Resource(result) => Ok(result),
@@ -142,13 +146,16 @@ pub(crate) fn get(core: &Arc<Core>, snapshot: &Snapshot, ask: &Ask<'_>, out: &mu
                 Outcome::Refused(refusal) => Err(refusal),
                 _ => Err(mistaken("prompt")),
             },
-            async move |changed: Request| {
-                // A middleware may have put others in their place.
-                let made = match text_arguments(&changed.arguments) {
-                    Ok(arguments) => writer.get(Get { arguments, ..request }).await,
-                    Err(refusal) => Err(refusal),
-                };
-                made.map_or_else(Outcome::Refused, Outcome::Prompt)
+            move |changed: Request| {
+                let (writer, context) = (Arc::clone(&writer), request.context.clone());
+                async move {
+                    // A middleware may have put others in their place.
+                    let made = match text_arguments(&changed.arguments) {
+                        Ok(arguments) => writer.get(Get { arguments, context }).await,
+                        Err(refusal) => Err(refusal),
+                    };
+                    made.map_or_else(Outcome::Refused, Outcome::Prompt)
+                }
             },
         )
     };
@@ -295,11 +302,18 @@ fn through<T: 'static, F: Future<Output = Outcome> + Send + 'static>(
     name: String,
     context: Context,
     read: impl Fn(Outcome) -> Result<T, Refusal> + Send + 'static,
-    handler: impl FnOnce(Request) -> F + Send + 'static,
+    handler: impl Fn(Request) -> F + Send + Sync + 'static,
 ) -> Answering<T> {
     let arguments = ask.message.params.arguments.unwrap_or("{}").to_owned();
-    let request = Request { method: ask.method, name, arguments, context };
-    let next = Next::new(around(core, &[]), |request| Box::pin(handler(request)));
+    let request = Request {
+        method: ask.method,
+        name,
+        arguments,
+        annotations: Annotations::default(),
+        time_limit: core.limits.request_timeout,
+        context,
+    };
+    let next = Next::new(around(core, &[]), move |request| Box::pin(handler(request)));
     Box::pin(async move {
         let made = next.run(request).await;
         read(made)

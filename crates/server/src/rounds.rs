@@ -2,10 +2,11 @@
 //! (2026-07-28, "Multi Round-Trip Requests"). Its handler runs again from the start; what it has
 //! been told before travels sealed in `requestState`. This is that memory; `sealed` protects it.
 
+use crate::canonical;
 use crate::sealed::{Claim, Sealer};
 use haft_proto::encode;
-use haft_proto::error::{Malformed, Mistake, Refusal};
-use haft_proto::json::{Cursor, DEPTH_MAX, JsonStr, Kind};
+use haft_proto::error::{Mistake, Refusal};
+use haft_proto::json::JsonStr;
 use haft_proto::limits::Limits;
 use haft_proto::service::Ask;
 use haft_proto::spec::question::Question;
@@ -189,55 +190,9 @@ impl Binding {
     /// The same for the same arguments, however a client orders or spaces them.
     pub(crate) fn text(&self) -> Vec<u8> {
         let mut text = self.asked.clone();
-        let start = text.len();
-        if canonical(&mut text, &mut Cursor::new(&self.arguments, DEPTH_MAX)).is_err() {
-            text.truncate(start);
-            text.extend_from_slice(self.arguments.as_bytes());
-        }
+        canonical::append(&mut text, &self.arguments);
         text
     }
-}
-
-/// Appends a value in a form of its own: without white space, strings without choice of escapes,
-/// the members of an object in the order of their keys. Nothing gets lost: numbers stay as they are
-/// written, however long, and a key that is there twice stays twice, as who reads the arguments may
-/// take either.
-fn canonical(out: &mut Vec<u8>, cursor: &mut Cursor<'_>) -> Result<(), Malformed> {
-    let mut is_first = true;
-    match cursor.kind()? {
-        Kind::Object => {
-            cursor.enter_object()?;
-            out.push(b'{');
-            let (start, mut members) = (out.len(), Vec::new());
-            while let Some(key) = cursor.next_key(&mut is_first)? {
-                let (key, begin) = (key.decode(), out.len() - start);
-                encode::string(out, &key);
-                out.push(b':');
-                canonical(out, cursor)?;
-                out.push(b',');
-                members.push((key, begin..out.len() - start));
-            }
-            if !members.is_sorted_by_key(|(key, _)| key) {
-                // A stable sort: of one key, the first stays the first.
-                members.sort_by(|(one, _), (other, _)| one.cmp(other));
-                let written = out.split_off(start);
-                members.into_iter().for_each(|(_, at)| out.extend_from_slice(&written[at]));
-            }
-            out.push(b'}');
-        }
-        Kind::Array => {
-            cursor.enter_array()?;
-            out.push(b'[');
-            while cursor.next_item(&mut is_first)? {
-                canonical(out, cursor)?;
-                out.push(b',');
-            }
-            out.push(b']');
-        }
-        Kind::String => encode::string(out, &cursor.string()?.decode()),
-        Kind::Bool | Kind::Null | Kind::Number => out.extend_from_slice(cursor.value()?.as_bytes()),
-    }
-    Ok(())
 }
 
 /// What is told of a state that is broken in any way: the same, so that nothing can be learned.

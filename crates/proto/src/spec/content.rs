@@ -83,6 +83,21 @@ pub enum Body {
     Text(String),
 }
 
+impl Content {
+    /// How many bytes it has, before any encoding, without its hints; of a link, those of its
+    /// address.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Image(media) | Self::Audio(media) => media.data.len(),
+            Self::Link(resource) => resource.uri.len(),
+            Self::Embedded(contents) => contents.body.len(),
+            Self::Annotated(annotated) => annotated.content.size(),
+        }
+    }
+}
+
 impl Body {
     /// How many bytes it has, before any encoding.
     #[must_use]
