@@ -24,6 +24,7 @@
 mod align;
 mod amount;
 mod arguments;
+mod around;
 mod below;
 mod command;
 mod cost;

@@ -10,6 +10,8 @@ use crate::limits::{DEPTH_MAX, FILE_BYTES_MAX, FILLED_BYTES_MAX};
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are the words of the sentences below")]
 pub enum Problem {
+    /// A regular expression.
+    BadPattern { reason: String },
     /// A listener's address.
     BadAddress { shown: String },
     /// A default that the argument's own schema refuses.
@@ -84,6 +86,8 @@ pub enum Problem {
     NotEmbeddable { uri: String },
     /// An argument that is optional by its name and required by its key.
     OptionalAndRequired { argument: String },
+    /// What is only done with tools that may be called twice.
+    NotRepeatable { key: &'static str },
     /// A number outside of what is allowed.
     OutOfRange { key: &'static str, allowed: String },
     /// A second YAML document.
@@ -159,6 +163,10 @@ impl Problem {
             Self::BadDuration { key, shown } => format!("`{key}`: {shown} is no length of time"),
             Self::BadEnvName { name } => {
                 format!("{name:?} cannot be the name of an environment variable")
+            }
+            Self::BadPattern { reason } => format!("this is no regular expression: {reason}"),
+            Self::NotRepeatable { key } => {
+                format!("`{key}` would call a tool twice that does not say that this is safe")
             }
             Self::BadSchema { key, reason } => format!("`{key}` is no usable schema: {reason}"),
             Self::BadSize { key, shown } => format!("`{key}`: {shown} is no number of bytes"),
@@ -259,6 +267,10 @@ impl Problem {
                 if expected == "text" && found == "a mapping" =>
             {
                 Some("text with `:` or `{` in it needs quotes".to_owned())
+            }
+            Self::NotRepeatable { .. } => {
+                let help = "if it is, say `annotations: { readOnly: true }` or `idempotent: true`";
+                Some(help.to_owned())
             }
             Self::WrongType { example, .. } => example.clone(),
             Self::EmptyList { help, .. } | Self::KindMissing { help, .. } => {
