@@ -164,6 +164,37 @@ impl Around {
     }
 }
 
+/// What can be wrong with what stands around a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the fields are the words of the sentences below")]
+pub enum Mistake {
+    /// A regular expression.
+    BadPattern { reason: String },
+    /// What is only done with tools that may be called twice.
+    NotRepeatable { key: &'static str },
+}
+
+impl Mistake {
+    pub(crate) fn message(&self) -> String {
+        match self {
+            Self::BadPattern { reason } => format!("this is no regular expression: {reason}"),
+            Self::NotRepeatable { key } => {
+                format!("`{key}` would call a tool twice that does not say that this is safe")
+            }
+        }
+    }
+
+    pub(crate) fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::BadPattern { .. } => None,
+            Self::NotRepeatable { .. } => {
+                Some("if it is, say `annotations: { readOnly: true }` or `idempotent: true`")
+            }
+        }
+    }
+}
+
 /// How long a breaker rests.
 const REST: Duration = Duration::from_secs(30);
 
@@ -174,7 +205,7 @@ pub(crate) fn check_use(tool: &tool::Tool, annotations: Annotations) -> Result<(
     let cache = tool.cache.as_ref().map(|cache| ("cache", cache.place));
     match retry.or(cache) {
         Some((key, place)) if !is_repeatable => {
-            Err(Wrong::new(place, Problem::NotRepeatable { key }))
+            Err(Wrong::new(place, Problem::Around(Mistake::NotRepeatable { key })))
         }
         _ => Ok(()),
     }
@@ -236,9 +267,14 @@ fn redact(
             }
             Ok(before.word(&word))
         }
-        Redacted::Pattern(written::Pattern { pattern }) => before
-            .pattern(&surroundings.fill(pattern)?.value)
-            .map_err(|bad| Wrong::new(pattern.place, Problem::BadPattern { reason: bad.reason })),
+        Redacted::Pattern(written::Pattern { pattern }) => {
+            before.pattern(&surroundings.fill(pattern)?.value).map_err(|bad| {
+                Wrong::new(
+                    pattern.place,
+                    Problem::Around(Mistake::BadPattern { reason: bad.reason }),
+                )
+            })
+        }
     }
 }
 

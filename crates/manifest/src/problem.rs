@@ -3,6 +3,7 @@
 //! environment or from a file.
 
 use crate::amount::{DURATION_EXAMPLES, SIZE_EXAMPLES};
+use crate::around::Mistake;
 use crate::limits::{DEPTH_MAX, FILE_BYTES_MAX, FILLED_BYTES_MAX};
 
 /// A mistake.
@@ -10,8 +11,8 @@ use crate::limits::{DEPTH_MAX, FILE_BYTES_MAX, FILLED_BYTES_MAX};
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are the words of the sentences below")]
 pub enum Problem {
-    /// A regular expression.
-    BadPattern { reason: String },
+    /// What stands around a tool.
+    Around(Mistake),
     /// A listener's address.
     BadAddress { shown: String },
     /// A default that the argument's own schema refuses.
@@ -86,8 +87,6 @@ pub enum Problem {
     NotEmbeddable { uri: String },
     /// An argument that is optional by its name and required by its key.
     OptionalAndRequired { argument: String },
-    /// What is only done with tools that may be called twice.
-    NotRepeatable { key: &'static str },
     /// A number outside of what is allowed.
     OutOfRange { key: &'static str, allowed: String },
     /// A second YAML document.
@@ -135,9 +134,10 @@ impl Problem {
     /// One line: what is wrong.
     #[must_use]
     pub fn message(&self) -> String {
-        match self.not_one() {
-            Some((shown, noun)) => format!("{shown} is no {noun}"),
-            None => self.sentence(),
+        match (self, self.not_one()) {
+            (Self::Around(mistake), _) => mistake.message(),
+            (_, Some((shown, noun))) => format!("{shown} is no {noun}"),
+            (_, None) => self.sentence(),
         }
     }
 
@@ -163,10 +163,6 @@ impl Problem {
             Self::BadDuration { key, shown } => format!("`{key}`: {shown} is no length of time"),
             Self::BadEnvName { name } => {
                 format!("{name:?} cannot be the name of an environment variable")
-            }
-            Self::BadPattern { reason } => format!("this is no regular expression: {reason}"),
-            Self::NotRepeatable { key } => {
-                format!("`{key}` would call a tool twice that does not say that this is safe")
             }
             Self::BadSchema { key, reason } => format!("`{key}` is no usable schema: {reason}"),
             Self::BadSize { key, shown } => format!("`{key}`: {shown} is no number of bytes"),
@@ -268,10 +264,7 @@ impl Problem {
             {
                 Some("text with `:` or `{` in it needs quotes".to_owned())
             }
-            Self::NotRepeatable { .. } => {
-                let help = "if it is, say `annotations: { readOnly: true }` or `idempotent: true`";
-                Some(help.to_owned())
-            }
+            Self::Around(mistake) => mistake.help().map(str::to_owned),
             Self::WrongType { example, .. } => example.clone(),
             Self::EmptyList { help, .. } | Self::KindMissing { help, .. } => {
                 Some((*help).to_owned())
