@@ -17,6 +17,7 @@
 mod change;
 mod error;
 pub mod limits;
+mod opened;
 mod store;
 mod table;
 mod writer;

@@ -7,6 +7,7 @@ use crate::limits::{
     CHANGES_MAX, FILE_BYTES, KEY_BYTES_MAX, KEYS_MAX, MEMORY_BYTES, PAGES_BYTES_MAX,
     VALUE_BYTES_MAX,
 };
+use crate::opened::{self, Place};
 use crate::table::{ENTRIES, FOR_EVER};
 use crate::writer;
 use redb::backends::InMemoryBackend;
@@ -22,10 +23,24 @@ use tokio::sync::{mpsc, oneshot};
 #[derive(Clone)]
 pub struct Store(Arc<Opened>);
 
-struct Opened {
-    database: Arc<Database>,
+/// A database that is open. Its fields are dropped in their order: the place after the file.
+pub(crate) struct Opened {
     changes: Option<mpsc::Sender<Waiting>>,
     writer: Option<JoinHandle<()>>,
+    database: Arc<Database>,
+    _place: Option<Place>,
+}
+
+impl Opened {
+    fn start(database: Database, bytes_max: u64, place: Option<Place>) -> Result<Self, StoreError> {
+        let database = Arc::new(database);
+        let (changes, waiting) = mpsc::channel(CHANGES_MAX);
+        let written = Arc::clone(&database);
+        let thread = std::thread::Builder::new().name("haft-store".to_owned());
+        let writer = thread.spawn(move || writer::run(&written, bytes_max, waiting));
+        let writer = Some(writer.map_err(StoreError::failed)?);
+        Ok(Self { changes: Some(changes), writer, database, _place: place })
+    }
 }
 
 impl Drop for Opened {
@@ -54,11 +69,13 @@ impl Store {
     /// Those of [`Store::memory`].
     pub fn memory_of(bytes_max: u64) -> Result<Self, StoreError> {
         let database = builder().create_with_backend(InMemoryBackend::new());
-        Self::start(database.map_err(StoreError::failed)?, bytes_max)
+        let database = database.map_err(StoreError::failed)?;
+        Opened::start(database, bytes_max, None).map(|opened| Self(Arc::new(opened)))
     }
 
     /// A store in a file, made if it is not there, which only its owner may read. After a crash,
-    /// what was acknowledged is there, and what was not acknowledged may be.
+    /// what was acknowledged is there, and what was not acknowledged may be. A process that opens a
+    /// file again gets the same store.
     ///
     /// # Errors
     /// [`StoreError::InUse`]: another process has it. [`StoreError::Unusable`]: it cannot be made
@@ -78,22 +95,15 @@ impl Store {
         options.read(true).write(true).create(true).truncate(false);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(path).map_err(|error| unusable(error.to_string()))?;
-        let database = builder().create_file(file).map_err(|error| match error {
-            DatabaseError::DatabaseAlreadyOpen => StoreError::InUse { path: shown() },
-            other => unusable(other.to_string()),
-        })?;
-        Self::start(database, bytes_max)
-    }
-
-    fn start(database: Database, bytes_max: u64) -> Result<Self, StoreError> {
-        let database = Arc::new(database);
-        let (changes, waiting) = mpsc::channel(CHANGES_MAX);
-        let written = Arc::clone(&database);
-        let thread = std::thread::Builder::new().name("haft-store".to_owned());
-        let writer = thread.spawn(move || writer::run(&written, bytes_max, waiting));
-        let writer = Some(writer.map_err(StoreError::failed)?);
-        Ok(Self(Arc::new(Opened { database, changes: Some(changes), writer })))
+        let open = |place| {
+            let file = options.open(path).map_err(|error| unusable(error.to_string()))?;
+            let database = builder().create_file(file).map_err(|error| match error {
+                DatabaseError::DatabaseAlreadyOpen => StoreError::InUse { path: shown() },
+                other => unusable(other.to_string()),
+            })?;
+            Opened::start(database, bytes_max, Some(place))
+        };
+        opened::join(path, open).map(Self)
     }
 
     /// The value of a key, if it has one whose time has not ended. Reads memory or the disk: some

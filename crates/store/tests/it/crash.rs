@@ -1,6 +1,6 @@
 //! A process that is killed while it writes: what it was told is kept, is.
 
-use haft_store::Store;
+use haft_store::{Store, StoreError};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
@@ -51,6 +51,8 @@ fn nothing_that_was_acknowledged_is_lost_when_the_process_is_killed() {
             let line = line.expect("a line is text");
             said.extend(line.split("kept ").nth(1).map(str::to_owned));
             if said.len() == 100 * round {
+                let error = Store::open(&path).err().expect("another process has it");
+                assert_eq!(error, StoreError::InUse { path: path.display().to_string() });
                 writer.kill().expect("it runs");
             }
         }

@@ -114,12 +114,14 @@ async fn a_full_store_takes_no_more_and_loses_nothing() {
 }
 
 #[tokio::test]
-async fn a_file_belongs_to_one_process_and_its_owner() {
+async fn a_file_belongs_to_its_owner_and_is_open_once() {
     let directory = tempfile::tempdir().expect("there is a directory for temporary files");
     let path = directory.path().join("state");
     let store = Store::open(&path).expect("it is ours");
-    let again = Store::open(&path).err().expect("it is open");
-    assert_eq!(again, StoreError::InUse { path: path.display().to_string() });
+    let again = Store::open(&directory.path().join("./state")).expect("it is the same");
+    assert_eq!(store.set("a", b"1", None).await, Ok(()));
+    assert_eq!(again.get("a"), Ok(Some(b"1".to_vec())));
+    drop(again);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -127,6 +129,7 @@ async fn a_file_belongs_to_one_process_and_its_owner() {
         assert_eq!(mode & 0o777, 0o600);
     }
     drop(store);
+    assert_eq!(Store::open(&path).and_then(|store| store.get("a")), Ok(Some(b"1".to_vec())));
     let other = directory.path().join("other");
     std::fs::write(&other, "no store at all").expect("it is ours");
     let error = Store::open(&other).err().expect("it is none");
