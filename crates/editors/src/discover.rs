@@ -1,0 +1,179 @@
+//! Finds the servers that hosts on this machine know. Reads the files of all hosts, or one file;
+//! what is wrong with one keeps nobody from the others.
+
+use crate::entry::Entry;
+use crate::format::Format;
+use crate::host::{HOSTS, Host};
+use crate::limits::SERVERS_MAX;
+use crate::mistake::Mistake;
+use crate::normal;
+use crate::places::{HostFile, Surroundings};
+use crate::reading;
+use crate::variables::{self, Need, Syntax, Values};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// A server of a host.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Whose it is; `None` if only the file is known.
+    pub host: Option<&'static Host>,
+    /// Where it is written.
+    pub file: PathBuf,
+    /// What it is.
+    pub entry: Entry,
+}
+
+/// A file, or a server in it, that is no good.
+#[derive(Debug)]
+pub struct Fault {
+    /// Where.
+    pub file: PathBuf,
+    /// What.
+    pub mistake: Mistake,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Discovery {
+    /// The servers, by host and file.
+    pub found: Vec<Found>,
+    /// What is wrong.
+    pub faults: Vec<Fault>,
+}
+
+/// Under these keys servers are, in files of hosts that are not known.
+const KEYS: &[&[&str]] = &[
+    &["mcpServers"],
+    &["servers"],
+    &["context_servers"],
+    &["mcp_servers"],
+    &["mcp", "servers"],
+    &["mcp"],
+    &["extensions"],
+];
+
+/// The servers of all hosts, or of one.
+#[must_use]
+pub fn discover(surroundings: &Surroundings, only: Option<&'static Host>) -> Discovery {
+    let mut discovery = Discovery::default();
+    for host in HOSTS.iter().filter(|host| only.is_none_or(|only| only.id == host.id)) {
+        for HostFile { path, format, .. } in surroundings.files(host) {
+            if path.exists() {
+                discovery.add(&path, format, Some(host), surroundings);
+            }
+        }
+    }
+    discovery
+}
+
+/// The servers of one file, whoever reads it.
+#[must_use]
+pub fn discover_file(path: &Path, surroundings: &Surroundings) -> Discovery {
+    let mut discovery = Discovery::default();
+    let is_its =
+        |host: &&'static Host| surroundings.files(host).iter().any(|file| file.path == path);
+    let format = Format::of(path).unwrap_or(Format::Json);
+    discovery.add(path, format, HOSTS.iter().find(is_its), surroundings);
+    discovery
+}
+
+impl Discovery {
+    fn add(
+        &mut self,
+        path: &Path,
+        format: Format,
+        host: Option<&'static Host>,
+        surroundings: &Surroundings,
+    ) {
+        let fault = |mistake| Fault { file: path.to_owned(), mistake };
+        let root = match reading::text(path).and_then(|text| format.read(&text)) {
+            Ok(root) => root,
+            Err(mistake) => return self.faults.push(fault(mistake)),
+        };
+        let mut count = 0;
+        for servers in places(&root, host, surroundings) {
+            let Value::Object(servers) = servers else {
+                self.faults.push(fault(Mistake::NotMapping { key: "servers".to_owned() }));
+                continue;
+            };
+            for (name, written) in servers {
+                // `mcp: { servers: { … } }` is not a server named `servers`.
+                if name == "servers"
+                    && host.is_none_or(|host| host.keys.len() > 1)
+                    && is_group(written)
+                {
+                    continue;
+                }
+                count += 1;
+                if count > SERVERS_MAX {
+                    return self.faults.push(fault(Mistake::TooMany { limit: SERVERS_MAX }));
+                }
+                match normal::entry(name, written, host.map(|host| host.dialect)) {
+                    Ok(Some(entry)) => {
+                        self.found.push(Found { host, file: path.to_owned(), entry });
+                    }
+                    Ok(None) => {}
+                    Err(mistake) => self.faults.push(fault(mistake)),
+                }
+            }
+        }
+    }
+}
+
+/// Whether all in it are mappings, as servers are, and not the texts and lists of one server.
+fn is_group(written: &Value) -> bool {
+    written.as_object().is_some_and(|fields| fields.values().all(Value::is_object))
+}
+
+/// The mappings in which a file has its servers.
+fn places<'v>(
+    root: &'v Value,
+    host: Option<&'static Host>,
+    surroundings: &Surroundings,
+) -> Vec<&'v Value> {
+    let at =
+        |root: &'v Value, keys: &[&str]| keys.iter().try_fold(root, |value, key| value.get(key));
+    let present = |value: &&Value| !value.is_null();
+    let keys = host.map_or(KEYS, |host| host.keys);
+    let mut places: Vec<&Value> =
+        keys.iter().filter_map(|keys| at(root, keys)).filter(present).collect();
+    if host.is_none() {
+        places.truncate(1);
+    }
+    if host.is_some_and(|host| host.id == "claude-code") {
+        // Servers that it keeps for one project only.
+        let directory = surroundings.directory.to_string_lossy();
+        places.extend(at(root, &["projects", &directory, "mcpServers"]).filter(present));
+    }
+    places
+}
+
+impl Found {
+    /// The id of its host, or the name of its file.
+    #[must_use]
+    pub fn source(&self) -> String {
+        match self.host {
+            Some(host) => host.id.to_owned(),
+            None => self.file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        }
+    }
+
+    /// What it needs before it can be started.
+    #[must_use]
+    pub fn needs(&self) -> Vec<Need> {
+        variables::needs(&self.entry, self.syntax())
+    }
+
+    /// The server with its variables filled in.
+    ///
+    /// # Errors
+    /// What has no value.
+    pub fn filled(&self, values: &Values<'_>) -> Result<Entry, Vec<Need>> {
+        variables::filled(&self.entry, self.syntax(), values)
+    }
+
+    fn syntax(&self) -> Syntax {
+        self.host.map_or(Syntax::ANY, |host| host.syntax)
+    }
+}
