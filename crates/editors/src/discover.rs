@@ -20,6 +20,8 @@ pub struct Found {
     pub host: Option<&'static Host>,
     /// Where it is written.
     pub file: PathBuf,
+    /// Whether the file belongs to a project.
+    pub is_project: bool,
     /// What it is.
     pub entry: Entry,
 }
@@ -58,9 +60,9 @@ const KEYS: &[&[&str]] = &[
 pub fn discover(surroundings: &Surroundings, only: Option<&'static Host>) -> Discovery {
     let mut discovery = Discovery::default();
     for host in HOSTS.iter().filter(|host| only.is_none_or(|only| only.id == host.id)) {
-        for HostFile { path, format, .. } in surroundings.files(host) {
-            if path.exists() {
-                discovery.add(&path, format, Some(host), surroundings);
+        for file in surroundings.files(host) {
+            if file.path.exists() {
+                discovery.add(&file, Some(host), surroundings);
             }
         }
     }
@@ -71,22 +73,22 @@ pub fn discover(surroundings: &Surroundings, only: Option<&'static Host>) -> Dis
 #[must_use]
 pub fn discover_file(path: &Path, surroundings: &Surroundings) -> Discovery {
     let mut discovery = Discovery::default();
-    let is_its =
-        |host: &&'static Host| surroundings.files(host).iter().any(|file| file.path == path);
-    let format = Format::of(path).unwrap_or(Format::Json);
-    discovery.add(path, format, HOSTS.iter().find(is_its), surroundings);
+    let hosts = HOSTS
+        .iter()
+        .flat_map(|host| surroundings.files(host).into_iter().map(move |file| (file, Some(host))));
+    let known = hosts.into_iter().find(|(file, _)| file.path == path);
+    let (file, host) = known.unwrap_or_else(|| {
+        let format = Format::of(path).unwrap_or(Format::Json);
+        (HostFile { path: path.to_owned(), format, is_project: true, is_old: false }, None)
+    });
+    discovery.add(&file, host, surroundings);
     discovery
 }
 
 impl Discovery {
-    fn add(
-        &mut self,
-        path: &Path,
-        format: Format,
-        host: Option<&'static Host>,
-        surroundings: &Surroundings,
-    ) {
-        let fault = |mistake| Fault { file: path.to_owned(), mistake };
+    fn add(&mut self, file: &HostFile, host: Option<&'static Host>, surroundings: &Surroundings) {
+        let HostFile { path, format, is_project, .. } = file;
+        let fault = |mistake| Fault { file: path.clone(), mistake };
         let root = match reading::text(path).and_then(|text| format.read(&text)) {
             Ok(root) => root,
             Err(mistake) => return self.faults.push(fault(mistake)),
@@ -111,7 +113,12 @@ impl Discovery {
                 }
                 match normal::entry(name, written, host.map(|host| host.dialect)) {
                     Ok(Some(entry)) => {
-                        self.found.push(Found { host, file: path.to_owned(), entry });
+                        self.found.push(Found {
+                            host,
+                            file: path.clone(),
+                            is_project: *is_project,
+                            entry,
+                        });
                     }
                     Ok(None) => {}
                     Err(mistake) => self.faults.push(fault(mistake)),
@@ -157,6 +164,14 @@ impl Found {
             Some(host) => host.id.to_owned(),
             None => self.file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         }
+    }
+
+    /// The directory of its project; `None` if it belongs to none.
+    #[must_use]
+    pub fn project(&self) -> Option<&Path> {
+        let directory = self.file.parent().filter(|_| self.is_project)?;
+        let is_hidden = directory.file_name()?.to_str().is_some_and(|name| name.starts_with('.'));
+        if is_hidden { directory.parent() } else { Some(directory) }
     }
 
     /// What it needs before it can be started.

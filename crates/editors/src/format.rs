@@ -165,7 +165,9 @@ impl Slot<'_> {
     fn is_same_around(&self, mut one: Value, mut other: Value) -> bool {
         self.prune(&mut one);
         self.prune(&mut other);
-        one.to_string() == other.to_string()
+        // As lists, whose order counts.
+        let (one, other) = (one.to_string(), other.to_string());
+        one == other
     }
 
     /// Takes the mappings that lead there out where nothing is in them, to compare two files of which

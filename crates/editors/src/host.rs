@@ -276,8 +276,8 @@ pub static HOSTS: &[Host] = &[
 /// The host of this name, in any case; `None` if there is none.
 #[must_use]
 pub fn host(name: &str) -> Option<&'static Host> {
-    let is_name = |known: &&str| known.eq_ignore_ascii_case(name);
-    HOSTS.iter().find(|host| is_name(&host.id) || host.aliases.iter().any(|alias| is_name(&alias)))
+    let is_name = |known: &str| known.eq_ignore_ascii_case(name);
+    HOSTS.iter().find(|host| is_name(host.id) || host.aliases.iter().any(|alias| is_name(alias)))
 }
 
 impl Host {

@@ -138,8 +138,10 @@ impl Surroundings {
     }
 
     fn user_path(&self, spot: &Spot) -> Option<PathBuf> {
-        let app_data = || self.moved("APPDATA").unwrap_or(self.home.join("AppData/Roaming"));
-        let dot_config = || self.moved("XDG_CONFIG_HOME").unwrap_or(self.home.join(".config"));
+        let app_data =
+            || self.moved("APPDATA").unwrap_or_else(|| self.home.join("AppData/Roaming"));
+        let dot_config =
+            || self.moved("XDG_CONFIG_HOME").unwrap_or_else(|| self.home.join(".config"));
         let directory = match (spot.base, self.system) {
             (Base::Home, _) => self.home.clone(),
             (Base::Config, System::Windows) => app_data(),
@@ -149,7 +151,7 @@ impl Surroundings {
             (Base::Config, System::MacOs) => self.home.join("Library/Application Support"),
             (Base::Config | Base::DotConfig(_), _) => dot_config(),
             (Base::Variable(name, otherwise), _) => {
-                self.moved(name).unwrap_or(self.home.join(otherwise))
+                self.moved(name).unwrap_or_else(|| self.home.join(otherwise))
             }
             (Base::Project, _) => return None,
         };

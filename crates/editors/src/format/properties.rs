@@ -130,7 +130,8 @@ fn yaml_file() -> impl Strategy<Value = String> {
     ];
     (lines_of_yaml(), servers, lines_of_yaml()).prop_map(|(before, servers, after)| {
         let after = after.replace("\nk", "\nz");
-        let after = after.strip_prefix('k').map_or(after.clone(), |rest| format!("z{rest}"));
+        let after =
+            after.strip_prefix('k').map_or_else(|| after.clone(), |rest| format!("z{rest}"));
         format!("{before}{servers}{after}")
     })
 }
