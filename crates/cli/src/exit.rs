@@ -147,6 +147,8 @@ fn exit_of(error: &ClientError) -> Exit {
         | ClientError::InputNeeded { .. }
         | ClientError::TaskCancelled => Exit::ToolFailed,
         ClientError::TimedOut { .. } => Exit::TimedOut,
+        // A server of MCP, at another path.
+        ClientError::Refused { method: "initialize", status: Some(404), .. } => Exit::Unreachable,
         ClientError::Refused { method, error, .. } => exit_of_refusal(method, error.code),
         _ => Exit::Other,
     }

@@ -1,5 +1,5 @@
-//! A haft.yaml for others: as a bundle that desktops install, and as an entry of the registry. Used by
-//! the verb `export`; reads files, writes none.
+//! A haft.yaml for others: as a bundle that desktops install, and as an entry of the registry.
+//! Used by the verb `export`; reads files, writes none.
 
 pub(crate) mod bundle;
 pub(crate) mod gathered;
@@ -61,7 +61,7 @@ pub(crate) fn described(path: &Path) -> Result<Described, Failure> {
 
 fn tool(tool: &haft_server::Tool) -> (String, String) {
     let description = tool.definition().ok().and_then(|definition| definition.description);
-    (tool.name().to_owned(), description.unwrap_or_default().to_string())
+    (tool.name().to_owned(), description.unwrap_or_default())
 }
 
 /// A server's name as part of a file's name or of an identifier.

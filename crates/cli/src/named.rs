@@ -1,5 +1,5 @@
-//! A server by the name that it has in an editor's file: which one is meant, and how it is started or
-//! reached as its editor would. Used by `reach` and `doctor`.
+//! A server by the name that it has in an editor's file: which one is meant, and how it is started
+//! or reached as its editor would. Used by `reach` and `doctor`.
 
 use crate::exit::Failure;
 use haft_client::{Launch, Stderr, Target};
@@ -22,7 +22,7 @@ pub(crate) fn surroundings() -> Result<Surroundings, Failure> {
     Surroundings::of_process().ok_or_else(|| Failure::usage(unknown))
 }
 
-/// The server that `word` names: `github`, or `cursor:github`. `otherwise` is said if there is none.
+/// The server that `word` names: `github`, or `cursor:github`. Without one, `otherwise` is said.
 pub(crate) fn named(
     word: &str,
     stderr: Stderr,

@@ -1,5 +1,5 @@
-//! What lies between us and a server, looked at one step after the other: the first that fails is the
-//! reason for all that do not work. Used by `doctor`; prints nothing.
+//! What lies between us and a server, looked at one step after the other: the first that fails is
+//! the reason for all that do not work. Used by `doctor`; prints nothing.
 
 mod network;
 
@@ -91,8 +91,8 @@ async fn speak(route: &Route, printer: Printer, findings: &mut Findings) {
     findings.add(what, since, Ok(format!("{name} {}", server.version).trim_end().to_owned()));
     if let Some(line) = client.stray_line() {
         findings.warn(format!(
-            "it writes {line:?} on stdout, which belongs to MCP; many clients give up there, let it \
-             log to stderr"
+            "it writes {line:?} on stdout, which belongs to MCP; many clients give up there; let \
+             it log to stderr"
         ));
     }
     let handshake = client.handshake();
@@ -144,7 +144,7 @@ fn blame(
             findings.add(what, since, Ok("it answers".to_owned()));
             "version"
         }
-        ClientError::CannotStart { .. } => "program",
+        ClientError::CannotStart { .. } => "starts",
         _ => what,
     };
     let failure = explain(error, route, printer);
@@ -158,9 +158,12 @@ fn blame(
 /// What to do about it, found by trying what is wrong most often.
 async fn hint(error: &ClientError, route: &Route) -> Option<String> {
     match (&route.target, error) {
-        (Target::Url(url), ClientError::NotAnEndpoint { .. } | ClientError::HttpStatus { .. }) => {
-            network::endpoint_near(url, route).await.map(|near| format!("try {near}"))
-        }
+        (
+            Target::Url(url),
+            ClientError::NotAnEndpoint { .. }
+            | ClientError::HttpStatus { .. }
+            | ClientError::Refused { status: Some(404), .. },
+        ) => network::endpoint_near(url, route).await.map(|near| format!("try {near}")),
         (Target::Url(url), _) => network::other_scheme(url).await,
         (Target::Command(launch), ClientError::ServerExited { .. }) => {
             let program = launch.program().to_string_lossy();

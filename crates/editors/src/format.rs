@@ -1,5 +1,5 @@
-//! The formats of editors' files: reading one into JSON, and putting a server in or taking it out by
-//! changing no other byte. What an edit did is read again and compared with what it should have
+//! The formats of editors' files: reading one into JSON, and putting a server in or taking it out
+//! by changing no other byte. What an edit did is read again and compared with what it should have
 //! done; an edit that cannot be proved right is refused. Works on text alone.
 
 mod json;
@@ -170,8 +170,8 @@ impl Slot<'_> {
         one == other
     }
 
-    /// Takes the mappings that lead there out where nothing is in them, to compare two files of which
-    /// one has them: tables of TOML go with their last key.
+    /// Takes the mappings that lead there out where nothing is in them, to compare two files of
+    /// which one has them: tables of TOML go with their last key.
     fn prune(&self, root: &mut Value) {
         for depth in (1..=self.keys.len()).rev() {
             let (outer, key) = (&self.keys[..depth - 1], self.keys[depth - 1]);

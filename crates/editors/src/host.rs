@@ -1,5 +1,5 @@
-//! Every host whose files are known: what it is called, where it keeps its servers, in which format,
-//! under which keys and in which words. A table; read by everything else here.
+//! Every host whose files are known: what it is called, where it keeps its servers, in which
+//! format, under which keys and in which words. A table; read by everything else here.
 
 use crate::format::Format;
 use crate::places::{Base, Spot};

@@ -1,5 +1,5 @@
-//! Everything that can be wrong with an editor's file, one line each. Returned by all of this crate;
-//! values of variables and headers, which may be secrets, are never part of a message.
+//! Everything that can be wrong with an editor's file, one line each. Returned by all of this
+//! crate; values of variables and headers, which may be secrets, are never part of a message.
 
 use std::path::PathBuf;
 

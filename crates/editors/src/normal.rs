@@ -254,7 +254,7 @@ mod tests {
             check(written, &url(Transport::Http));
         }
         let sse = json!({"transport": "sse", "url": "http://h/mcp", "headers": {"A": "b"}});
-        check(sse.clone(), &url(Transport::Sse));
+        check(sse, &url(Transport::Sse));
         check(json!({"url": "http://h/mcp", "http_headers": {"A": "b"}}), &url(Transport::Http));
         let gemini = json!({"url": "http://h/mcp", "headers": {"A": "b"}});
         let gemini = entry("x", &gemini, Some(Dialect::Gemini)).expect("fine").expect("a server");

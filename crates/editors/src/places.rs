@@ -1,5 +1,5 @@
-//! Where the files of hosts are on each system. Knows paths and nothing of what is in them; looks at
-//! the disk only to see which of several files exists.
+//! Where the files of hosts are on each system. Knows paths and nothing of what is in them; looks
+//! at the disk only to see which of several files exists.
 
 use crate::format::Format;
 use crate::host::Host;

@@ -1,5 +1,5 @@
-//! An `Entry` in the words of a host: what `install` writes. The names that are written must be good
-//! in every host.
+//! An `Entry` in the words of a host: what `install` writes. The names that are written must be
+//! good in every host.
 
 use crate::entry::{Entry, How};
 use crate::host::{Dialect, Host};

@@ -6,7 +6,9 @@ use crate::named::{shown, surroundings};
 use crate::print::{DIM, NAME, Printer};
 use crate::table::{Column, Table};
 use anstyle::Style;
-use haft_editors::{Discovery, Found, HOSTS, Host, How, discover, discover_file, host, shown_args};
+use haft_editors::{
+    Discovery, Fault, Found, HOSTS, Host, How, discover, discover_file, host, shown_args,
+};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -136,7 +138,10 @@ fn report(discovery: &Discovery) -> Value {
         server
     };
     let servers: Vec<Value> = discovery.found.iter().map(server).collect();
-    let fault = |fault: &haft_editors::Fault| json!({ "file": fault.file, "message": fault.mistake.to_string() });
+    let fault = |fault: &Fault| {
+        let message = fault.mistake.to_string();
+        json!({ "file": fault.file, "message": message })
+    };
     let faults: Vec<Value> = discovery.faults.iter().map(fault).collect();
     json!({ "servers": servers, "faults": faults })
 }

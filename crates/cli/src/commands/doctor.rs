@@ -1,5 +1,5 @@
-//! `haft doctor`: why a server does not work. Each step between us and it, how long it took, and what
-//! to do about the one that fails; its exit code is that of any verb that fails there.
+//! `haft doctor`: why a server does not work. Each step between us and it, how long it took, and
+//! what to do about the one that fails; its exit code is that of any verb that fails there.
 
 use crate::args::ReachArgs;
 use crate::exit::{Exit, Failure};

@@ -127,6 +127,9 @@ fn make_entry(args: &Args, described: &Described, printer: Printer) -> Result<Ex
         let content = fs::read(path).map_err(|error| {
             Failure::new(Exit::Other, format!("cannot read {}: {error}", path.display()))
         })?;
+        if !url.starts_with("https://") {
+            return Err(Failure::usage("the registry takes only https:// for a bundle"));
+        }
         offers.push(Offer::Bundle { url: checked(url)?, sha256: sha256(&content) });
     }
     for url in &args.remote {

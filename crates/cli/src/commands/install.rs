@@ -319,10 +319,9 @@ fn say(
         Change::Nothing => {
             return printer.line(format_args!("{NAME}{name}{NAME:#} is not in {file}."));
         }
-        _ => {
-            printer.line(format_args!("{NAME}{name}{NAME:#} {would}{change}: {file} ({title})"))?
-        }
+        _ => {}
     }
+    printer.line(format_args!("{NAME}{name}{NAME:#} {would}{change}: {file} ({title})"))?;
     if let Some(entry) = entry {
         let pretty = serde_json::to_string_pretty(entry).unwrap_or_default();
         printer.line(format_args!("{pretty}"))?;

@@ -1,5 +1,6 @@
-//! The files that a haft.yaml refers to, found by looking whether its texts name some. Used to make a
-//! bundle; what lies outside of the file's directory is refused, since it would not be there.
+//! The files that a haft.yaml refers to, found by looking whether its texts name some. Used to
+//! make a bundle; what lies outside of the file's directory is refused, since it would not be
+//! there.
 
 use crate::exit::{Exit, Failure};
 use serde_json::Value;

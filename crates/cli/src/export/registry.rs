@@ -1,5 +1,6 @@
-//! A `server.json` for the registry of MCP servers, of the schema of 2025-12-11: where the server is,
-//! as a bundle to download or an address to reach. What the registry would refuse is refused here.
+//! A `server.json` for the registry of MCP servers, of the schema of 2025-12-11: where the server
+//! is, as a bundle to download or an address to reach. What the registry would refuse is refused
+//! here.
 
 use super::{Described, slug};
 use crate::exit::Failure;

@@ -1,5 +1,5 @@
-//! From a URL to a server that can be spoken to: its name, its address, its port, its certificate. And
-//! what is tried when that fails: the other scheme, the usual path. Used by `probe`.
+//! From a URL to a server that can be spoken to: its name, its address, its port, its certificate.
+//! And what is tried when that fails: the other scheme, the usual path. Used by `probe`.
 
 use super::Findings;
 use crate::exit::{Exit, Failure};

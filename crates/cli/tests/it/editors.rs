@@ -1,5 +1,5 @@
-//! `haft discover`, `install`, `uninstall` and targets by name, in a home directory of their own. The
-//! files in it are laid out as people and editors lay them out.
+//! `haft discover`, `install`, `uninstall` and targets by name, in a home directory of their own.
+//! The files in it are laid out as people and editors lay them out.
 
 mod install;
 mod names;

@@ -1,5 +1,6 @@
 //! `haft export`: bundles that run where they are unpacked, and entries as the registry wants them.
 
+use crate::foreign::mcpb;
 use crate::haft::{Ran, haft};
 use serde_json::{Value, json};
 use std::fs::{self, File};
@@ -82,7 +83,11 @@ fn a_bundle_runs_where_it_is_unpacked() {
     let expected =
         ["manifest.json", "server/haft", "server/docs/a.md", "server/haft.yaml", "server/show.sh"];
     assert_eq!(names, expected);
-    let text = fs::read_to_string(elsewhere.path().join("manifest.json")).expect("it is there");
+    let manifest = elsewhere.path().join("manifest.json");
+    let text = fs::read_to_string(&manifest).expect("it is there");
+    let judged = mcpb().arg("validate").arg(&manifest).output().expect("node is there");
+    let said = String::from_utf8_lossy(&judged.stdout).into_owned();
+    assert!(judged.status.success() && said.contains("passes"), "{judged:?}");
     let manifest: Value = serde_json::from_str(&text).expect("JSON");
     assert!(!text.contains("hunter2"));
     assert_eq!(manifest["user_config"]["DESK_TOKEN"]["sensitive"], true);

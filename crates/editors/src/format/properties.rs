@@ -1,5 +1,5 @@
-//! Random files of every format: a server goes in and comes out again, and nothing else changes. The
-//! generators write what people write: comments, trailing commas, every layout.
+//! Random files of every format: a server goes in and comes out again, and nothing else changes.
+//! The generators write what people write: comments, trailing commas, every layout.
 
 use super::*;
 use proptest::collection::vec;
@@ -155,8 +155,12 @@ fn toml_file() -> impl Strategy<Value = String> {
     })
 }
 
+fn config() -> ProptestConfig {
+    ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn a_server_goes_into_any_json_and_comes_out(text in json_file(), crlf in any::<bool>()) {
@@ -193,9 +197,9 @@ proptest! {
         let line = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
         prop_assert_eq!(without, format!("{text}{line}"));
         let again = Format::Toml.with(&with, SLOT, &json!({"command": "b"})).expect(&with);
-        prop_assert_eq!(Format::Toml.with(&again, SLOT, &server()).expect(&again), with.clone());
-        // What is added behind it stays.
         let more = format!("{with}# end\n[z]\nq = 1\n");
+        prop_assert_eq!(Format::Toml.with(&again, SLOT, &server()).expect(&again), with);
+        // What is added behind it stays.
         let without = Format::Toml.without(&more, SLOT).expect(&more);
         prop_assert_eq!(without, format!("{text}{line}# end\n[z]\nq = 1\n"));
     }
@@ -210,7 +214,7 @@ proptest! {
             prop_assert_eq!(without, text);
         }
         let again = Format::Yaml.with(&with, SLOT, &json!({"command": "b"})).expect(&with);
-        prop_assert_eq!(Format::Yaml.with(&again, SLOT, &server()).expect(&again), with.clone());
+        prop_assert_eq!(Format::Yaml.with(&again, SLOT, &server()).expect(&again), with);
     }
 
     #[test]
@@ -223,7 +227,10 @@ proptest! {
     }
 
     #[test]
-    fn no_broken_file_makes_a_format_panic(text in json_file(), cut in any::<prop::sample::Index>()) {
+    fn no_broken_file_makes_a_format_panic(
+        text in json_file(),
+        cut in any::<prop::sample::Index>(),
+    ) {
         let text: String = text.chars().take(cut.index(text.len() + 1)).collect();
         for format in [Format::Json, Format::Toml, Format::Yaml] {
             _ = format.with(&text, SLOT, &server());

@@ -1,5 +1,5 @@
-//! TOML: read, and edited by whole lines at places that its parser gives. A server is a table of its
-//! own at the end of the file. Called by `format`, which proves each edit.
+//! TOML: read, and edited by whole lines at places that its parser gives. A server is a table of
+//! its own at the end of the file. Called by `format`, which proves each edit.
 
 use super::splice::Splice;
 use super::{Slot, line_end};

@@ -1,5 +1,5 @@
-//! What stands between the parts of JSON that mean something: white space, comments, commas. Used by
-//! `json` to find commas and the ends of lines; the text has been parsed before.
+//! What stands between the parts of JSON that mean something: white space, comments, commas. Used
+//! by `json` to find commas and the ends of lines; the text has been parsed before.
 
 use std::ops::Range;
 

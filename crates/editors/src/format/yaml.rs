@@ -1,5 +1,6 @@
-//! YAML: read, and edited by whole lines where it is written in the plain way, one key a line. Called
-//! by `format`, which proves each edit; everything that is written otherwise is left to its owner.
+//! YAML: read, and edited by whole lines where it is written in the plain way, one key a line.
+//! Called by `format`, which proves each edit; everything that is written otherwise is left to its
+//! owner.
 
 use super::splice::Splice;
 use super::{Slot, line_end};

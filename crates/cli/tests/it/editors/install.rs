@@ -17,8 +17,8 @@ const SAMPLES: &[Sample] = &[
     Sample {
         host: "claude-desktop",
         file: ".config/Claude/claude_desktop_config.json",
-        text: "{\n  \"mcpServers\": {\n    \"fs\": {\n      \"command\": \"npx\",\n      \"args\": [\"-y\", \
-               \"fs\"]\n    }\n  },\n  \"globalShortcut\": \"\"\n}\n",
+        text: "{\n  \"mcpServers\": {\n    \"fs\": {\n      \"command\": \"npx\",\n      \"args\": \
+               [\"-y\", \"fs\"]\n    }\n  },\n  \"globalShortcut\": \"\"\n}\n",
     },
     Sample {
         host: "claude-desktop",
@@ -42,8 +42,8 @@ const SAMPLES: &[Sample] = &[
     Sample {
         host: "zed",
         file: ".config/zed/settings.json",
-        text: "// Zed settings\n//\n{\n  \"theme\": \"One Dark\", // dark\n  \"vim_mode\": true,\n  \
-               // \"context_servers\": {},\n}\n",
+        text: "// Zed settings\n//\n{\n  \"theme\": \"One Dark\", // dark\n  \"vim_mode\": true,\n\
+               \x20 // \"context_servers\": {},\n}\n",
     },
     Sample {
         host: "codex",
@@ -65,8 +65,8 @@ const SAMPLES: &[Sample] = &[
     Sample {
         host: "opencode",
         file: ".config/opencode/opencode.jsonc",
-        text: "{\n  \"$schema\": \"https://opencode.ai/config.json\",\n  // local\n  \"mcp\": {\n    \
-               \"a\": { \"type\": \"local\", \"command\": [\"x\"] },\n  },\n}\n",
+        text: "{\n  \"$schema\": \"https://opencode.ai/config.json\",\n  // local\n  \"mcp\": {\n\
+               \x20   \"a\": { \"type\": \"local\", \"command\": [\"x\"] },\n  },\n}\n",
     },
     Sample {
         host: "goose",
@@ -104,7 +104,9 @@ fn a_server_goes_into_every_hosts_file_and_comes_out_again() {
         let ran = home.haft(&["install", &file, "--in", host, "--name", "desk", "--env", "K=v w"]);
         assert_eq!(ran.code, Some(0), "{host}: {ran:?}");
         let installed = home.read(inner);
-        assert!(installed.contains("desk") && is_within(text, &installed), "{host}: {installed}");
+        // A mapping of YAML on one line becomes one of several.
+        let kept = if *host == "goose" { text.replace(" {}", "") } else { (*text).to_owned() };
+        assert!(installed.contains("desk") && is_within(&kept, &installed), "{host}: {installed}");
         let found = home.haft(&["discover", "--source", host, "--json"]).json();
         assert_eq!(found["faults"], json!([]), "{host}: {installed}");
         let servers = found["servers"].as_array().expect("a list");
@@ -155,7 +157,8 @@ fn what_others_change_meanwhile_stays() {
 #[test]
 fn another_server_of_that_name_is_replaced_only_on_demand() {
     let home = Home::new();
-    let text = "{\n  \"mcpServers\": {\n    \"desk\": {\"command\": \"old\"}, // mine\n    \"b\": {}\n  }\n}\n";
+    let text = "{\n  \"mcpServers\": {\n    \"desk\": {\"command\": \"old\"}, // mine\n    \
+                \"b\": {}\n  }\n}\n";
     home.write(".cursor/mcp.json", text);
     let ran = home.haft(&["install", &example(), "--in", "cursor", "--name", "desk"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");

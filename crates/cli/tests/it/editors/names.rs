@@ -92,8 +92,12 @@ fn a_name_is_reached_over_http_with_its_headers() {
 #[test]
 fn a_program_gets_the_environment_and_directory_of_its_entry() {
     let home = Home::new();
-    home.write("project/sub/haft.yaml", "server: { name: desk }\ntools:\n  - name: show\n    \
-        description: Shows.\n    command: [printenv, DESK_A]\n    env: { DESK_A: \"${env:DESK_A}\" }\n");
+    home.write(
+        "project/sub/haft.yaml",
+        "server: { name: desk }\ntools:\n  - name: show\n    \
+        description: Shows.\n    command: [printenv, DESK_A]\n    env: \
+        { DESK_A: \"${env:DESK_A}\" }\n",
+    );
     let mut entry = serving("haft.yaml");
     entry["env"] = json!({"DESK_A": "${env:HAFT_TEST_B} b"});
     entry["cwd"] = json!("${workspaceFolder}/sub");
