@@ -192,3 +192,77 @@ impl Found {
         self.host.map_or(Syntax::ANY, |host| host.syntax)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::YAML_DEPTH_MAX;
+    use crate::places::System;
+    use serde_json::json;
+
+    fn check(name: &str, text: &str, found: usize, faults: &[&str]) {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join(name);
+        std::fs::write(&path, text).expect("it is ours");
+        let home = directory.path().to_owned();
+        let system = System::Linux;
+        let surroundings =
+            Surroundings { system, directory: home.clone(), home, variables: vec![] };
+        let discovery = discover_file(&path, &surroundings);
+        assert_eq!(discovery.found.len(), found, "{name}");
+        let said: Vec<String> =
+            discovery.faults.iter().map(|fault| fault.mistake.to_string()).collect();
+        assert_eq!(said.len(), faults.len(), "{name}: {said:?}");
+        for (said, expected) in said.iter().zip(faults) {
+            assert!(said.contains(expected) && said.lines().count() == 1, "{name}: {said}");
+        }
+    }
+
+    #[test]
+    fn servers_are_found_under_every_key() {
+        let server = json!({"a": {"command": "x"}});
+        for key in ["mcpServers", "servers", "context_servers", "mcp_servers", "mcp"] {
+            check("some.json", &json!({ key: server.clone() }).to_string(), 1, &[]);
+        }
+        check("some.json", &json!({"mcp": {"servers": server}}).to_string(), 1, &[]);
+        check("some.toml", "[mcp_servers.a]\ncommand = \"x\"\n", 1, &[]);
+        check("some.yaml", "extensions:\n  a: {cmd: x}\n", 1, &[]);
+        check("opencode.json", r#"{"mcp": {"servers": {"a": {"command": ["x"]}}}}"#, 1, &[]);
+        check(
+            "opencode.json",
+            r#"{"mcp": {"servers": {"type": "local", "command": ["x"]}}}"#,
+            1,
+            &["is not a mapping", "is not a mapping"],
+        );
+    }
+
+    #[test]
+    fn a_bad_server_hides_no_other() {
+        let text = r#"{"mcpServers": {"a": 1, "b": {"command": "x"}, "c": {}}}"#;
+        check("some.json", text, 1, &["`a` is not a mapping", "`c` has neither"]);
+        check("some.json", r#"{"mcpServers": []}"#, 0, &["not a mapping of servers"]);
+    }
+
+    #[test]
+    fn files_that_are_too_much_are_refused() {
+        let server = (json!({"command": "x"}),);
+        let many: serde_json::Map<String, Value> =
+            (0..=SERVERS_MAX).map(|index| (index.to_string(), server.0.clone())).collect();
+        let many = json!({"mcpServers": many}).to_string();
+        check("some.json", &many, SERVERS_MAX, &["more than 1000 servers"]);
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        check("some.json", &deep, 0, &["Maximum nesting depth"]);
+        let deep = format!("a = {}{}", "[".repeat(10_000), "]".repeat(10_000));
+        check("some.toml", &deep, 0, &["it is not TOML"]);
+        let depth = YAML_DEPTH_MAX + 1;
+        let deep = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        check("some.yaml", &deep, 0, &["it is not YAML"]);
+        let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..12 {
+            let alias = format!("*a{}, ", level - 1).repeat(8);
+            bomb.push_str(&format!("a{level}: &a{level} [{}]\n", alias.trim_end_matches(", ")));
+        }
+        check("some.yaml", &bomb, 0, &["it is not YAML"]);
+        check("some.yaml", "a: 1\n---\nb: 2\n", 0, &["it is not YAML"]);
+    }
+}

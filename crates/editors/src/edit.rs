@@ -222,3 +222,55 @@ fn write_draft(draft: &Path, text: &str, like: &Path) -> std::io::Result<()> {
 fn system(act: &'static str, file: &Path, error: &std::io::Error) -> Mistake {
     Mistake::System { act, file: file.to_owned(), reason: error.to_string() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::host;
+    use serde_json::json;
+
+    fn file(text: &str) -> (tempfile::TempDir, HostFile) {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("mcp.json");
+        fs::write(&path, text).expect("it is ours");
+        let file = HostFile { path, format: Format::Json, is_project: false, is_old: false };
+        (directory, file)
+    }
+
+    #[test]
+    fn what_another_program_writes_meanwhile_is_not_lost() {
+        let (directory, file) = file("{}");
+        let cursor = host("cursor").expect("a host");
+        let server = json!({"command": "x"});
+        let edit = Edit::install(cursor, &file, "a", &server, false).expect("it can be edited");
+        fs::write(&file.path, "{\"mine\": 1}").expect("it is ours");
+        assert!(matches!(edit.write(), Err(Mistake::ChangedMeanwhile { .. })));
+        assert_eq!(reading::text(&file.path).expect("it is there"), "{\"mine\": 1}");
+        let left = fs::read_dir(directory.path()).expect("it is there").count();
+        // The file, and the backup of what it was.
+        assert_eq!(left, 2);
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_written_changes_nothing() {
+        let (_directory, file) = file("{}");
+        let cursor = host("cursor").expect("a host");
+        let server = json!({"command": "x"});
+        let mut edit = Edit::install(cursor, &file, "a", &server, false).expect("it is fine");
+        // A file cannot be a directory, not even for root.
+        edit.file = file.path.join("inner");
+        assert!(matches!(edit.write(), Err(Mistake::System { .. })));
+        assert_eq!(reading::text(&file.path).expect("it is there"), "{}");
+    }
+
+    #[test]
+    fn a_link_to_nothing_is_left_alone() {
+        let (directory, mut file) = file("{}");
+        let link = directory.path().join("link.json");
+        std::os::unix::fs::symlink(directory.path().join("gone"), &link).expect("it is ours");
+        file.path = link;
+        let cursor = host("cursor").expect("a host");
+        let edit = Edit::install(cursor, &file, "a", &json!({"command": "x"}), false);
+        assert!(matches!(edit, Err(Mistake::System { .. })), "{edit:?}");
+    }
+}
