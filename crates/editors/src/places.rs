@@ -243,6 +243,20 @@ mod tests {
     }
 
     #[test]
+    fn a_repository_that_is_too_far_above_is_not_looked_for() {
+        let root = tempfile::tempdir().expect("a directory");
+        std::fs::create_dir_all(root.path().join(".git")).expect("it is ours");
+        let mut inner = root.path().to_owned();
+        inner.extend(std::iter::repeat_n("d", PROJECT_LEVELS_MAX - 1));
+        std::fs::create_dir_all(inner.join("d")).expect("it is ours");
+        let projects = |directory: PathBuf| {
+            Surroundings { directory, ..surroundings(System::Linux) }.projects().len()
+        };
+        assert_eq!(projects(inner.clone()), PROJECT_LEVELS_MAX);
+        assert_eq!(projects(inner.join("d")), 1);
+    }
+
+    #[test]
     fn in_the_home_directory_no_file_is_read_twice() {
         let mut surroundings = surroundings(System::Linux);
         surroundings.directory.clone_from(&surroundings.home);

@@ -7,7 +7,8 @@ use crate::named::{shown, surroundings};
 use crate::print::{NAME, Printer};
 use crate::wanted;
 use haft_editors::{
-    Change, Edit, Entry, Host, HostFile, How, Mistake, Surroundings, Transport, check_name, written,
+    Change, Edit, Entry, Host, HostFile, How, Mistake, Surroundings, Transport, check_name,
+    discover_file, written,
 };
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -95,7 +96,7 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
             (None, None, Some(url)) => name_of_url(url)?,
             (None, None, None) => return Err(Failure::usage("--remove needs a FILE or a --name")),
         };
-        return remove(&server, &places, args.dry_run, printer);
+        return remove(&server, &places, &surroundings, args.dry_run, printer);
     }
     let entry = entry(&args, printer)?;
     // All are planned before the first is written.
@@ -105,28 +106,32 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
         let edit = Edit::install(host, file, &entry.name, &value, args.replace);
         edits.push((*host, edit.map_err(|mistake| explained(mistake, &entry.name, file))?));
     }
+    let mut reports = Vec::new();
     for (host, edit) in &edits {
         if !args.dry_run {
             edit.write()?;
         }
         let value = without_secrets(&written(host, &entry)?);
+        reports.push(report(host, edit, &entry.name, Some(&value)));
         say(host, edit, &entry.name, Some(&value), args.dry_run, printer)?;
     }
-    Ok(Exit::Ok)
+    print_reports(&reports, args.dry_run, printer)
 }
 
 /// Runs `uninstall`.
 pub(crate) fn run_uninstall(args: UninstallArgs, printer: Printer) -> Result<Exit, Failure> {
-    let places = places(&args.hosts, args.project, &surroundings()?)?;
+    let surroundings = surroundings()?;
+    let places = places(&args.hosts, args.project, &surroundings)?;
     let path = Path::new(&args.server);
     let is_file = path.extension().is_some_and(|end| end == "yaml" || end == "yml");
     let name = if is_file { name_of_file(path)? } else { args.server.clone() };
-    remove(&name, &places, args.dry_run, printer)
+    remove(&name, &places, &surroundings, args.dry_run, printer)
 }
 
 fn remove(
     name: &str,
     places: &[(&'static Host, HostFile)],
+    surroundings: &Surroundings,
     is_dry: bool,
     printer: Printer,
 ) -> Result<Exit, Failure> {
@@ -135,11 +140,27 @@ fn remove(
         let edit = Edit::uninstall(host, file, name);
         edits.push((*host, edit.map_err(|mistake| explained(mistake, name, file))?));
     }
-    for (host, edit) in &edits {
+    let mut reports = Vec::new();
+    for ((host, edit), (_, file)) in edits.iter().zip(places) {
         if !is_dry {
             edit.write()?;
         }
+        reports.push(report(host, edit, name, None));
         say(host, edit, name, None, is_dry, printer)?;
+        if edit.change == Change::Nothing {
+            let there = discover_file(&file.path, surroundings);
+            let names = there.found.iter().map(|found| found.entry.name.as_str());
+            if let Some(near) = haft_server::nearest(name, names) {
+                printer.note(format_args!("did you mean {near}?"));
+            }
+        }
+    }
+    print_reports(&reports, is_dry, printer)
+}
+
+fn print_reports(reports: &[Value], is_dry: bool, printer: Printer) -> Result<Exit, Failure> {
+    if printer.is_json() {
+        printer.document(&json!({ "edits": reports, "dryRun": is_dry }).to_string())?;
     }
     Ok(Exit::Ok)
 }
@@ -282,6 +303,28 @@ fn without_secrets(entry: &Value) -> Value {
     shown
 }
 
+const fn word(change: Change) -> &'static str {
+    match change {
+        Change::Added => "added",
+        Change::Replaced => "replaced",
+        Change::Removed => "removed",
+        Change::Nothing => "nothing",
+    }
+}
+
+/// What one edit did, for programs.
+fn report(host: &Host, edit: &Edit, name: &str, entry: Option<&Value>) -> Value {
+    json!({
+        "host": host.id,
+        "name": name,
+        "file": edit.file,
+        "change": word(edit.change),
+        "backup": edit.backup.as_ref().filter(|_| !edit.is_undone()),
+        "entry": entry,
+    })
+}
+
+/// What one edit did, for people.
 fn say(
     host: &Host,
     edit: &Edit,
@@ -290,25 +333,11 @@ fn say(
     is_dry: bool,
     printer: Printer,
 ) -> Result<(), Failure> {
-    let change = match edit.change {
-        Change::Added => "added",
-        Change::Replaced => "replaced",
-        Change::Removed => "removed",
-        Change::Nothing => "nothing",
-    };
-    let backup = edit.backup.as_ref().filter(|_| !edit.is_undone());
+    let change = word(edit.change);
     if printer.is_json() {
-        let report = json!({
-            "host": host.id,
-            "name": name,
-            "file": edit.file,
-            "change": change,
-            "backup": backup,
-            "entry": entry,
-            "dryRun": is_dry,
-        });
-        return printer.document(&report.to_string());
+        return Ok(());
     }
+    let backup = edit.backup.as_ref().filter(|_| !edit.is_undone());
     let file = shown(&edit.file);
     let title = host.title;
     let would = if is_dry { "would be " } else { "" };
@@ -333,4 +362,21 @@ fn say(
         printer.line(format_args!("Restart {title} to see it."))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Args;
+    use clap::Args as _;
+    use haft_editors::HOSTS;
+
+    #[test]
+    fn the_help_names_every_host() {
+        let command = Args::augment_args(clap::Command::new("install"));
+        let help = command.get_after_help().expect("it has examples").to_string();
+        let list = help.split("one of: ").nth(1).expect("a list").trim_end_matches('.');
+        let named: Vec<&str> = list.split(", ").collect();
+        let known: Vec<&str> = HOSTS.iter().map(|host| host.id).collect();
+        assert_eq!(named, known);
+    }
 }

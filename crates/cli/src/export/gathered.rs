@@ -169,6 +169,30 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
 mod tests {
     use super::*;
     use serde_json::json;
+    use std::fs::File;
+
+    #[test]
+    fn too_many_files_and_too_deep_ones_are_refused() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let root = directory.path();
+        let many = root.join("many");
+        fs::create_dir(&many).expect("it is ours");
+        for index in 0..=FILES_MAX {
+            File::create(many.join(index.to_string())).expect("it is ours");
+        }
+        let failure = gather(root, &json!({}), &[many]).expect_err("too many");
+        assert!(failure.message.contains("more than 10000 files"), "{failure:?}");
+        let mut deep = root.join("deep");
+        deep.extend(std::iter::repeat_n("d", DEPTH_MAX + 1));
+        fs::create_dir_all(deep).expect("it is ours");
+        let failure = gather(root, &json!({}), &[root.join("deep")]).expect_err("too deep");
+        assert!(failure.message.contains("deeper than 32 levels"), "{failure:?}");
+        let large = File::create(root.join("large")).expect("it is ours");
+        // Of holes.
+        large.set_len(BYTES_MAX + 1).expect("it is ours");
+        let failure = gather(root, &json!({}), &[root.join("large")]).expect_err("too large");
+        assert!(failure.message.contains("or 1073 MB"), "{failure:?}");
+    }
 
     #[test]
     fn what_is_named_is_gathered_and_nothing_else() {

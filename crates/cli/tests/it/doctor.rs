@@ -6,6 +6,7 @@ use crate::haft::{Ran, haft, quickstart};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
 
 /// What is said of a target: the names of the steps that went well, and the last if it did not.
 fn examined(ran: &Ran) -> (Vec<String>, Option<Value>) {
@@ -110,6 +111,73 @@ fn plain_http_where_tls_is_asked_for() {
     let server = own(&quickstart());
     let url = server.url.replace("http://", "https://");
     check(&[&url], &["dns", "tcp"], "tls", 4, &["speaks no TLS; try http://127.0.0.1"]);
+}
+
+/// A server that speaks TLS with a certificate for this name, and answers with 401.
+fn secured(name: &str) -> (String, tempfile::NamedTempFile) {
+    let signed = rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate");
+    let mut file = tempfile::NamedTempFile::new().expect("there is a directory");
+    file.write_all(signed.cert.pem().as_bytes()).expect("it is ours");
+    let key = rustls::pki_types::PrivateKeyDer::try_from(signed.signing_key.serialize_der());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("the provider has both")
+        .with_no_client_auth()
+        .with_single_cert(vec![signed.cert.der().clone()], key.expect("a key"))
+        .expect("they fit");
+    let config = Arc::new(config);
+    let address = answering(move |stream| {
+        let Ok(connection) = rustls::ServerConnection::new(Arc::clone(&config)) else { return };
+        let mut stream = rustls::StreamOwned::new(connection, stream);
+        // Whoever does not trust us goes away here.
+        if stream.read(&mut [0; 4096]).is_ok() {
+            _ = stream.write_all(
+                b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+            );
+        }
+    });
+    (address, file)
+}
+
+#[test]
+fn a_certificate_that_nobody_trusts() {
+    let (address, _) = secured("127.0.0.1");
+    let url = format!("https://{address}/mcp");
+    check(&[&url], &["dns", "tcp"], "tls", 4, &["SSL_CERT_FILE"]);
+}
+
+#[test]
+fn tls_where_plain_http_is_asked_for() {
+    let (address, _) = secured("127.0.0.1");
+    let url = format!("http://{address}/mcp");
+    let ran = haft(["doctor", &url, "--json", "--timeout", "10s"]);
+    let failed = examined(&ran).1.expect("it fails");
+    assert_eq!((ran.code, &failed["step"]), (Some(4), &json!("http")), "{failed}");
+    let hint = format!("TLS is spoken there; try https://{address}/mcp");
+    assert_eq!(failed["hint"], hint);
+}
+
+#[test]
+fn a_certificate_that_is_trusted_and_one_for_another_name() {
+    let home = Home::new();
+    for (name, good, failed) in [
+        ("127.0.0.1", &["dns", "tcp", "tls", "http"][..], "credentials"),
+        ("elsewhere.example", &["dns", "tcp"], "tls"),
+    ] {
+        let (address, file) = secured(name);
+        let url = format!("https://{address}/mcp");
+        let trusted = file.path().to_str().expect("UTF-8");
+        let ran = home.haft_with(&["doctor", &url, "--json"], &[("SSL_CERT_FILE", trusted)]);
+        let (names, last) = examined(&ran);
+        let last = last.expect("it fails");
+        assert_eq!(
+            (&names[..], &last["step"]),
+            (&good.map_strings()[..], &json!(failed)),
+            "{last}"
+        );
+        assert!(failed != "tls" || last["hint"].to_string().contains("another name"), "{last}");
+    }
 }
 
 #[test]

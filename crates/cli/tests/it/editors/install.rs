@@ -206,7 +206,7 @@ fn a_dry_run_shows_all_and_writes_nothing() {
     assert!(shown.contains("would be added") && shown.contains("TOKEN"), "{shown}");
     assert!(!home.path(".codex").exists());
     let report = home.haft(&[&args[..], &["--json"]].concat());
-    assert_eq!(report.json()["change"], "added");
+    assert_eq!(report.json()["edits"][0]["change"], "added");
     assert!(!format!("{ran:?}{report:?}").contains(SECRET));
 }
 
@@ -222,7 +222,7 @@ fn a_secret_is_written_and_never_shown() {
     assert!(home.read(".config/goose/config.yaml").contains(SECRET));
     let args = ["install", "--url", "https://h.example/mcp", "-H", "Authorization: hunter2"];
     let url = home.haft(&[&args[..], &["--in", "vscode", "--json"]].concat());
-    assert_eq!(url.json()["entry"]["headers"]["Authorization"], "…");
+    assert_eq!(url.json()["edits"][0]["entry"]["headers"]["Authorization"], "…");
     let found = home.haft(&["discover", "--json"]);
     assert!(!format!("{ran:?}{url:?}{found:?}").contains(SECRET));
 }
@@ -286,4 +286,21 @@ fn a_variable_that_the_file_needs_is_asked_for() {
     let zed: Value = serde_json::from_str(&home.read(".config/zed/settings.json")).expect("JSON");
     let file = home.path("project/haft.yaml");
     assert_eq!(zed["context_servers"]["desk"]["args"][1], file.to_str().expect("UTF-8"));
+}
+
+#[test]
+fn every_host_gets_a_file_where_it_has_none() {
+    for host in haft_editors::HOSTS {
+        let home = Home::new();
+        let args = ["install", &example(), "--in", host.id, "--name", "desk"];
+        assert!(home.haft(&args).printed().contains("added"), "{}", host.id);
+        let found = home.haft(&["discover", "--source", host.id, "--json"]).json();
+        assert_eq!(found["servers"][0]["name"], "desk", "{}", host.id);
+        assert_eq!(home.haft(&["list", "desk", "--json"]).json()["server"]["name"], "quickstart");
+        let ran = home.haft(&["uninstall", "desk1", "--in", host.id]);
+        assert!(ran.stderr.contains("did you mean desk?"), "{}: {ran:?}", host.id);
+        home.haft(&["uninstall", "desk", "--in", host.id]).printed();
+        let found = home.haft(&["discover", "--source", host.id, "--json"]).json();
+        assert_eq!((&found["servers"], &found["faults"]), (&json!([]), &json!([])), "{}", host.id);
+    }
 }

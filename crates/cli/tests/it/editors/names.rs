@@ -127,3 +127,16 @@ fn a_name_with_two_meanings_is_asked_about() {
     );
     home.haft(&["list", "zed:desk"]).printed();
 }
+
+#[test]
+fn servers_that_claude_code_keeps_for_one_project_are_found() {
+    let home = Home::new();
+    let project = home.path("project").canonicalize().expect("it is there");
+    let server = json!({"mcpServers": {"desk": serving(&example())}});
+    let file = json!({"projects": {project.to_str().expect("UTF-8"): server, "/other": {
+        "mcpServers": {"other": {"command": "x"}}}}});
+    home.write(".claude.json", &file.to_string());
+    let found = home.haft(&["discover", "--json"]).json();
+    assert_eq!(found["servers"].as_array().map(Vec::len), Some(1), "{found}");
+    home.haft(&["list", "desk"]).printed();
+}
