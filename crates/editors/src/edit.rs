@@ -38,6 +38,8 @@ pub struct Edit {
     before: Option<String>,
     /// Whether the backup goes: the file is again what it was before haft came.
     is_undone: bool,
+    /// Whether the file goes: there was none before haft came.
+    is_file_removed: bool,
 }
 
 impl Edit {
@@ -70,7 +72,15 @@ impl Edit {
         };
         let backup = before.is_some().then(|| backup_of(&path, name));
         let backup = backup.filter(|_| change != Change::Nothing);
-        Ok(Self { change, file: path, backup, after, before, is_undone: false })
+        Ok(Self {
+            change,
+            file: path,
+            backup,
+            after,
+            before,
+            is_undone: false,
+            is_file_removed: false,
+        })
     }
 
     /// Takes a server out of a file. If the file is still what installing that server made of it,
@@ -92,6 +102,7 @@ impl Edit {
             after,
             before: before.clone(),
             is_undone,
+            is_file_removed: false,
         };
         let Some(server) = slot.find(&root) else {
             return Ok(edit(Change::Nothing, None, text.to_owned(), false));
@@ -100,6 +111,10 @@ impl Edit {
             && is_origin(host, file.format, &original, text, name, server)
         {
             return Ok(edit(Change::Removed, Some(backup), original, true));
+        }
+        if !backup.exists() && is_origin(host, file.format, "", text, name, server) {
+            let gone = edit(Change::Removed, None, String::new(), false);
+            return Ok(Self { is_file_removed: true, ..gone });
         }
         let after = file.format.without(text, slot)?;
         Ok(edit(Change::Removed, Some(backup), after, false))
@@ -111,6 +126,13 @@ impl Edit {
         self.is_undone
     }
 
+    /// Whether the file goes with this edit: there was none before a server was put into it, and
+    /// nothing else is in it.
+    #[must_use]
+    pub fn is_file_removed(&self) -> bool {
+        self.is_file_removed
+    }
+
     /// Does it. The file keeps its mode; a new one is its owner's alone, as it may hold secrets.
     ///
     /// # Errors
@@ -120,6 +142,11 @@ impl Edit {
         if self.change == Change::Nothing {
             return Ok(());
         }
+        if self.is_file_removed {
+            self.check_unchanged()?;
+            return fs::remove_file(&self.file)
+                .map_err(|error| system("remove", &self.file, &error));
+        }
         if let Some(directory) = self.file.parent() {
             fs::create_dir_all(directory).map_err(|error| system("make", directory, &error))?;
         }
@@ -128,17 +155,20 @@ impl Edit {
         {
             replace(backup, before, &self.file, || Ok(()))?;
         }
-        replace(&self.file, &self.after, &self.file, || {
-            if read(&self.file)?.1 == self.before {
-                return Ok(());
-            }
-            Err(Mistake::ChangedMeanwhile { file: self.file.clone() })
-        })?;
+        replace(&self.file, &self.after, &self.file, || self.check_unchanged())?;
         if let (Some(backup), true) = (&self.backup, self.is_undone) {
             // A backup that stays does no harm.
             _ = fs::remove_file(backup);
         }
         Ok(())
+    }
+
+    /// That the file is what it was when this was planned.
+    fn check_unchanged(&self) -> Result<(), Mistake> {
+        if read(&self.file)?.1 == self.before {
+            return Ok(());
+        }
+        Err(Mistake::ChangedMeanwhile { file: self.file.clone() })
     }
 }
 

@@ -25,7 +25,10 @@ Examples:
   haft install haft.yaml --in codex --env TOKEN     with a variable, its value taken from here
   haft install --url https://host/mcp --in vscode   a server that runs elsewhere
   haft install haft.yaml --in zed --dry-run         show it and write nothing
-  haft install --in goose --config-path             where that editor keeps its servers"
+  haft install --in goose --config-path             where that editor keeps its servers
+
+HOST is one of: amazon-q, antigravity, claude-code, claude-desktop, cline, codex, copilot, cursor, \
+gemini, goose, junie, kiro, lm-studio, opencode, roo, visual-studio, vscode, windsurf, zed."
 )]
 pub(crate) struct Args {
     /// The haft.yaml to serve
@@ -354,6 +357,10 @@ fn say(
     if let Some(entry) = entry {
         let pretty = serde_json::to_string_pretty(entry).unwrap_or_default();
         printer.line(format_args!("{pretty}"))?;
+    }
+    if edit.is_file_removed() {
+        let done = if is_dry { "would be gone" } else { "is gone" };
+        printer.line(format_args!("The file held nothing else, was made by haft, and {done}."))?;
     }
     if let Some(backup) = backup {
         printer.line(format_args!("The file as it was: {}", shown(backup)))?;

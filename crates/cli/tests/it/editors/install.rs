@@ -299,8 +299,11 @@ fn every_host_gets_a_file_where_it_has_none() {
         assert_eq!(home.haft(&["list", "desk", "--json"]).json()["server"]["name"], "quickstart");
         let ran = home.haft(&["uninstall", "desk1", "--in", host.id]);
         assert!(ran.stderr.contains("did you mean desk?"), "{}: {ran:?}", host.id);
-        home.haft(&["uninstall", "desk", "--in", host.id]).printed();
-        let found = home.haft(&["discover", "--source", host.id, "--json"]).json();
-        assert_eq!((&found["servers"], &found["faults"]), (&json!([]), &json!([])), "{}", host.id);
+        let path = home.haft(&["install", "--in", host.id, "--config-path"]);
+        let path = std::path::PathBuf::from(path.printed().trim_end());
+        assert!(path.exists(), "{}", host.id);
+        let ran = home.haft(&["uninstall", "desk", "--in", host.id]);
+        assert!(ran.printed().contains("is gone"), "{}: {ran:?}", host.id);
+        assert!(!path.exists(), "{}", host.id);
     }
 }
