@@ -23,6 +23,7 @@ Examples:
   haft install haft.yaml --in claude-desktop        start it for Claude Desktop
   haft install haft.yaml --in cursor --project      for this project only
   haft install haft.yaml --in codex --env TOKEN     with a variable, its value taken from here
+  haft install haft.yaml --in zed --env PATH        with this PATH, for what the tools run
   haft install --url https://host/mcp --in vscode   a server that runs elsewhere
   haft install haft.yaml --in zed --dry-run         show it and write nothing
   haft install --in goose --config-path             where that editor keeps its servers
@@ -140,6 +141,8 @@ fn remove(
 ) -> Result<Exit, Failure> {
     let mut edits = Vec::new();
     for (host, file) in places {
+        // Some hosts read several files, and it may be in any.
+        let file = &holding(name, host, file, surroundings);
         let edit = Edit::uninstall(host, file, name);
         edits.push((*host, edit.map_err(|mistake| explained(mistake, name, file))?));
     }
@@ -159,6 +162,23 @@ fn remove(
         }
     }
     print_reports(&reports, is_dry, printer)
+}
+
+/// The file of a host that has the server, of the same kind as `otherwise`.
+fn holding(
+    name: &str,
+    host: &'static Host,
+    otherwise: &HostFile,
+    surroundings: &Surroundings,
+) -> HostFile {
+    let has_it = |file: &HostFile| {
+        let there = discover_file(&file.path, surroundings).found;
+        there.iter().any(|found| found.entry.name == name)
+    };
+    let files = surroundings.files(host).into_iter();
+    let mut files =
+        files.filter(|file| file.is_project == otherwise.is_project && file.path.exists());
+    files.find(has_it).unwrap_or_else(|| otherwise.clone())
 }
 
 fn print_reports(reports: &[Value], is_dry: bool, printer: Printer) -> Result<Exit, Failure> {

@@ -307,3 +307,16 @@ fn every_host_gets_a_file_where_it_has_none() {
         assert!(!path.exists(), "{}", host.id);
     }
 }
+
+#[test]
+fn a_server_is_taken_out_of_the_file_that_has_it() {
+    let home = Home::new();
+    let old = "{\n  // mine\n  \"mcp\": { \"servers\": { \"a\": { \"command\": \"x\" }, \"b\": { \
+               \"command\": \"y\" } } }\n}\n";
+    home.write(".config/Code/User/settings.json", old);
+    home.write(".config/Code/User/mcp.json", "{\"servers\": {}}");
+    home.haft(&["uninstall", "a", "--in", "vscode"]).printed();
+    let left = home.read(".config/Code/User/settings.json");
+    assert_eq!(left, old.replace(" \"a\": { \"command\": \"x\" },", ""));
+    assert_eq!(home.read(".config/Code/User/mcp.json"), "{\"servers\": {}}");
+}
