@@ -7,6 +7,7 @@ use crate::command::{self, Command};
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
 use crate::input::Input;
+use crate::limits::{RUNNING_DEFAULT, WAITING_DEFAULT};
 use crate::problem::Problem;
 use crate::template::{Compiler, Template};
 use crate::text::TextHandler;
@@ -27,13 +28,8 @@ pub(crate) enum Kind {
 }
 
 /// The key of each kind, and those that belong to it alone.
-const KEYS: [(&str, &[&str]); 2] = [
-    (
-        "command",
-        &["stdin", "env", "cwd", "output", "output_schema", "ok_exit", "timeout", "concurrency"],
-    ),
-    ("text", &[]),
-];
+const KEYS: [(&str, &[&str]); 2] =
+    [("command", &["stdin", "env", "cwd", "output", "output_schema", "ok_exit"]), ("text", &[])];
 
 /// What the handlers of a file's tools have in common.
 #[derive(Clone)]
@@ -73,6 +69,14 @@ impl Kind {
         match self {
             Self::Command(_) => "command",
             Self::Text(_) => "text",
+        }
+    }
+
+    /// How many calls run at once and how many wait, where a tool does not say it.
+    pub(crate) fn turns(&self) -> Option<(usize, usize)> {
+        match self {
+            Self::Command(_) => Some((RUNNING_DEFAULT, WAITING_DEFAULT)),
+            Self::Text(_) => None,
         }
     }
 

@@ -3,6 +3,7 @@
 //! environment or from a file.
 
 use crate::amount::{DURATION_EXAMPLES, SIZE_EXAMPLES};
+use crate::around::Mistake;
 use crate::limits::{DEPTH_MAX, FILE_BYTES_MAX, FILLED_BYTES_MAX};
 
 /// A mistake.
@@ -10,6 +11,8 @@ use crate::limits::{DEPTH_MAX, FILE_BYTES_MAX, FILLED_BYTES_MAX};
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are the words of the sentences below")]
 pub enum Problem {
+    /// What stands around a tool.
+    Around(Mistake),
     /// A listener's address.
     BadAddress { shown: String },
     /// A default that the argument's own schema refuses.
@@ -131,9 +134,10 @@ impl Problem {
     /// One line: what is wrong.
     #[must_use]
     pub fn message(&self) -> String {
-        match self.not_one() {
-            Some((shown, noun)) => format!("{shown} is no {noun}"),
-            None => self.sentence(),
+        match (self, self.not_one()) {
+            (Self::Around(mistake), _) => mistake.message(),
+            (_, Some((shown, noun))) => format!("{shown} is no {noun}"),
+            (_, None) => self.sentence(),
         }
     }
 
@@ -260,6 +264,7 @@ impl Problem {
             {
                 Some("text with `:` or `{` in it needs quotes".to_owned())
             }
+            Self::Around(mistake) => mistake.help().map(str::to_owned),
             Self::WrongType { example, .. } => example.clone(),
             Self::EmptyList { help, .. } | Self::KindMissing { help, .. } => {
                 Some((*help).to_owned())
@@ -341,7 +346,7 @@ fn suggest(nearest: Option<&str>, known: &[String], noun: &str, none: &str) -> S
 fn quoting(reason: &str) -> Option<&'static str> {
     const QUOTABLE: [&str; 3] =
         ["unexpected character", "mapping values are not allowed", "unknown escape character"];
-    if reason.contains("tabs") {
+    if reason.contains("tabs") || reason.contains("a tab") {
         return Some("indent with spaces");
     }
     if reason.contains("unknown escape") {
