@@ -108,7 +108,7 @@ const TARGETS: &str =
 fn is_path(target: &str) -> bool {
     let is_file = |end: &std::ffi::OsStr| end == "yaml" || end == "yml" || end == "json";
     let path = Path::new(target);
-    path.extension().is_some_and(is_file) || target.contains('/') || path.exists()
+    path.extension().is_some_and(is_file) || target.contains('/')
 }
 
 async fn reach(route: &Route, printer: Printer) -> Result<Reached, Failure> {

@@ -69,7 +69,11 @@ fn a_target_may_be_a_name_from_an_editors_file() {
     home.write(".cursor/mcp.json", &server.to_string());
     let ran = home.haft(&["call", "desk", "greet", "name=Ada"]);
     assert_eq!(ran.printed(), "Hello, Ada!\n");
+    // A directory that happens to have the name is no target.
+    std::fs::create_dir(home.path("project/desk")).expect("it is ours");
     let ran = home.haft(&["list", "cursor:desk", "--json"]);
+    assert_eq!(ran.json()["server"]["name"], "quickstart");
+    let ran = home.haft(&["list", "desk", "--json"]);
     assert_eq!(ran.json()["server"]["name"], "quickstart");
     let ran = home.haft(&["inspect", "dsek"]);
     assert!(ran.code == Some(2) && ran.stderr.contains("did you mean desk?"), "{ran:?}");
