@@ -4,6 +4,7 @@
 
 use crate::amount::{DURATION_EXAMPLES, SIZE_EXAMPLES};
 use crate::limits::{DEPTH_MAX, FILE_BYTES_MAX, FILLED_BYTES_MAX};
+use crate::pipeline::mistake::Mistake;
 
 /// A mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +87,8 @@ pub enum Problem {
     OptionalAndRequired { argument: String },
     /// A number outside of what is allowed.
     OutOfRange { key: &'static str, allowed: String },
+    /// A mistake in a pipeline.
+    Pipeline(Mistake),
     /// A second YAML document.
     SecondDocument,
     /// The file is too large.
@@ -131,6 +134,9 @@ impl Problem {
     /// One line: what is wrong.
     #[must_use]
     pub fn message(&self) -> String {
+        if let Self::Pipeline(mistake) = self {
+            return mistake.message();
+        }
         match self.not_one() {
             Some((shown, noun)) => format!("{shown} is no {noun}"),
             None => self.sentence(),
@@ -267,6 +273,7 @@ impl Problem {
             Self::UnknownSubstitution { nearest, .. } => {
                 Some(format!("did you mean `${{{nearest}:…}}`? `$${{` writes `${{` itself"))
             }
+            Self::Pipeline(mistake) => mistake.help(),
             Self::NotYaml { reason } => quoting(reason).map(str::to_owned),
             problem => problem.fixed_help().map(str::to_owned),
         }

@@ -2,6 +2,7 @@
 //! by `decode`, which calls a struct by its serde name when a key of it is wrong; what the values
 //! mean is `meant`'s business.
 
+pub(crate) mod pipeline;
 pub(crate) mod prompt;
 pub(crate) mod resource;
 pub(crate) mod shown;
