@@ -24,6 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::Duration;
+use tokio::task::yield_now;
 use tokio::time::{Instant, sleep};
 
 /// What a context knows of the calls around it.
@@ -58,6 +59,8 @@ impl Nesting {
 
 /// How often the time of a call is looked at while its client is asked.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// How many calls one request makes before others get a turn.
+const CALLS_AT_ONCE: usize = 64;
 
 impl Context {
     /// Calls another tool of the same server and waits for its result. Its arguments are checked
@@ -104,7 +107,11 @@ impl Context {
         tool: &str,
         arguments: Box<RawValue>,
     ) -> Result<ToolResult, Refusal> {
-        let context = self.deeper()?;
+        let (context, before) = self.deeper()?;
+        // Tools that never wait must not keep a thread from others, nor from the time.
+        if before % CALLS_AT_ONCE == CALLS_AT_ONCE - 1 {
+            yield_now().await;
+        }
         let core = &self.inner.core;
         let tool = {
             let snapshot = core.snapshot.load();
@@ -160,8 +167,8 @@ impl Context {
         part
     }
 
-    /// The context of a call within this one.
-    fn deeper(&self) -> Result<Self, Refusal> {
+    /// The context of a call within this one, and how many there were before.
+    fn deeper(&self) -> Result<(Self, usize), Refusal> {
         let limits = &self.inner.core.limits;
         let mut context = self.clone();
         context.nesting.depth += 1;
@@ -174,7 +181,7 @@ impl Context {
         if before >= limit {
             return Err(exceeded(format!("one call made more than {limit} others")));
         }
-        Ok(context)
+        Ok((context, before))
     }
 }
 

@@ -21,6 +21,7 @@ use std::io::{self, Write};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use tokio::task::yield_now;
 
 /// A call of a pipeline.
 pub(crate) struct Run<'r> {
@@ -30,6 +31,8 @@ pub(crate) struct Run<'r> {
     total: usize,
     /// How much of them is done, in parts of one.
     done: AtomicU64,
+    /// How many steps were skipped.
+    skipped: AtomicUsize,
     /// How many bytes of results are kept.
     kept: AtomicUsize,
 }
@@ -60,17 +63,59 @@ impl Failure {
 /// One step of the pipeline itself, in parts.
 const WHOLE: u64 = 1 << 40;
 
+/// How many steps are skipped before others get a turn.
+const STEPS_AT_ONCE: usize = 64;
+
+/// How much of the whole a step is.
+#[derive(Clone, Copy)]
+struct Share<'s> {
+    parts: u64,
+    within: Option<&'s Attempt<'s>>,
+}
+
+/// What may fail without an end to the pipeline: then the rest of its share is done as well.
+struct Attempt<'s> {
+    done: AtomicU64,
+    share: Share<'s>,
+}
+
+impl<'s> Share<'s> {
+    fn of(self, count: usize) -> Self {
+        let count = u64::try_from(count).unwrap_or(u64::MAX).max(1);
+        Self { parts: self.parts / count, ..self }
+    }
+
+    fn attempt(self) -> Attempt<'s> {
+        Attempt { done: AtomicU64::new(0), share: self }
+    }
+}
+
+impl<'s> Attempt<'s> {
+    fn share(&'s self) -> Share<'s> {
+        Share { parts: self.share.parts, within: Some(self) }
+    }
+
+    /// What is left of it.
+    fn rest(&self) -> Share<'s> {
+        let done = self.done.load(Ordering::Relaxed);
+        Share { parts: self.share.parts.saturating_sub(done), ..self.share }
+    }
+}
+
+/// Where and why an item failed.
+type Why = (String, String);
+
 type Doing<'s> = Pin<Box<dyn Future<Output = Result<Done, Failure>> + Send + 's>>;
 
 impl<'r> Run<'r> {
     pub(crate) fn new(setting: &'r Setting, context: Context, total: usize) -> Self {
-        let (done, kept) = (AtomicU64::new(0), AtomicUsize::new(0));
-        Self { setting, context, total, done, kept }
+        let (done, skipped, kept) = <(AtomicU64, AtomicUsize, AtomicUsize)>::default();
+        Self { setting, context, total, done, skipped, kept }
     }
 
     /// The steps of the pipeline itself, one after the other.
     pub(crate) async fn all(&self, steps: &[Step], scope: Scope) -> Result<Done, Failure> {
-        self.row(steps, scope, WHOLE).await
+        self.row(steps, scope, Share { parts: WHOLE, within: None }).await
     }
 
     /// A value for what a step sees.
@@ -80,7 +125,12 @@ impl<'r> Run<'r> {
     }
 
     /// Steps one after the other, each of which is that much of the whole.
-    async fn row(&self, steps: &[Step], mut scope: Scope, share: u64) -> Result<Done, Failure> {
+    async fn row(
+        &self,
+        steps: &[Step],
+        mut scope: Scope,
+        share: Share<'_>,
+    ) -> Result<Done, Failure> {
         let mut all = Done::default();
         for step in steps {
             let Done { value, added, answer } = self.step(step, scope.clone(), share).await?;
@@ -92,9 +142,8 @@ impl<'r> Run<'r> {
     }
 
     /// One step, unless it is to be skipped.
-    fn step<'s>(&'s self, step: &'s Step, scope: Scope, share: u64) -> Doing<'s> {
+    fn step<'s>(&'s self, step: &'s Step, scope: Scope, share: Share<'s>) -> Doing<'s> {
         Box::pin(async move {
-            let before = self.done.load(Ordering::Relaxed);
             let name = step.name.as_ref().map(|name| Arc::from(name.value.as_str()));
             if let Some(when) = &step.when {
                 let holds = self.value(when, &scope.context());
@@ -102,20 +151,24 @@ impl<'r> Run<'r> {
                     holds.map_err(|why| Failure::new(step.noun(), format!("`when`: {why}")));
                 if !holds?.is_true() {
                     self.advance(share, None);
+                    self.pause().await;
                     let added = name.map(Added::Skipped).into_iter().collect();
                     return Ok(Done { value: Value::from(()), added, answer: None });
                 }
             }
-            let mut done = match &step.each {
-                Some(each) => self.each(step, each, scope, share).await?,
-                None => match self.once(step, scope, share).await {
-                    Err(failure) if step.on_error == OnError::Continue => {
-                        // Steps within it may not all have been done.
-                        self.done.fetch_max(before + share, Ordering::Relaxed);
-                        self.forgive(step, failure, name.clone())
+            let mut done = match (&step.each, step.on_error) {
+                (Some(each), _) => self.each(step, each, scope, share).await?,
+                (None, OnError::Stop) => self.once(step, scope, share).await?,
+                (None, OnError::Continue) => {
+                    let attempt = share.attempt();
+                    match self.once(step, scope, attempt.share()).await {
+                        Ok(done) => done,
+                        Err(failure) => {
+                            self.advance(attempt.rest(), None);
+                            forgive(step, failure, name.clone())
+                        }
                     }
-                    done => done?,
-                },
+                }
             };
             // The names that it gave to steps within it are known to them alone.
             if step.each.is_some() || step.when.is_some() || step.on_error == OnError::Continue {
@@ -126,47 +179,26 @@ impl<'r> Run<'r> {
         })
     }
 
-    /// A failure that the pipeline goes on after.
-    fn forgive(&self, step: &Step, failure: Failure, name: Option<Arc<str>>) -> Done {
-        let Failure { at, reason } = failure;
-        let reason = if at == step.noun() { reason } else { format!("{at}: {reason}") };
-        let added = name.map(|name| Added::Error(name, reason)).into_iter().collect();
-        Done { value: Value::from(()), added, answer: None }
-    }
-
     /// A step for each item of a list.
     async fn each(
         &self,
         step: &Step,
         each: &Each,
         scope: Scope,
-        share: u64,
+        share: Share<'_>,
     ) -> Result<Done, Failure> {
         let failed = |reason: String| Failure::new(step.noun(), reason);
         let list = self.value(&each.list, &scope.context()).map_err(failed)?;
         let items = items(&list, each.max).map_err(failed)?;
         let (count, item) = (items.len(), Arc::from(each.item.value.as_str()));
-        let part = share / u64::try_from(count.max(1)).unwrap_or(1);
+        let part = share.of(count);
         if count == 0 {
             self.advance(share, None);
         }
         let works = items.into_iter().enumerate().map(|(index, value)| {
-            let scope = scope.with(Arc::clone(&item), value);
-            async move {
-                match self.once(step, scope, part).await {
-                    Ok(done) => Ok((done.value, None)),
-                    Err(Failure { at, reason }) => {
-                        let at = format!("{at}, item {}", index + 1);
-                        match step.on_error {
-                            OnError::Continue => Ok((Value::from(()), Some((at, reason)))),
-                            OnError::Stop => Err(Failure { at, reason }),
-                        }
-                    }
-                }
-            }
+            self.item(step, index, scope.with(Arc::clone(&item), value), part)
         });
-        let works: Vec<_> = works.map(|work| Box::pin(work) as Pin<Box<_>>).collect();
-        let made: Vec<(Value, Option<(String, String)>)> =
+        let made: Vec<(Value, Option<Why>)> =
             stream::iter(works).buffered(each.concurrency).try_collect().await?;
         let failures = made.iter().filter_map(|(_, failure)| failure.as_ref());
         let error = summary(failures, count);
@@ -179,19 +211,43 @@ impl<'r> Run<'r> {
         Ok(Done { value, added: added.into_iter().collect(), answer: None })
     }
 
+    /// A step for one item: what it makes, or why it failed where that is no end.
+    fn item<'s>(
+        &'s self,
+        step: &'s Step,
+        index: usize,
+        scope: Scope,
+        share: Share<'s>,
+    ) -> Pin<Box<dyn Future<Output = Result<(Value, Option<Why>), Failure>> + Send + 's>> {
+        Box::pin(async move {
+            let attempt = share.attempt();
+            match self.once(step, scope, attempt.share()).await {
+                Ok(done) => Ok((done.value, None)),
+                Err(Failure { at, reason }) => {
+                    let at = format!("{at}, item {}", index + 1);
+                    if step.on_error == OnError::Stop {
+                        return Err(Failure { at, reason });
+                    }
+                    self.advance(attempt.rest(), None);
+                    Ok((Value::from(()), Some((at, reason))))
+                }
+            }
+        })
+    }
+
     /// What a step does, once.
-    async fn once(&self, step: &Step, scope: Scope, share: u64) -> Result<Done, Failure> {
+    async fn once(&self, step: &Step, scope: Scope, share: Share<'_>) -> Result<Done, Failure> {
         match &step.action {
             Action::Call { tool, with } => {
                 let called = self.call(step, tool, with, &scope, share).await;
                 called.map_err(|reason| Failure::new(step.noun(), reason))
             }
             Action::Do(steps) => {
-                let done = self.row(steps, scope, share / steps.len() as u64).await?;
+                let done = self.row(steps, scope, share.of(steps.len())).await?;
                 Ok(Done { answer: None, ..done })
             }
             Action::Parallel(steps) => {
-                let part = share / steps.len() as u64;
+                let part = share.of(steps.len());
                 let branches = steps.iter().map(|step| self.step(step, scope.clone(), part));
                 let (mut values, mut added) = (Vec::new(), Vec::new());
                 for done in try_join_all(branches).await? {
@@ -209,7 +265,7 @@ impl<'r> Run<'r> {
         tool: &Placed<String>,
         with: &[(Placed<String>, Form)],
         scope: &Scope,
-        share: u64,
+        share: Share<'_>,
     ) -> Result<Done, String> {
         let context = scope.context();
         let mut arguments = Vec::with_capacity(with.len());
@@ -222,7 +278,7 @@ impl<'r> Run<'r> {
         let arguments = json(&Members(&arguments), PASSED_BYTES_MAX)?;
         let arguments = RawValue::from_string(arguments).map_err(|error| error.to_string())?;
         let done = self.done.load(Ordering::Relaxed);
-        let part = self.context.part(steps(done)..steps(done + share), self.total as f64);
+        let part = self.context.part(steps(done)..steps(done + share.parts), self.total as f64);
         let result = part.call_raw(&tool.value, arguments).await;
         let result = result.map_err(|refusal| refusal.message.into_owned())?;
         if result.is_error {
@@ -256,12 +312,33 @@ impl<'r> Run<'r> {
         Ok(value)
     }
 
+    /// Steps that never wait must not keep a thread from others, nor from the time; calls see to
+    /// that themselves.
+    async fn pause(&self) {
+        let before = self.skipped.fetch_add(1, Ordering::Relaxed);
+        if before % STEPS_AT_ONCE == STEPS_AT_ONCE - 1 {
+            yield_now().await;
+        }
+    }
+
     /// More of the whole is done; a client that wants to know is told which step.
-    fn advance(&self, share: u64, step: Option<&Step>) {
-        let done = self.done.fetch_add(share, Ordering::Relaxed) + share;
+    fn advance(&self, share: Share<'_>, step: Option<&Step>) {
+        let mut around = share.within;
+        while let Some(attempt) = around {
+            attempt.done.fetch_add(share.parts, Ordering::Relaxed);
+            around = attempt.share.within;
+        }
+        let done = self.done.fetch_add(share.parts, Ordering::Relaxed) + share.parts;
         let message = step.map(|step| format!("{} is done", step.noun()));
         self.context.progress(steps(done), Some(self.total as f64), message.as_deref());
     }
+}
+
+/// A failure that the pipeline goes on after.
+fn forgive(step: &Step, Failure { at, reason }: Failure, name: Option<Arc<str>>) -> Done {
+    let reason = if at == step.noun() { reason } else { format!("{at}: {reason}") };
+    let added = name.map(|name| Added::Error(name, reason)).into_iter().collect();
+    Done { value: Value::from(()), added, answer: None }
 }
 
 impl Step {
@@ -298,10 +375,7 @@ fn items(list: &Value, max: usize) -> Result<Vec<Value>, String> {
 }
 
 /// How many items failed, and why the first one did.
-fn summary<'f>(
-    failures: impl Iterator<Item = &'f (String, String)>,
-    count: usize,
-) -> Option<String> {
+fn summary<'f>(failures: impl Iterator<Item = &'f Why>, count: usize) -> Option<String> {
     let mut failures = failures.peekable();
     let (at, reason) = failures.peek()?;
     let first = format!("{at}: {reason}");

@@ -149,6 +149,28 @@ async fn a_list_is_as_long_as_its_max() {
 }
 
 #[tokio::test]
+async fn steps_that_never_wait_hold_up_nobody() {
+    let server = serve(
+        "  - { name: say, text: x }
+  - name: p
+    input: { items: 'integer[]' }
+    pipeline: [{ each: '{{ items }}', call: say, max: 10000 }]
+    timeout: 1ms
+  - name: skip
+    input: { items: 'integer[]' }
+    pipeline:
+      - { each: '{{ items }}', max: 10000, do: [{ call: say, when: '{{ false }}' }] }
+    timeout: 1ms
+",
+    );
+    let items: Vec<_> = (0..10_000).collect();
+    for tool in ["p", "skip"] {
+        let why = failure(&server, tool, json!({ "items": items })).await;
+        assert_eq!(why, format!("The tool `{tool}` was stopped: it took longer than 1ms."));
+    }
+}
+
+#[tokio::test]
 async fn one_call_makes_so_many_others() {
     let server = serve(
         "  - { name: say, text: x }
@@ -351,11 +373,14 @@ impl Outlet for Heard {
 async fn progress_is_told_of_each_step() {
     let server = serve(
         "  - { name: say, command: [echo] }
+  - { name: fail, command: ['false'] }
   - { name: inner, pipeline: [{ call: say }, { call: say }] }
   - name: p
     pipeline:
       - { call: inner }
       - { each: [1, 2, 3, 4], call: say }
+      - { call: fail, on_error: continue }
+      - { each: [1, 2], on_error: continue, do: [{ call: say }, { call: fail }] }
       - { call: say, when: '{{ false }}' }
       - { parallel: [{ call: say }, { do: [{ call: say }, { call: say }] }] }
 ",
@@ -386,9 +411,10 @@ async fn progress_is_told_of_each_step() {
     let progress: Vec<_> =
         told.iter().map(|it| it["params"]["progress"].as_f64().expect("a number")).collect();
     assert!(progress.is_sorted_by(|a, b| a < b), "{progress:?}");
-    assert_eq!(progress[..7], [0.5, 1.0, 1.25, 1.5, 1.75, 2.0, 3.0], "{progress:?}");
-    assert_eq!(progress.last(), Some(&4.0));
-    assert!(told.iter().all(|it| it["params"]["total"] == 4.0));
+    let expected = [0.5, 1.0, 1.25, 1.5, 1.75, 2.0, 3.0, 3.25, 3.5, 3.75, 4.0, 5.0];
+    assert_eq!(progress[..12], expected, "{progress:?}");
+    assert_eq!(progress.last(), Some(&6.0));
+    assert!(told.iter().all(|it| it["params"]["total"] == 6.0));
     assert_eq!(told[1]["params"]["message"], "step 2 (`say`) is done");
     assert_eq!(told[2]["params"]["message"], "step 2 (`say`) is done");
 }
