@@ -105,7 +105,7 @@ impl<'s> Attempt<'s> {
 /// Where and why an item failed.
 type Why = (String, String);
 
-type Doing<'s> = Pin<Box<dyn Future<Output = Result<Done, Failure>> + Send + 's>>;
+type Doing<'s, T = Done> = Pin<Box<dyn Future<Output = Result<T, Failure>> + Send + 's>>;
 
 impl<'r> Run<'r> {
     pub(crate) fn new(setting: &'r Setting, context: Context, total: usize) -> Self {
@@ -218,7 +218,7 @@ impl<'r> Run<'r> {
         index: usize,
         scope: Scope,
         share: Share<'s>,
-    ) -> Pin<Box<dyn Future<Output = Result<(Value, Option<Why>), Failure>> + Send + 's>> {
+    ) -> Doing<'s, (Value, Option<Why>)> {
         Box::pin(async move {
             let attempt = share.attempt();
             match self.once(step, scope, attempt.share()).await {
