@@ -348,7 +348,7 @@ fn suggest(nearest: Option<&str>, known: &[String], noun: &str, none: &str) -> S
 fn quoting(reason: &str) -> Option<&'static str> {
     const QUOTABLE: [&str; 3] =
         ["unexpected character", "mapping values are not allowed", "unknown escape character"];
-    if reason.contains("tabs") {
+    if reason.contains("tabs") || reason.contains("a tab") {
         return Some("indent with spaces");
     }
     if reason.contains("unknown escape") {

@@ -62,6 +62,8 @@ pub struct Limits {
     pub page_entries: usize,
     /// The longest address of a resource.
     pub uri_bytes: usize,
+    /// The most bytes of what is read of a resource, all parts together and before any encoding.
+    pub resource_bytes: usize,
     /// The most questions that one call may have asked at once, and one legacy conversation may
     /// leave unanswered.
     pub questions: usize,
@@ -123,6 +125,7 @@ impl Default for Limits {
             shutdown_grace: Duration::from_secs(1),
             page_entries: 1000,
             uri_bytes: 8192,
+            resource_bytes: 64 * 1024 * 1024,
             questions: 64,
             question_timeout: Duration::from_secs(10 * 60),
             state_bytes: 64 * 1024,

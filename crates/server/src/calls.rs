@@ -121,6 +121,10 @@ fn run(
     });
     match made {
         Some(Ok(Made::Now)) => {
+            if let Written::Refused(refusal) = &written {
+                out.truncate(start);
+                return refuse(out, ask.id, refusal);
+            }
             let problem = match (&tool.output, &written) {
                 (None, Written::Nothing) => Some(ToolResult::default()),
                 (Some(_), Written::Nothing) => misfit(tool, None),
@@ -160,6 +164,8 @@ fn run_layered(
         method: ask.method,
         name: tool.tool.name.clone(),
         arguments: arguments.to_owned(),
+        annotations: tool.tool.annotations,
+        time_limit: tool.timeout,
         context: context.clone(),
     };
     let ending = LayeredEnding(ToolEnding::new(core, tool, ask));
@@ -195,9 +201,10 @@ impl ToolEnding {
 }
 
 impl Ending for ToolEnding {
-    type Made = ToolResult;
+    type Made = Result<ToolResult, Refusal>;
 
-    fn write(&self, made: ToolResult, out: &mut Vec<u8>) -> Result<(), Refusal> {
+    fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Result<(), Refusal> {
+        let made = made?;
         // What a tool says when it failed need not fit.
         let result = if made.is_error {
             made
@@ -209,8 +216,8 @@ impl Ending for ToolEnding {
         Ok(())
     }
 
-    fn has_failed(made: &ToolResult) -> bool {
-        made.is_error
+    fn has_failed(made: &Self::Made) -> bool {
+        made.as_ref().map_or(true, |result| result.is_error)
     }
 
     fn too_long(&self, limit: Duration, out: &mut Vec<u8>) -> Result<(), Refusal> {

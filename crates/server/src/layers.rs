@@ -45,10 +45,11 @@ fn handle(core: &Arc<Core>, tool: &Registered, request: &Request) -> Handling {
         headers: None,
         context: &context,
     };
-    let mut result = ToolResult::default();
+    let outcome = |made: Result<_, _>| made.map_or_else(Outcome::Refused, Outcome::Tool);
+    let mut result = Ok(ToolResult::default());
     match tool.handler.call(call, Answer::kept(&mut result)) {
-        Made::Now => Box::pin(std::future::ready(Outcome::Tool(result))),
-        Made::Later(work) => Box::pin(async move { Outcome::Tool(work.await) }),
+        Made::Now => Box::pin(std::future::ready(outcome(result))),
+        Made::Later(work) => Box::pin(async move { outcome(work.await) }),
     }
 }
 
@@ -60,7 +61,7 @@ impl Ending for LayeredEnding {
 
     fn write(&self, made: Outcome, out: &mut Vec<u8>) -> Result<(), Refusal> {
         match made {
-            Outcome::Tool(result) => self.0.write(result, out),
+            Outcome::Tool(result) => self.0.write(Ok(result), out),
             Outcome::Refused(refusal) => Err(refusal),
             Outcome::Prompt(_) | Outcome::Resource(_) => Err(mistaken("tool")),
         }

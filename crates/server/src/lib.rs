@@ -14,9 +14,11 @@
 //! # Ok::<(), haft_server::BuildError>(())
 //! ```
 
+pub mod around;
 mod ask;
 mod builder;
 mod calls;
+mod canonical;
 mod changes;
 mod completion;
 mod context;
@@ -37,6 +39,7 @@ mod reading;
 mod reads;
 mod registry;
 mod resource;
+mod room;
 mod rounds;
 mod sampling;
 pub mod schema;
@@ -55,7 +58,7 @@ pub use ask::{AskError, Elicited, Root, Sampled};
 pub use builder::{BuildError, ServerBuilder};
 pub use completion::Completing;
 pub use context::Context;
-pub use dispatch::Server;
+pub use dispatch::{Server, WeakServer};
 pub use headers::Headers;
 pub use middleware::{Handling, Middleware, Next, Outcome, Request};
 pub use nearest::nearest;

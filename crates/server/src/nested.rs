@@ -130,7 +130,9 @@ impl Context {
             }
         }
         let name = tool.tool.name.clone();
-        let request = Request { method: Method::ToolsCall, name, arguments, context };
+        let (method, annotations) = (Method::ToolsCall, tool.tool.annotations);
+        let time_limit = tool.timeout;
+        let request = Request { method, name, arguments, annotations, time_limit, context };
         let work = async { layers::call_within(core, &tool, request).await };
         let work = AssertUnwindSafe(work).catch_unwind();
         let Some(ended) = within(self, tool.timeout, work).await else {

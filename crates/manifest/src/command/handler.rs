@@ -99,9 +99,9 @@ impl Handler for CommandHandler {
             let _place = place;
             // The semaphore is never closed.
             let Ok(_turn) = turns.acquire().await else {
-                return ToolResult::error("The server is stopping.");
+                return Ok(ToolResult::error("The server is stopping."));
             };
-            command.run(prepared).await
+            Ok(command.run(prepared).await)
         }))
     }
 }

@@ -31,10 +31,10 @@ impl Handler for PipelineHandler {
         let (scope, context) = (Scope::new(arguments.context), call.context());
         Made::Later(Box::pin(async move {
             let run = Run::new(&setting, context, pipeline.steps.len());
-            answer_of(&pipeline, &run, scope).await.unwrap_or_else(|failure| {
+            Ok(answer_of(&pipeline, &run, scope).await.unwrap_or_else(|failure| {
                 let Failure { at, reason } = failure;
                 ToolResult::error(format!("`{}` stopped at {at}: {reason}", setting.name))
-            })
+            }))
         }))
     }
 }

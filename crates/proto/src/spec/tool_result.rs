@@ -13,7 +13,7 @@ pub struct ToolResult {
     pub structured: Option<Box<RawValue>>,
     /// The tool could not do it; the content says why, for the model to act on.
     pub is_error: bool,
-    /// `_meta`, without the keys that MCP defines.
+    /// `_meta`. Who answers is said by the server: a member for that is left out where it says so.
     pub meta: Option<Meta>,
 }
 

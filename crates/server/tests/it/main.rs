@@ -1,5 +1,6 @@
 //! A server as a wire sees it: messages in, messages out, nothing in between.
 
+mod around;
 mod calls;
 mod derived;
 mod explanations;

@@ -178,10 +178,10 @@ async fn calls_nest_as_deep_as_the_limit_and_no_deeper() {
     let limits = Limits { call_depth: 5, ..Limits::default() };
     let server = Server::builder("s", "1").limits(limits).tool(recursive()).build().expect("right");
     assert_eq!(call(&server, "recursive", json!({"n": 5})).await["content"][0]["text"], "bottom");
-    let result = call(&server, "recursive", json!({"n": 6})).await;
-    assert_eq!(result["isError"], true);
+    let params = json!({"name": "recursive", "arguments": {"n": 6}});
+    let answer = ask(&server, Revision::LATEST, "tools/call", params).await;
     let why = "Internal error: calls within calls nest deeper than 5";
-    assert_eq!(result["content"][0]["text"], why);
+    assert_eq!(answer["error"]["message"], why);
 }
 
 #[tokio::test]
