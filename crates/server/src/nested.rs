@@ -203,8 +203,14 @@ fn unknown(snapshot: &Snapshot, name: &str) -> Refusal {
 
 /// What comes of work within a time, in which waiting for the client does not count.
 async fn within<T>(context: &Context, limit: Duration, work: impl Future<Output = T>) -> Option<T> {
-    let (begun, before) = (Instant::now(), context.desk().waited());
-    let (mut work, mut alarm) = (pin!(work), pin!(sleep(limit)));
+    let begun = Instant::now();
+    let mut work = pin!(work);
+    // A tool that answers at once needs no alarm.
+    if let Poll::Ready(made) = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
+        return Some(made);
+    }
+    let before = context.desk().waited();
+    let mut alarm = pin!(sleep(limit));
     poll_fn(|cx| {
         if let Poll::Ready(made) = work.as_mut().poll(cx) {
             return Poll::Ready(Some(made));

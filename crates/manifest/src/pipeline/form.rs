@@ -4,7 +4,7 @@
 use crate::fault::Wrong;
 use crate::place::{Place, Placed};
 use crate::template::value::Expression;
-use crate::template::{Compiler, Known, RenderError, Template};
+use crate::template::{Compiler, Known, RenderError};
 use crate::tree::{Node, Tree};
 use minijinja::value::Serde;
 use minijinja::{Environment, Value};
@@ -95,11 +95,6 @@ impl Form {
             Self::List(place, _) | Self::Map(place, _) => *place,
             Self::Template(expression) => expression.template.typed.place,
         }
-    }
-
-    /// All templates in it.
-    pub(crate) fn templates<'f>(&'f self, found: &mut Vec<&'f Template>) {
-        self.expressions(&mut |expression| found.push(&expression.template));
     }
 
     /// Each expression or text in it.

@@ -23,6 +23,7 @@ use crate::limits::{
 };
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
+use crate::template::value::Expression;
 use crate::template::{Compiler, Known, Template};
 use crate::tool::out_of_range;
 use crate::tree::Tree;
@@ -81,19 +82,32 @@ const KEYS: [(&str, &[&str]); 4] = [
 impl Pipeline {
     /// All templates of it.
     pub(crate) fn templates(&self) -> Vec<&Template> {
-        let mut found = Vec::new();
+        self.expressions().into_iter().map(|expression| &expression.template).collect()
+    }
+
+    /// Whether anything reads the result of a step of that name, or why it failed.
+    pub(crate) fn reads(&self, name: &str) -> bool {
+        let reason = format!("{}.{name}", scope::ERRORS);
+        self.expressions().into_iter().any(|expression| {
+            let is_read = |path: &String| *path == reason || path == scope::ERRORS;
+            expression.template.variables.iter().any(|variable| variable == name)
+                || expression.paths.iter().any(is_read)
+        })
+    }
+
+    fn expressions(&self) -> Vec<&Expression> {
+        let mut forms: Vec<&Form> = self.result.iter().collect();
         let mut stack: Vec<&Step> = self.steps.iter().collect();
         while let Some(step) = stack.pop() {
             let list = step.each.as_ref().map(|each| &each.list);
-            step.when.iter().chain(list).for_each(|form| form.templates(&mut found));
+            forms.extend(step.when.iter().chain(list));
             match &step.action {
-                Action::Call { with, .. } => {
-                    with.iter().for_each(|(_, form)| form.templates(&mut found));
-                }
+                Action::Call { with, .. } => forms.extend(with.iter().map(|(_, form)| form)),
                 Action::Do(steps) | Action::Parallel(steps) => stack.extend(steps),
             }
         }
-        self.result.iter().for_each(|form| form.templates(&mut found));
+        let mut found = Vec::new();
+        forms.into_iter().for_each(|form| form.expressions(&mut |found_one| found.push(found_one)));
         found
     }
 }

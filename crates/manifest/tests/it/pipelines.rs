@@ -188,3 +188,33 @@ async fn a_pipeline_behaves_as_all_its_steps_do() {
     assert_eq!(hints(3)["readOnlyHint"], false);
     assert_eq!(hints(3)["destructiveHint"], true);
 }
+
+#[test]
+fn what_is_odd_about_a_pipeline_is_noticed() {
+    let desk = Desk::with_tools(
+        "  - name: a
+    description: Writes.
+    text: x
+    annotations: { readOnly: false }
+  - name: p
+    description: Reads.
+    input: { n: string, 'm?': string }
+    annotations: { readOnly: true }
+    pipeline:
+      - { call: a, as: x }
+      - { call: a, as: y, on_error: continue }
+      - { call: a, as: z, when: '{{ errors.y and m }}' }
+",
+    );
+    let found: Vec<_> = desk.manifest().warnings().iter().map(ToString::to_string).collect();
+    let said = "the pipeline says `readOnly: true`, and `a` does not";
+    let expected = [
+        "9:14: p: nothing reads the argument `n`".to_owned(),
+        format!("12:17: p: {said}"),
+        "12:24: p: nothing reads `x`".to_owned(),
+        format!("13:17: p: {said}"),
+        format!("14:17: p: {said}"),
+        "14:24: p: nothing reads `z`".to_owned(),
+    ];
+    assert_eq!(found, expected);
+}
