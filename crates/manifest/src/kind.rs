@@ -7,6 +7,7 @@ use crate::command::{self, Command};
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
 use crate::input::Input;
+use crate::limits::{RUNNING_DEFAULT, WAITING_DEFAULT};
 use crate::pipeline::handler::PipelineHandler;
 use crate::pipeline::{self, Pipeline};
 use crate::problem::Problem;
@@ -32,11 +33,8 @@ pub(crate) enum Kind {
 
 /// The key of each kind, and those that belong to it alone.
 const KEYS: [(&str, &[&str]); 3] = [
-    (
-        "command",
-        &["stdin", "env", "cwd", "output", "output_schema", "ok_exit", "timeout", "concurrency"],
-    ),
-    ("pipeline", &["result", "output_schema", "timeout"]),
+    ("command", &["stdin", "env", "cwd", "output", "output_schema", "ok_exit"]),
+    ("pipeline", &["result", "output_schema"]),
     ("text", &[]),
 ];
 
@@ -84,6 +82,15 @@ impl Kind {
             Self::Command(_) => "command",
             Self::Pipeline(_) => "pipeline",
             Self::Text(_) => "text",
+        }
+    }
+
+    /// How many calls run at once and how many wait, where a tool does not say it.
+    pub(crate) fn turns(&self) -> Option<(usize, usize)> {
+        match self {
+            Self::Command(_) => Some((RUNNING_DEFAULT, WAITING_DEFAULT)),
+            // The steps of a pipeline wait for the turns of the tools that they call.
+            Self::Pipeline(_) | Self::Text(_) => None,
         }
     }
 

@@ -24,6 +24,7 @@
 mod align;
 mod amount;
 mod arguments;
+mod around;
 mod below;
 mod command;
 mod cost;
@@ -55,6 +56,7 @@ mod tool;
 mod tree;
 mod written;
 
+pub use around::Mistake as AroundMistake;
 pub use cost::{Cost, Part, tokens};
 pub use fault::Fault;
 pub use lint::Warning;

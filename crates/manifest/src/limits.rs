@@ -52,6 +52,14 @@ pub const PASSED_BYTES_MAX: usize = 8 * 1024 * 1024;
 pub const RESULT_DEPTH_MAX: usize = 120;
 /// How much of why a step failed is passed on.
 pub const REASON_BYTES: usize = 4 * 1024;
+/// The longest pause of a `retry`, and the longest time for one attempt.
+pub const PAUSE_MAX: Duration = Duration::from_secs(60 * 60);
+/// The most answers that a `cache` keeps.
+pub const CACHE_ENTRIES_MAX: usize = 1_000_000;
+/// The most bytes that it keeps.
+pub const CACHE_BYTES_MAX: usize = 1024 * 1024 * 1024;
+/// The most that a `max_size` may be, in bytes.
+pub const MAX_SIZE_MAX: usize = 64 * 1024 * 1024;
 /// The longest `timeout` of a tool.
 pub const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long processes that a program left behind may keep its output open before they are killed,

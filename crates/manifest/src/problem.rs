@@ -3,14 +3,17 @@
 //! environment or from a file.
 
 use crate::amount::{DURATION_EXAMPLES, SIZE_EXAMPLES};
+use crate::around::Mistake;
 use crate::limits::{DEPTH_MAX, FILE_BYTES_MAX, FILLED_BYTES_MAX};
-use crate::pipeline::mistake::Mistake;
+use crate::pipeline::mistake;
 
 /// A mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are the words of the sentences below")]
 pub enum Problem {
+    /// What stands around a tool.
+    Around(Mistake),
     /// A listener's address.
     BadAddress { shown: String },
     /// A default that the argument's own schema refuses.
@@ -88,7 +91,7 @@ pub enum Problem {
     /// A number outside of what is allowed.
     OutOfRange { key: &'static str, allowed: String },
     /// A mistake in a pipeline.
-    Pipeline(Mistake),
+    Pipeline(mistake::Mistake),
     /// A second YAML document.
     SecondDocument,
     /// The file is too large.
@@ -134,12 +137,11 @@ impl Problem {
     /// One line: what is wrong.
     #[must_use]
     pub fn message(&self) -> String {
-        if let Self::Pipeline(mistake) = self {
-            return mistake.message();
-        }
-        match self.not_one() {
-            Some((shown, noun)) => format!("{shown} is no {noun}"),
-            None => self.sentence(),
+        match (self, self.not_one()) {
+            (Self::Around(mistake), _) => mistake.message(),
+            (Self::Pipeline(mistake), _) => mistake.message(),
+            (_, Some((shown, noun))) => format!("{shown} is no {noun}"),
+            (_, None) => self.sentence(),
         }
     }
 
@@ -266,6 +268,7 @@ impl Problem {
             {
                 Some("text with `:` or `{` in it needs quotes".to_owned())
             }
+            Self::Around(mistake) => mistake.help().map(str::to_owned),
             Self::WrongType { example, .. } => example.clone(),
             Self::EmptyList { help, .. } | Self::KindMissing { help, .. } => {
                 Some((*help).to_owned())

@@ -8,11 +8,11 @@ mod spoken;
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
 use crate::input::Input;
-use crate::limits::{OUTPUT_BYTES, OUTPUT_BYTES_MAX, RUNNING_MAX};
+use crate::limits::{OUTPUT_BYTES, OUTPUT_BYTES_MAX};
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::template::{Compiler, Template};
-use crate::tool::{self, fixed_text, out_of_range, typed};
+use crate::tool::{self, fixed_text, typed};
 use crate::written::Scalar;
 use crate::written::tool::{self as written, Output, OutputOptions, Parse};
 use std::path::PathBuf;
@@ -29,7 +29,6 @@ pub(crate) struct Command {
     /// In bytes.
     pub(crate) limit: usize,
     pub(crate) ok_exit: Vec<u8>,
-    pub(crate) concurrency: Option<usize>,
 }
 
 /// A program.
@@ -82,9 +81,8 @@ pub(crate) fn check(
         return Err(Wrong::new(ok_exit.place, Problem::EmptyList { key: "ok_exit", help }));
     }
     let (parse, limit) = output(tool.output, surroundings)?;
-    let concurrency = tool.concurrency.map(|number| concurrency(&number)).transpose()?;
     let ok_exit = ok_exit.value;
-    Ok(Command { program, arguments, stdin, env, cwd, parse, limit, ok_exit, concurrency })
+    Ok(Command { program, arguments, stdin, env, cwd, parse, limit, ok_exit })
 }
 
 fn program(written: &Placed<Scalar>, surroundings: &Surroundings<'_>) -> Result<Program, Wrong> {
@@ -111,12 +109,4 @@ fn output(
     };
     let limit = limit.map(|text| tool::limit(&text, OUTPUT_BYTES_MAX, surroundings)).transpose()?;
     Ok((parse, limit.unwrap_or(OUTPUT_BYTES)))
-}
-
-fn concurrency(written: &Placed<u32>) -> Result<usize, Wrong> {
-    let number = written.value as usize;
-    if (1..=RUNNING_MAX).contains(&number) {
-        return Ok(number);
-    }
-    Err(out_of_range("concurrency", &format!("from 1 to {RUNNING_MAX}"), written.place))
 }

@@ -1,5 +1,6 @@
 //! Manifests as their users have them: faults as they are drawn, tools as they are called.
 
+mod around;
 mod command_lines;
 mod directories;
 mod faults_in_pipelines;
