@@ -8,6 +8,8 @@ use crate::fault::Wrong;
 use crate::fill::Surroundings;
 use crate::input::Input;
 use crate::limits::{RUNNING_DEFAULT, WAITING_DEFAULT};
+use crate::pipeline::handler::PipelineHandler;
+use crate::pipeline::{self, Pipeline};
 use crate::problem::Problem;
 use crate::template::{Compiler, Template};
 use crate::text::TextHandler;
@@ -23,13 +25,18 @@ use std::sync::Arc;
 pub(crate) enum Kind {
     /// It runs a program.
     Command(Box<Command>),
+    /// It calls other tools.
+    Pipeline(Arc<Pipeline>),
     /// It answers with a text.
     Text(Template),
 }
 
 /// The key of each kind, and those that belong to it alone.
-const KEYS: [(&str, &[&str]); 2] =
-    [("command", &["stdin", "env", "cwd", "output", "output_schema", "ok_exit"]), ("text", &[])];
+const KEYS: [(&str, &[&str]); 3] = [
+    ("command", &["stdin", "env", "cwd", "output", "output_schema", "ok_exit"]),
+    ("pipeline", &["result", "output_schema"]),
+    ("text", &[]),
+];
 
 /// What the handlers of a file's tools have in common.
 #[derive(Clone)]
@@ -53,12 +60,17 @@ impl Kind {
     /// Checks what a tool does, once its keys are known to go together.
     pub(crate) fn check(
         tool: written::Tool,
+        tree: &Tree,
         input: &Input,
         surroundings: &Surroundings<'_>,
         compiler: &mut Compiler<'_>,
     ) -> Result<Self, Wrong> {
         if let Some(text) = &tool.text {
             return Ok(Self::Text(compiler.compile(typed(text), input.known())?));
+        }
+        if tool.pipeline.is_some() {
+            let pipeline = pipeline::check(&tool, tree, input, compiler)?;
+            return Ok(Self::Pipeline(Arc::new(pipeline)));
         }
         let command = command::check(tool, input, surroundings, compiler)?;
         Ok(Self::Command(Box::new(command)))
@@ -68,6 +80,7 @@ impl Kind {
     pub(crate) fn key(&self) -> &'static str {
         match self {
             Self::Command(_) => "command",
+            Self::Pipeline(_) => "pipeline",
             Self::Text(_) => "text",
         }
     }
@@ -76,7 +89,8 @@ impl Kind {
     pub(crate) fn turns(&self) -> Option<(usize, usize)> {
         match self {
             Self::Command(_) => Some((RUNNING_DEFAULT, WAITING_DEFAULT)),
-            Self::Text(_) => None,
+            // The steps of a pipeline wait for the turns of the tools that they call.
+            Self::Pipeline(_) | Self::Text(_) => None,
         }
     }
 
@@ -87,6 +101,10 @@ impl Kind {
             Self::Command(command) => {
                 let command = Command::clone(command);
                 haft_server::Tool::new(name, CommandHandler::new(setting, command))
+            }
+            Self::Pipeline(pipeline) => {
+                let pipeline = Arc::clone(pipeline);
+                haft_server::Tool::new(name, PipelineHandler { pipeline, setting: setting.into() })
             }
             Self::Text(template) => {
                 haft_server::Tool::new(name, TextHandler { template: template.clone(), setting })

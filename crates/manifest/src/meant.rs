@@ -4,6 +4,7 @@
 use crate::around::Around;
 use crate::fault::{Wrong, line_of};
 use crate::fill::Surroundings;
+use crate::pipeline;
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::prompt::{self, Prompt};
@@ -94,6 +95,7 @@ impl Meant {
             }
             tools.push(tool);
         }
+        pipeline::link::link(&mut tools, &[], surroundings.text)?;
         let resources = resources(&file.resources, tree, surroundings)?;
         let mut prompts: Vec<Prompt> = Vec::new();
         for (index, written) in file.prompts.iter().enumerate() {

@@ -5,6 +5,7 @@
 use crate::amount::{DURATION_EXAMPLES, SIZE_EXAMPLES};
 use crate::around::Mistake;
 use crate::limits::{DEPTH_MAX, FILE_BYTES_MAX, FILLED_BYTES_MAX};
+use crate::pipeline::mistake;
 
 /// A mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +90,8 @@ pub enum Problem {
     OptionalAndRequired { argument: String },
     /// A number outside of what is allowed.
     OutOfRange { key: &'static str, allowed: String },
+    /// A mistake in a pipeline.
+    Pipeline(mistake::Mistake),
     /// A second YAML document.
     SecondDocument,
     /// The file is too large.
@@ -136,6 +139,7 @@ impl Problem {
     pub fn message(&self) -> String {
         match (self, self.not_one()) {
             (Self::Around(mistake), _) => mistake.message(),
+            (Self::Pipeline(mistake), _) => mistake.message(),
             (_, Some((shown, noun))) => format!("{shown} is no {noun}"),
             (_, None) => self.sentence(),
         }
@@ -272,6 +276,7 @@ impl Problem {
             Self::UnknownSubstitution { nearest, .. } => {
                 Some(format!("did you mean `${{{nearest}:…}}`? `$${{` writes `${{` itself"))
             }
+            Self::Pipeline(mistake) => mistake.help(),
             Self::NotYaml { reason } => quoting(reason).map(str::to_owned),
             problem => problem.fixed_help().map(str::to_owned),
         }

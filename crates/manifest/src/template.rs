@@ -1,6 +1,8 @@
 //! Templates: compiled once when the manifest is read, rendered on every call. A template reads
 //! arguments and nothing else; what it makes has a bound, and so has its work.
 
+pub(crate) mod value;
+
 use crate::align::narrow;
 use crate::arguments::Arguments;
 use crate::fault::Wrong;

@@ -76,7 +76,7 @@ pub(crate) fn check(
     let annotations = Annotations { read_only, destructive, idempotent, open_world };
     around::check_use(&tool, annotations)?;
     let name = tool.name.clone();
-    let kind = Kind::check(tool, &input, surroundings, compiler)?;
+    let kind = Kind::check(tool, tree, &input, surroundings, compiler)?;
     Ok(Tool {
         name,
         title,
@@ -100,7 +100,7 @@ fn check_keys(tool: &written::Tool, tree: &Tree) -> Result<(), Wrong> {
         return Err(Wrong::new(place, problem));
     }
     match place_of("output_schema") {
-        Some(place) if parse_of(tool) != Parse::Json => {
+        Some(place) if tool.pipeline.is_none() && parse_of(tool) != Parse::Json => {
             let (key, other) = ("output_schema", "output: json");
             Err(Wrong::new(place, Problem::KeyBelongsTo { key, owners: "tools", other }))
         }

@@ -3,6 +3,7 @@
 //! mean is `meant`'s business.
 
 pub(crate) mod around;
+pub(crate) mod pipeline;
 pub(crate) mod prompt;
 pub(crate) mod resource;
 pub(crate) mod shown;

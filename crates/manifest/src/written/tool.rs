@@ -2,6 +2,7 @@
 //! `decode`; what the values mean is the business of `tool`, `kind` and the folders of the kinds.
 
 use crate::place::Placed;
+use crate::written::pipeline::{Anything, Step};
 use crate::written::shown::{Icon, Meta};
 use crate::written::{Scalar, around};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -10,8 +11,9 @@ use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor
 use std::borrow::Cow;
 use std::fmt;
 
-/// A tool: it runs a program (`command`) or answers with a text (`text`). Templates write arguments
-/// as `{{ name }}`, and know the filters and statements of Jinja.
+/// A tool: it runs a program (`command`), answers with a text (`text`) or calls other tools
+/// (`pipeline`). Templates write arguments as `{{ name }}`, and know the filters and statements of
+/// Jinja.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename = "a tool")]
 #[schemars(rename = "Tool")]
@@ -75,6 +77,12 @@ pub(crate) struct Tool {
     pub(crate) redact: Vec<Placed<around::Redacted>>,
     /// A template for the answer.
     pub(crate) text: Option<Placed<Scalar>>,
+    /// Steps that call other tools, pass values on, and make one tool of them.
+    pub(crate) pipeline: Option<Placed<Vec<Placed<Step>>>>,
+    /// What a pipeline answers: a value with templates in any depth. Without this key, what its
+    /// last step did.
+    #[expect(dead_code, reason = "`pipeline` reads it from the tree")]
+    pub(crate) result: Option<Anything>,
 }
 
 /// How a tool behaves.

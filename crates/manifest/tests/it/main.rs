@@ -3,6 +3,7 @@
 mod around;
 mod command_lines;
 mod directories;
+mod faults_in_pipelines;
 mod faults_in_prompts;
 mod faults_in_resources;
 mod faults_in_texts;
@@ -12,6 +13,8 @@ mod faults_of_files;
 mod fixture;
 mod lifetimes;
 mod outputs;
+mod pipeline_bounds;
+mod pipelines;
 mod prompts;
 mod published;
 mod resources;
