@@ -184,13 +184,10 @@ impl Queue {
         drop(unread);
     }
 
-    pub(crate) fn is_closed(&self) -> bool {
-        self.lock().backlog.is_none()
-    }
-
-    /// The next message, if it is there.
-    pub(crate) fn pop(&self) -> Option<Vec<u8>> {
-        self.lock().backlog.as_mut()?.pop()
+    /// All that has been said so far, and nothing that is said meanwhile: whoever talks without end
+    /// must not keep its reader for ever.
+    pub(crate) fn take(&self) -> Option<Backlog> {
+        self.lock().backlog.as_mut().map(Backlog::take)
     }
 
     /// The next message, or a call of the waker once there is one.

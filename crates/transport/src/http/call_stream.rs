@@ -304,9 +304,8 @@ impl CallReader {
         let mut first = VecDeque::new();
         {
             let call = &self.call;
-            let number = call.streams.begin(call);
             let mut state = call.lock();
-            state.stream = Some(number);
+            state.stream = Some(call.streams.begin(call));
             if call.streams.can_poll() {
                 let at = state.next_place();
                 first.push_back(call.streams.priming(at));

@@ -218,6 +218,7 @@ impl Endpoint {
         match News::open(session.in_use(), feed, last, self.stopping.wait()) {
             Ok(events) => answer::event_response(Answer::News(Box::new(events))),
             Err(NoNews::Never) => method_not_allowed(NO_NEWS),
+            Err(NoNews::NoSession) => refused(StatusCode::NOT_FOUND, &unknown_session()),
             Err(NoNews::NoSuchEvent) => refused(StatusCode::BAD_REQUEST, &unknown_event()),
         }
     }

@@ -96,6 +96,8 @@ pub async fn serve_stream<S>(
 }
 
 /// The next connection, once there is room for it.
+    // Nobody else can come back to its sessions.
+    endpoint.sessions.end_all();
 async fn accept(socket: &TcpListener, room: &Arc<Semaphore>) -> (TcpStream, OwnedSemaphorePermit) {
     let room = Arc::clone(room).acquire_owned().await.expect("the semaphore is never closed");
     loop {

@@ -61,7 +61,7 @@ impl Session {
 
     /// Cancels its requests and ends its streams.
     fn end(&self) {
-        self.conversation.with(Conversation::cancel_all);
+        self.conversation.with(Conversation::end);
         self.streams.live().iter().for_each(|call| call.end());
         self.news.end();
     }

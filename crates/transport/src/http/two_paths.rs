@@ -254,13 +254,8 @@ impl Line {
         self.queue.answer_bytes() < limits.output_bytes
     }
 
-    /// A message has been taken: the client is told of changes once it is ready, and if it has
-    /// gone in the meantime, what the message began ends.
+    /// A message has been taken: the client is told of changes once it is ready.
     fn taken(&self, service: &dyn Service) {
-        if self.queue.is_closed() {
-            self.conversation.with(Conversation::cancel_all);
-            return;
-        }
         if let Some(session) = self.conversation.with(Conversation::begins_to_listen) {
             *self.news() = service.news(&session);
             self.queue.wake();
@@ -324,8 +319,8 @@ impl LineEvents {
 impl Drop for LineEvents {
     fn drop(&mut self) {
         self.open.lock().remove(&self.id);
-        self.line.conversation.with(Conversation::cancel_all);
-        self.line.queue.close();
+        self.line.conversation.with(Conversation::end);
+        drop(self.line.queue.close());
         let news = self.line.news().take();
         drop(news);
     }

@@ -59,7 +59,7 @@ async fn converse(
 ) -> io::Result<()> {
     let mut connection = Connection::new(service, limits);
     let ended = connection.drive(&input, &output, stop).await;
-    connection.conversation.with(Conversation::cancel_all);
+    connection.conversation.with(Conversation::end);
     match ended {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         ended => ended,
@@ -381,7 +381,7 @@ impl Connection {
                 self.out.push(b'\n');
             }
         }
-        self.conversation.borrow_mut().cancel_all();
+        self.conversation.borrow_mut().end();
         self.is_stopping = true;
         self.has_lines = false;
     }
