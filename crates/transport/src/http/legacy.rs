@@ -11,7 +11,7 @@ use super::request::{Accepts, HttpHeaders, LAST_EVENT_HEADER, SESSION_HEADER};
 use super::sessions::Session;
 use super::streams::{NEWS, Resumed};
 use crate::asking::{Asked, Call, take};
-use crate::batch::{Batch, batches_refused, wants_answers};
+use crate::batch::{Batch, answers_wanted, batches_refused};
 use crate::conversation::{Conversation, Kept};
 use crate::outlet::{Queue, Sink};
 use bytes::Bytes;
@@ -129,9 +129,9 @@ impl Endpoint {
         if !session.conversation.with(|kept| kept.has_batches()) {
             return refused_to(None, Era::Legacy, &batches_refused());
         }
-        let wants_answers = wants_answers(messages);
+        let wanted = answers_wanted(messages);
         let mut place = self.in_flight.share();
-        if wants_answers && !place.take(1) {
+        if wanted > 0 && !place.take(wanted) {
             return self.try_again(None, Era::Legacy);
         }
         let (stream, batch) = {
@@ -142,7 +142,7 @@ impl Endpoint {
                 Batch::take(&session.conversation, &*self.service, messages, Some(&headers), &sink);
             (stream.made, batch)
         };
-        if !wants_answers {
+        if wanted == 0 {
             return answer::empty(StatusCode::ACCEPTED);
         }
         let stream = stream.into_inner().unwrap_or_else(|| stream_of(&session, asking.accepts));

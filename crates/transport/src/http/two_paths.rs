@@ -12,7 +12,7 @@ use super::sessions::random;
 use super::sse::{Alarm, COMMENT, write_event};
 use super::stopping::Stopped;
 use crate::asking::{Asked, take};
-use crate::batch::{Batch, batches_refused, wants_answers};
+use crate::batch::{Batch, answers_wanted, batches_refused};
 use crate::conversation::{Conversation, Kept};
 use crate::feeds::poll_feed;
 use crate::outlet::{Queue, Sink};
@@ -227,7 +227,8 @@ impl Endpoint {
             return refused_to(None, Era::Legacy, &batches_refused());
         }
         let mut place = self.in_flight.share();
-        if wants_answers(messages) && !(line.has_room(&self.limits) && place.take(1)) {
+        let wanted = answers_wanted(messages);
+        if wanted > 0 && !(line.has_room(&self.limits) && place.take(wanted)) {
             return self.try_again(None, Era::Legacy);
         }
         let busy = Busy::new(line);
