@@ -6,7 +6,7 @@ use super::bounds::{Share, oversubscribed};
 use super::endpoint::{Asking, Endpoint};
 use super::refusals::{refused_to, try_again};
 use super::request::{Accepts, HttpHeaders};
-use super::sse::{Alarm, COMMENT, write_event};
+use super::sse::{AT_ONCE, Alarm, COMMENT, write_event};
 use super::subscription::FeedEvents;
 use crate::asking::ask_stateless;
 use crate::outlet::{Queue, Reader, Sink};
@@ -109,15 +109,21 @@ async fn later(
 /// An answer that came before anything was sent, with what was said about it on the way.
 fn finished(reply: Reply, said: &Reader, accepts: Accepts) -> Response<Answer> {
     let mut events = BytesMut::new();
-    while let Some(message) = said.pop() {
-        write_event(&mut events, &message);
-    }
+    write_rest(&mut events, said);
     if events.is_empty() {
         return answer::now(reply, Era::Modern, accepts);
     }
     write_event(&mut events, &reply.message);
     answer::event_response(Answer::Whole(Some(events.freeze())))
 }
+/// What was said about a request and has not been sent, now that it is answered.
+fn write_rest(events: &mut BytesMut, said: &Reader) {
+    let Some(mut rest) = said.rest() else { return };
+    while let Some(message) = rest.pop() {
+        write_event(events, &message);
+    }
+}
+
 
 /// A queue for what is said about one request, made when its call wants one.
 struct LazyQueue<'a> {
@@ -197,20 +203,23 @@ impl EventStream {
         let Some(work) = &mut self.work else { return Poll::Ready(None) };
         // The work first, so that whatever it said on its way is in the queue when it is done.
         let reply = Pin::new(work).poll(cx);
-        while let Poll::Ready(message) = self.said.poll_pop(cx) {
-            write_event(&mut events, &message);
-        }
         if let Poll::Ready(reply) = reply {
             self.work = None;
             if let Some(reply) = reply {
                 write_event(&mut events, &reply.message);
             }
             return Poll::Ready((!events.is_empty()).then(|| events.freeze()));
+            write_rest(&mut events, &self.said);
         }
         if events.is_empty() {
             return self.alarm.poll(cx).map(|()| Some(Bytes::from_static(COMMENT)));
         }
         self.alarm.reset();
+        while events.len() < AT_ONCE
+            && let Poll::Ready(message) = self.said.poll_pop(cx)
+        {
+            write_event(&mut events, &message);
+        }
         Poll::Ready(Some(events.freeze()))
     }
 }

@@ -393,7 +393,8 @@ impl Connection {
 
     /// Appends what has been said about calls.
     fn say(&mut self) {
-        while let Some(message) = self.queue.pop() {
+        let Some(mut said) = self.queue.take() else { return };
+        while let Some(message) = said.pop() {
             self.push_line(&message);
         }
     }
