@@ -1,5 +1,6 @@
-//! Counts that all requests of a listener share: how many are unanswered, and how many bytes of
-//! bodies are held. Each is one atomic number with a bound; nobody waits here.
+//! Counts that all requests of a listener or of a connection share: how many are unanswered, how
+//! many bytes of bodies and of answers are held. Each is one atomic number with a bound; nobody
+//! waits here.
 
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
@@ -28,6 +29,17 @@ impl Bound {
     /// A share that holds nothing yet.
     pub(super) fn share(self: &Arc<Self>) -> Share {
         Share { bound: Arc::clone(self), taken: 0 }
+    }
+
+    /// A share of that much, whatever the bound says.
+    pub(super) fn share_of(self: &Arc<Self>, taken: usize) -> Share {
+        self.taken.fetch_add(taken, Ordering::Relaxed);
+        Share { bound: Arc::clone(self), taken }
+    }
+
+    /// Whether nothing more may be taken.
+    pub(super) fn is_full(&self) -> bool {
+        self.taken.load(Ordering::Relaxed) >= self.limit
     }
 }
 
@@ -97,6 +109,10 @@ mod tests {
         let mut third = bound.share();
         assert!(!third.take_whole(4) && third.take_whole(3) && !third.take_whole(1));
         third.give(1);
-        assert!(bound.share().take(1));
+        assert!(!bound.is_full() && bound.share().take(1));
+        let fourth = bound.share_of(100);
+        assert!(bound.is_full());
+        drop(fourth);
+        assert!(!bound.is_full());
     }
 }

@@ -21,6 +21,7 @@ mod stopping;
 mod streams;
 mod subscription;
 mod two_paths;
+mod unread;
 
 pub use address::address;
 pub use listen::{Listener, serve_stream};

@@ -89,7 +89,7 @@ impl Open {
 }
 
 impl Endpoint {
-    /// Answers a request to one of the two paths; `None` if it is to another.
+    /// Answers a request to one of the two paths; its body is given back if it is to another.
     pub(super) async fn two_paths<B>(&self, parts: &Parts, body: B) -> Result<Response<Answer>, B>
     where
         B: Body<Data = Bytes>,

@@ -78,6 +78,45 @@ async fn clients_that_never_read_hold_no_places() {
 }
 
 #[tokio::test]
+async fn answers_that_are_never_read_are_bounded_for_each_connection() {
+    let keep_alive = Duration::from_millis(10);
+    let limits = Limits { output_bytes: 1024 * 1024, keep_alive, ..Limits::default() };
+    let fixture = Fixture::with(limits, Options::default()).await;
+    let mut other = connect(&fixture).await;
+    // Answered at once, and answered on a stream that has begun before.
+    for name in ["large", "large_later"] {
+        let stream = TcpStream::connect(fixture.address).await.expect("the server listens");
+        let (mut sender, connection) = http2::Builder::new(TokioExecutor::new())
+            .initial_stream_window_size(0)
+            .handshake(TokioIo::new(stream))
+            .await
+            .expect("HTTP/2");
+        tokio::spawn(connection);
+        let unread = sender.send_request(request(&fixture, name)).await.expect("headers");
+        assert_eq!(unread.status(), 200);
+        let full = async {
+            loop {
+                let small = sender.send_request(request(&fixture, "hello")).await;
+                match small.expect("headers").status().as_u16() {
+                    200 => fixture.gate.open.notify_one(),
+                    status => break status,
+                }
+            }
+        };
+        assert_eq!(timeout(DEADLINE, full).await.expect("it is refused"), 503, "{name}");
+        let free = other.send_request(request(&fixture, "hello")).await.expect("headers");
+        assert_eq!(free.status(), 200, "other connections are served");
+        drop(unread);
+        let served = async {
+            while sender.send_request(request(&fixture, "hello")).await.expect("h").status() != 200
+            {
+            }
+        };
+        timeout(DEADLINE, served).await.expect("what was given up is forgotten");
+    }
+}
+
+#[tokio::test]
 async fn a_stream_that_is_reset_cancels_its_call() {
     let fixture = Fixture::start().await;
     let stream = TcpStream::connect(fixture.address).await.expect("the server listens");
