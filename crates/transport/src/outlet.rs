@@ -1,6 +1,7 @@
 //! What is said about calls before their answers: a bounded queue that a wire reads, and each
 //! call's share of it. Handlers use it from any thread; it never waits.
 
+use crate::bounds::{Bound, Share};
 use crate::questions::{Questions, Unsent};
 use haft_proto::limits::Limits;
 use haft_proto::method::Method;
@@ -75,7 +76,6 @@ pub(crate) struct Backlog {
     said: VecDeque<Said>,
     notifications: usize,
     bytes: usize,
-    answer_bytes: usize,
     notifications_max: usize,
     bytes_max: usize,
 }
@@ -86,7 +86,10 @@ struct Said {
 }
 
 enum Kind {
-    Answer,
+    /// Counts as unread while it waits.
+    Answer {
+        _held: Share,
+    },
     Cancellation,
     Notification,
     Question(Unsent),
@@ -101,7 +104,6 @@ impl Backlog {
             said: VecDeque::new(),
             notifications: 0,
             bytes: 0,
-            answer_bytes: 0,
             notifications_max: limits.queued_notifications,
             bytes_max: limits.queued_bytes,
         }
@@ -120,9 +122,8 @@ impl Backlog {
     }
 
     /// Adds an answer, whether or not there is room for notifications.
-    fn answer(&mut self, message: Vec<u8>) {
-        self.answer_bytes += message.len();
-        self.said.push_back(Said { message, kind: Kind::Answer });
+    fn answer(&mut self, message: Vec<u8>, held: Share) {
+        self.said.push_back(Said { message, kind: Kind::Answer { _held: held } });
     }
 
     /// Adds a question. Questions have a bound of their own, see [`Questions`].
@@ -146,7 +147,6 @@ impl Backlog {
             said: VecDeque::new(),
             notifications: 0,
             bytes: 0,
-            answer_bytes: 0,
             notifications_max: self.notifications_max,
             bytes_max: self.bytes_max,
         };
@@ -160,8 +160,7 @@ impl Backlog {
             self.said = VecDeque::new();
         }
         match kind {
-            Kind::Answer => self.answer_bytes -= message.len(),
-            Kind::Cancellation => {}
+            Kind::Answer { .. } | Kind::Cancellation => {}
             Kind::Notification => {
                 self.notifications -= 1;
                 self.bytes -= message.len();
@@ -223,14 +222,11 @@ impl Queue {
         }
     }
 
-    /// Queues an answer, behind all that has been said so far.
-    pub(crate) fn answer(&self, message: Vec<u8>) {
-        self.add(|backlog| backlog.answer(message));
-    }
-
-    /// How many bytes of answers wait.
-    pub(crate) fn answer_bytes(&self) -> usize {
-        self.lock().backlog.as_ref().map_or(0, |backlog| backlog.answer_bytes)
+    /// Queues an answer, behind all that has been said so far; it counts as unread until it is
+    /// fetched.
+    pub(crate) fn answer(&self, message: Vec<u8>, unread: &Arc<Bound>) {
+        let held = unread.share_of(message.len());
+        self.add(|backlog| backlog.answer(message, held));
     }
 
     /// There is something new to read, elsewhere.
@@ -318,8 +314,9 @@ mod tests {
         let mut taken = queue.take().expect("it is read");
         assert!(queue.notify(vec![4]), "there is room again");
         assert_eq!((taken.pop(), taken.pop(), taken.pop()), (Some(vec![1]), Some(vec![2]), None));
+        let unread = Bound::new(0);
         for _ in 0..1000 {
-            queue.answer(Vec::new());
+            queue.answer(Vec::new(), &unread);
         }
         while pop(&queue).is_some() {}
         assert_eq!(queue.lock().backlog.as_ref().map(|kept| kept.said.capacity()), Some(0));

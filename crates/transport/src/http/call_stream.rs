@@ -2,12 +2,12 @@
 //! that asked, or kept until its client comes back for it. The call goes on either way: losing a
 //! connection is not cancelling (2025-11-25, "Sending Messages to the Server").
 
-use super::bounds::{Bound, Share};
 use super::replay::Place;
 use super::request::Accepts;
 use super::sessions::InUse;
 use super::sse::{Alarm, COMMENT};
 use super::streams::Streams;
+use crate::bounds::{Bound, Share};
 use crate::outlet::{Backlog, Sink};
 use crate::questions::Unsent;
 use bytes::Bytes;

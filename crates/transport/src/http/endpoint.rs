@@ -3,7 +3,6 @@
 
 use super::Options;
 use super::answer::{self, Answer};
-use super::bounds::{Bound, overloaded};
 use super::guard::Guard;
 use super::refusals::{
     VERBS, method_not_allowed, not_acceptable, refused, refused_to, try_again,
@@ -14,6 +13,7 @@ use super::sessions::Sessions;
 use super::stopping::Stopping;
 use super::two_paths::{Open, TwoPaths};
 use super::unread::{self, Sent};
+use crate::bounds::{Bound, overloaded};
 use bytes::Bytes;
 use haft_proto::admit;
 use haft_proto::envelope::{self, Envelope, Id, Incoming, Kind, Rejected};
@@ -106,7 +106,7 @@ impl Endpoint {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         if parts.uri.path() != self.path {
-            let body = match self.two_paths(parts, body).await {
+            let body = match self.two_paths(parts, body, unread).await {
                 Ok(response) => return response,
                 Err(body) => body,
             };

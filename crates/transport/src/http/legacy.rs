@@ -2,7 +2,6 @@
 //! rest belongs to one. The modern era never comes here.
 
 use super::answer::{self, Answer};
-use super::bounds::Share;
 use super::call_stream::{CallStream, Finish, First};
 use super::endpoint::{Asking, Endpoint, known_version, version_header};
 use super::news::{News, NoNews};
@@ -12,6 +11,7 @@ use super::sessions::Session;
 use super::streams::{NEWS, Resumed};
 use crate::asking::{Asked, Call, take};
 use crate::batch::{Batch, answers_wanted, batches_refused};
+use crate::bounds::Share;
 use crate::conversation::{Conversation, Kept};
 use crate::outlet::{Queue, Sink};
 use bytes::Bytes;

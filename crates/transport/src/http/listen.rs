@@ -1,9 +1,9 @@
 //! Accepts connections and serves each on a task of its own, HTTP/1.1 or HTTP/2 as it begins.
 
 use super::Options;
-use super::bounds::Bound;
 use super::endpoint::Endpoint;
 use super::stall::StallGuard;
+use crate::bounds::Bound;
 use crate::stop::Stop;
 use haft_proto::limits::Limits;
 use haft_proto::service::Service;

@@ -3,7 +3,6 @@
 
 mod address;
 mod answer;
-mod bounds;
 mod call_stream;
 mod endpoint;
 mod guard;

@@ -2,13 +2,13 @@
 //! Its client cancels it by going away.
 
 use super::answer::{self, Answer};
-use super::bounds::{Bound, Share, oversubscribed};
 use super::endpoint::{Asking, Endpoint};
 use super::refusals::{refused_to, try_again};
 use super::request::{Accepts, HttpHeaders};
 use super::sse::{AT_ONCE, Alarm, COMMENT, write_event};
 use super::subscription::FeedEvents;
 use crate::asking::ask_stateless;
+use crate::bounds::{Bound, Share, oversubscribed};
 use crate::outlet::{Queue, Reader, Sink};
 use bytes::{Bytes, BytesMut};
 use haft_proto::envelope::{Envelope, Id};

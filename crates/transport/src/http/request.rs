@@ -1,7 +1,7 @@
 //! What is read of a request before its message is looked at: its headers, and its body within the
 //! limits of size and time.
 
-use super::bounds::{Bound, Share};
+use crate::bounds::{Bound, Share};
 use bytes::{Bytes, BytesMut};
 use haft_proto::error::{Malformed, Mistake, Refusal};
 use haft_proto::limits::Limits;

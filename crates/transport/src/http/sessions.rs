@@ -1,9 +1,9 @@
 //! The sessions of legacy HTTP clients: begun by `initialize`, ended by DELETE or by idleness,
 //! bounded in number. The modern era never comes here.
 
-use super::bounds::Bound;
 use super::news::News;
 use super::streams::Streams;
+use crate::bounds::Bound;
 use crate::conversation::{Conversation, Kept};
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;

@@ -1,9 +1,9 @@
 //! A feed as an event stream, pulled only as fast as its client reads: nothing is queued in
 //! between. Made by `modern`.
 
-use super::bounds::Share;
 use super::sse::{AT_ONCE, Alarm, COMMENT, write_event};
 use super::stopping::Stopped;
+use crate::bounds::Share;
 use crate::feeds::{end_feed, poll_feed};
 use bytes::{Bytes, BytesMut};
 use haft_proto::service::Feed;

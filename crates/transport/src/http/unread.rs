@@ -2,7 +2,7 @@
 //! many streams and read none. Wraps every answer on its way to hyper, and never looks into it.
 
 use super::answer::Answer;
-use super::bounds::{Bound, Share};
+use crate::bounds::{Bound, Share};
 use bytes::Bytes;
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
