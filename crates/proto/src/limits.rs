@@ -28,7 +28,8 @@ pub struct Limits {
     pub calls_within: usize,
     /// How long a request may take, unless its tool says otherwise.
     pub request_timeout: Duration,
-    /// The most unsent bytes of answers on one stdio connection before its requests wait.
+    /// The most unsent bytes of answers on one connection; more requests wait on stdio, and are
+    /// refused over HTTP.
     pub output_bytes: usize,
     /// The most notifications that wait for a slow reader, on one stdio connection or of one HTTP
     /// call; further ones are dropped.
