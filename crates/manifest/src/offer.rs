@@ -10,13 +10,14 @@ use crate::tool::Tool;
 use haft_proto::encode::fields::Caching;
 use haft_proto::spec::completion::{Completion, VALUES_MAX};
 use haft_server::{BuildError, Server, ServerBuilder};
+use haft_store::Store;
 use minijinja::Environment;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A server of everything.
-pub(crate) fn server(meant: &Meant) -> Result<Server, BuildError> {
+pub(crate) fn server(meant: &Meant, store: Option<&Store>) -> Result<Server, BuildError> {
     let who = &meant.server;
     let mut builder = Server::builder(&who.name, &who.version).fixed();
     if let Some(title) = &who.title {
@@ -38,7 +39,7 @@ pub(crate) fn server(meant: &Meant) -> Result<Server, BuildError> {
     if who.strict_arguments {
         builder = builder.strict_arguments();
     }
-    builder = builder.state_keys(who.state_keys.iter().cloned()).tools(tools(meant));
+    builder = builder.state_keys(who.state_keys.iter().cloned()).tools(tools(meant, store));
     let readings = Readings::new();
     builder = resources(builder, meant, &readings);
     for prompt in &meant.prompts {
@@ -47,12 +48,15 @@ pub(crate) fn server(meant: &Meant) -> Result<Server, BuildError> {
     builder.build()
 }
 
-/// The tools.
-pub(crate) fn tools(meant: &Meant) -> Vec<haft_server::Tool> {
-    meant.tools.iter().map(|tool| self::tool(tool, &meant.templates)).collect()
+fn tools(meant: &Meant, store: Option<&Store>) -> Vec<haft_server::Tool> {
+    meant.tools.iter().map(|tool| self::tool(tool, &meant.templates, store)).collect()
 }
 
-fn tool(tool: &Tool, templates: &Arc<Environment<'static>>) -> haft_server::Tool {
+fn tool(
+    tool: &Tool,
+    templates: &Arc<Environment<'static>>,
+    store: Option<&Store>,
+) -> haft_server::Tool {
     let name = tool.name.value.clone();
     let defaults: Map<String, Value> = tool
         .input
@@ -60,8 +64,8 @@ fn tool(tool: &Tool, templates: &Arc<Environment<'static>>) -> haft_server::Tool
         .iter()
         .filter_map(|argument| Some((argument.name.clone(), argument.default()?.clone())))
         .collect();
-    let templates = Arc::clone(templates);
-    let mut built = tool.kind.tool(Setting { name, defaults, templates });
+    let (templates, store) = (Arc::clone(templates), store.cloned());
+    let mut built = tool.kind.tool(Setting { name, defaults, templates, store });
     built = built.annotations(tool.annotations).input_schema(&tool.input.schema);
     if let Some(title) = &tool.title {
         built = built.title(title);

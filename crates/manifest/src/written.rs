@@ -7,6 +7,7 @@ pub(crate) mod pipeline;
 pub(crate) mod prompt;
 pub(crate) mod resource;
 pub(crate) mod shown;
+pub(crate) mod state;
 pub(crate) mod tool;
 
 use crate::place::Placed;
@@ -30,6 +31,8 @@ pub(crate) struct File {
     /// What stands around the calls of every tool that does not say it itself; what is taken out
     /// of answers adds up.
     pub(crate) defaults: Option<around::Defaults>,
+    /// Where tools with `state` keep what they are told; in memory without this key.
+    pub(crate) state: Option<state::State>,
     /// What it can do, in the order in which clients see it.
     #[serde(default)]
     pub(crate) tools: Vec<Placed<tool::Tool>>,

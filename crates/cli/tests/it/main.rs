@@ -17,5 +17,6 @@ mod pty;
 mod quickstart;
 mod readme;
 mod resources_and_prompts;
+mod state;
 mod stdio;
 mod two_paths;
