@@ -20,9 +20,7 @@ pub enum FetchError {
     #[error("no certificate is trusted on this machine; install ca-certificates")]
     NoTrustedRoots,
     /// The address is not one of the internet.
-    #[error(
-        "`{host}` is at {address}, which is no address of the internet; `allow_private` lets it in"
-    )]
+    #[error("`{host}` {}; `allow_private` lets it in", private(host, *address))]
     PrivateAddress { host: String, address: IpAddr },
     /// The proxy does not do what it is there for.
     #[error("the proxy cannot be used: {reason}")]
@@ -48,4 +46,11 @@ pub enum FetchError {
     /// The name has no address.
     #[error("`{host}` cannot be found: {reason}")]
     UnknownHost { host: String, reason: String },
+}
+
+fn private(host: &str, address: IpAddr) -> String {
+    match host.parse::<IpAddr>() {
+        Ok(typed) if address == typed => "is no address of the internet".to_owned(),
+        _ => format!("is at {address}, which is no address of the internet"),
+    }
 }

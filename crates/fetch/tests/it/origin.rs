@@ -80,6 +80,12 @@ impl Reply {
         Self { body: Body::Never, ..Self::status(200) }
     }
 
+    /// The same with another status.
+    pub(crate) fn status_is(mut self, status: u16) -> Self {
+        self.status = status;
+        self
+    }
+
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self

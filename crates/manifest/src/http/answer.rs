@@ -170,15 +170,14 @@ async fn failure(answer: Answer) -> String {
     let body = answer.beginning(FAILURE_BYTES_MAX).await;
     let said = words(kind(&mime_type), &essence(&mime_type), &decode(&mime_type, &body));
     let mut text = format!("`{host}` answered {status}");
-    match said {
-        Some(said) => text.push_str(&format!(": {said}")),
-        None => text.push('.'),
+    if let Some(said) = said {
+        text.push_str(&format!(": {said}"));
     }
     if let Some(to) = to {
-        text.push_str(&format!(" It leads to {to}."));
+        text.push_str(&format!(" (it leads to {to})"));
     }
     if let Some(seconds) = wait {
-        text.push_str(&format!(" Try again in {seconds} seconds."));
+        text.push_str(&format!(" (try again in {seconds} seconds)"));
     }
     text
 }

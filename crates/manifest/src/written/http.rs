@@ -81,7 +81,7 @@ pub(crate) struct Auth {
 #[serde(deny_unknown_fields, rename = "`basic`")]
 #[schemars(rename = "Basic")]
 pub(crate) struct Basic {
-    /// The user.
+    /// The name of the user.
     pub(crate) user: Placed<Scalar>,
     /// The password, like `${env:API_PASSWORD}`.
     pub(crate) password: Placed<Scalar>,
