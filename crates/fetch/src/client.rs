@@ -22,8 +22,8 @@ use std::sync::{Arc, OnceLock};
 
 type Pool = legacy::Client<Connector, Full<Bytes>>;
 
-/// Connections to all servers within a [`Reach`]. Cheap to clone; nothing is set up before the first
-/// request.
+/// Connections to all servers within a [`Reach`]. Cheap to clone; nothing is set up before the
+/// first request.
 #[derive(Clone, Debug)]
 pub struct Client(Arc<Inner>);
 
@@ -149,10 +149,9 @@ fn pool(reach: &Reach, proxies: &Proxies) -> Pool {
 
 /// The headers of the caller, and what every request has.
 fn headers(own: &HeaderMap) -> HeaderMap {
-    const AGENT: HeaderValue =
-        HeaderValue::from_static(concat!("haft/", env!("CARGO_PKG_VERSION")));
+    let agent = HeaderValue::from_static(concat!("haft/", env!("CARGO_PKG_VERSION")));
     let mut headers = own.clone();
-    headers.entry(USER_AGENT).or_insert(AGENT);
+    headers.entry(USER_AGENT).or_insert(agent);
     headers.entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
     // What is not packed cannot be a thousand times as large when it is unpacked.
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));

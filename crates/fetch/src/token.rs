@@ -1,5 +1,5 @@
-//! Access tokens by OAuth client credentials (RFC 6749, 4.4): fetched when they are needed, shared by
-//! all who ask, renewed before they end. Asked by `client`.
+//! Access tokens by OAuth client credentials (RFC 6749, 4.4): fetched when they are needed, shared
+//! by all who ask, renewed before they end. Asked by `client`.
 
 use crate::auth::Auth;
 use crate::client::Client;

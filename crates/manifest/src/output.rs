@@ -1,5 +1,5 @@
-//! What a tool's output is taken for: how it is understood, which part of it is picked, and how much
-//! of it there may be. The same for programs and servers; called by the folders of both.
+//! What a tool's output is taken for: how it is understood, which part of it is picked, and how
+//! much of it there may be. The same for programs and servers; called by the folders of both.
 
 use crate::fault::Wrong;
 use crate::fill::Surroundings;

@@ -134,6 +134,9 @@ impl Problem {
     /// One line: what is wrong.
     #[must_use]
     pub fn message(&self) -> String {
+        if let Self::Http(mistake) = self {
+            return mistake.message();
+        }
         match self.not_one() {
             Some((shown, noun)) => format!("{shown} is no {noun}"),
             None => self.sentence(),
@@ -186,7 +189,6 @@ impl Problem {
                 format!("{source} stands inside of a template's `{{{{ … }}}}` or `{{% … %}}`")
             }
             Self::FixedText { key, reason } => format!("`{key}` cannot be a template: {reason}"),
-            Self::Http(mistake) => mistake.message(),
             Self::KeyBelongsTo { key, owners, other } => {
                 format!("`{key}` belongs to {owners} with `{other}`")
             }

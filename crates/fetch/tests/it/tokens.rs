@@ -1,4 +1,5 @@
-//! Access tokens: fetched once for all, renewed before they end, asked for anew when one is refused.
+//! Access tokens: fetched once for all, renewed before they end, asked for anew when one is
+//! refused.
 
 use crate::origin::{Origin, Reply, Seen};
 use crate::reach::direct;

@@ -47,8 +47,11 @@ impl Json {
                 let template = compiler.compile(Placed::new(shape.place, text.clone()), known)?;
                 match (template.variable(), template.fixed()) {
                     (Some(name), _) => Self::Argument(name.to_owned()),
-                    (None, Some(text)) => Self::Fixed(Value::from(text).to_string()),
-                    (None, None) => Self::Template(template),
+                    // What looks like a shell's variable is kept to be warned of.
+                    (None, Some(text)) if !text.contains("${") => {
+                        Self::Fixed(Value::from(text).to_string())
+                    }
+                    _ => Self::Template(template),
                 }
             }
         })

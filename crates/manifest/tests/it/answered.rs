@@ -80,7 +80,8 @@ async fn output_says_otherwise() {
 
 #[tokio::test]
 async fn a_program_s_json_is_picked_from_too() {
-    let yaml = "  - name: run\n    command: [echo, '{\"a\": {\"b\": [1, 2]}}']\n    output: { pick: /a/b }\n";
+    let yaml = "  - name: run\n    command: [echo, '{\"a\": {\"b\": [1, 2]}}']\n    \
+                output: { pick: /a/b }\n";
     let server = Desk::with_tools(yaml).serve();
     let result = call(&server, "run", json!({})).await;
     assert_eq!(

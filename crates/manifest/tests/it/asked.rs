@@ -94,7 +94,8 @@ async fn a_value_of_the_query_adds_no_parameter() {
     let lines = "get: BASE/s?a=1&q={{ q }}&r=x{{ r }}y
 query: { tag: '{{ tags }}', both: '{{ q }}-{{ r }}', 'a b': 'c d', n: 5 }";
     let seen = sent(lines, json!({"q": "x&admin=1#f+ ", "tags": ["a=b", "c&d"]})).await;
-    let expected = "/s?a=1&q=x%26admin%3D1%23f%2B%20&tag=a%3Db&tag=c%26d&both=x%26admin%3D1%23f%2B%20-&a%20b=c%20d&n=5";
+    let expected = "/s?a=1&q=x%26admin%3D1%23f%2B%20&tag=a%3Db&tag=c%26d\
+                    &both=x%26admin%3D1%23f%2B%20-&a%20b=c%20d&n=5";
     assert_eq!(seen.target, expected);
     let seen = sent(lines, json!({"r": "&"})).await;
     assert_eq!(seen.target, "/s?a=1&r=x%26y&both=-%26&a%20b=c%20d&n=5");
@@ -122,7 +123,8 @@ headers: { x-name: '{{ name }}', x-all: 'v{{ name }}', x-list: '{{ list }}', acc
 #[tokio::test]
 async fn a_body_of_json_keeps_the_types_of_its_arguments() {
     let lines = "post: BASE/
-json: { city: '{{ city }}', days: '{{ days }}', note: 'for {{ city }}', fixed: [1, 2.5, true, null, 'x'],
+json: { city: '{{ city }}', days: '{{ days }}', note: 'for {{ city }}',
+  fixed: [1, 2.5, true, null, 'x'],
   deep: { list: ['{{ a }}', '{{ b }}'], '\"': '{{ city }}' }, one: '{{ text }}' }";
     let arguments = json!({"city": "a\"b\\\n", "days": 3, "b": {"c": [null]}});
     let seen = sent(lines, arguments).await;
@@ -204,7 +206,8 @@ async fn tools_of_one_file_share_a_token() {
         "auth: { oauth: { token_url: BASE/token, client_id: me, client_secret: s, scope: a } }";
     let tool = |name: &str| {
         format!(
-            "  - name: {name}\n    http:\n      get: BASE/{name}\n      allow_private: true\n      {auth}\n"
+            "  - name: {name}\n    http:\n      get: BASE/{name}\n      \
+             allow_private: true\n      {auth}\n"
         )
     };
     let yaml = (tool("one") + &tool("two")).replace("BASE", &origin.url(""));

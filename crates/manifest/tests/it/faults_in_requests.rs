@@ -58,7 +58,8 @@ fn a_template_chooses_no_host() {
     let help = "let the host end in a fixed part: https://{{ name }}.example.com";
     let tool = |url: &str| {
         format!(
-            "input: {{ a: string }}\nhttp:\n  get: '{url}'\n  allow_dynamic_host: true\n  auth: {{ bearer: x }}"
+            "input: {{ a: string }}\nhttp:\n  get: '{url}'\n  allow_dynamic_host: true\n  \
+             auth: {{ bearer: x }}"
         )
     };
     for url in ["http://{{ a }}/x", "{{ a }}", "http://x{{ a }}"] {
@@ -196,7 +197,8 @@ fn a_secret_is_in_no_fault() {
     for http in [
         "get: '${env:PATH}/x'",
         "get: 'http://a/${env:PATH} x'",
-        "get: 'http://a', auth: { oauth: { token_url: '${env:PATH}', client_id: a, client_secret: b } }",
+        "get: 'http://a', auth: { oauth: { token_url: '${env:PATH}', client_id: a, \
+         client_secret: b } }",
         "get: 'http://a', ok_status: ['${env:PATH}']",
     ] {
         let yaml = format!("server: {{ name: a }}\ntools:\n  - name: t\n    http: {{ {http} }}\n");
