@@ -69,7 +69,8 @@ fn cargo_path() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-fn judge(command: &Command, status: ExitStatus) -> Result<(), Failure> {
+/// What became of a command that has ended.
+pub(crate) fn judge(command: &Command, status: ExitStatus) -> Result<(), Failure> {
     let line = line(command);
     match status.code() {
         Some(0) => Ok(()),

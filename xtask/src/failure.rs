@@ -1,5 +1,5 @@
-//! Why a chore failed, each mistake by name. Chores return it and `main` prints it; it never
-//! carries output that was already shown.
+//! Why a chore failed, each mistake by name. Chores return it and `main` prints it; of the
+//! output that was shown it carries only what failed tests said.
 
 use std::fmt;
 use std::io;
@@ -27,6 +27,8 @@ pub(crate) enum Failure {
     SuiteBroken(String),
     /// Files break rules; the findings are above.
     Untidy { findings: usize },
+    /// Tests failed; what they said.
+    TestsFailed { line: String, said: String },
     /// Steps of `test` failed; the closing line has said so.
     StepsFailed,
 }
@@ -34,6 +36,14 @@ pub(crate) enum Failure {
 impl Failure {
     pub(crate) fn file(path: impl fmt::Display, source: io::Error) -> Self {
         Self::FileUnusable { path: path.to_string(), source }
+    }
+
+    /// What the end of a long log should tell once more.
+    pub(crate) fn retold(&self) -> Option<&str> {
+        match self {
+            Self::TestsFailed { said, .. } => Some(said),
+            _ => None,
+        }
     }
 
     /// 2 for a mistake in the arguments, 1 for everything else.
@@ -71,6 +81,7 @@ impl fmt::Display for Failure {
             Self::Untidy { findings } => {
                 write!(f, "{findings} findings, see them above; STYLE.md has the rules")
             }
+            Self::TestsFailed { line, .. } => write!(f, "tests of `{line}` failed, see above"),
             Self::StepsFailed => f.write_str("not everything passed, see the steps above"),
         }
     }

@@ -12,6 +12,7 @@ mod dependencies;
 mod failure;
 mod fuzz;
 mod machine;
+mod retold;
 mod test;
 mod tidy;
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::command::{self, cargo};
 use crate::failure::Failure;
-use crate::{bench, conformance, deny, dependencies, fuzz, machine, tidy};
+use crate::{bench, conformance, deny, dependencies, fuzz, machine, retold, tidy};
 
 /// How long each fuzz target runs here.
 const FUZZ_SECONDS: &str = "60";
@@ -45,7 +45,7 @@ const STEPS: &[Step] = &[
     Step { name: "docs", run: |_| docs().into() },
     Step { name: "wasm", run: |_| wasm() },
     Step { name: "fuzz", run: fuzz },
-    Step { name: "benches", run: |_| bench::run(&["--test".to_owned()]).into() },
+    Step { name: "benches", run: |_| bench::run_once().into() },
 ];
 
 /// Runs the steps. The last line on stdout is `N passed, M failed`.
@@ -62,6 +62,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
         report.push((line, verdict));
         if is_hopeless {
             break;
+        }
+    }
+    for (_, verdict) in &report {
+        if let Verdict::Failed(failure) = verdict {
+            print!("\n{}", failure.retold().unwrap_or_default());
         }
     }
     println!();
@@ -119,7 +124,7 @@ fn deny() -> Verdict {
 
 /// Unit tests, integration tests, foreign clients and the examples in the docs.
 fn tests() -> Result<(), Failure> {
-    command::run(cargo().args(["test", "--workspace", "--no-fail-fast"]))
+    retold::run(cargo().args(["test", "--workspace", "--no-fail-fast"]))
 }
 
 /// The binary and the library are both called `haft` and share a page; the library's is kept.

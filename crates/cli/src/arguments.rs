@@ -1,10 +1,11 @@
 //! What a person typed after a tool's name becomes the JSON object of its arguments, with the types
 //! that its input schema asks for. Called by `call`. Reading files and stdin is the caller's.
 
-use crate::signature::{is_required, reference, type_name};
+use crate::kinds::{ARRAY, Kinds, STRING};
+use crate::signature::{reference, type_name};
 use haft_server::nearest;
 use serde_json::value::RawValue;
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 use std::io;
 
 /// What was typed.
@@ -82,7 +83,7 @@ struct Group {
 impl Group {
     fn value(&self, root: &Value) -> Result<Value, Mistake> {
         let schema = find(root, &self.path, &self.key)?;
-        let kinds = Kinds::of(root, schema, 0);
+        let kinds = Kinds::of(root, schema);
         let [text] = &*self.texts else {
             if !kinds.has(ARRAY) {
                 let times = self.texts.len();
@@ -99,7 +100,7 @@ impl Group {
     }
 
     fn typed(&self, root: &Value, schema: &Value, text: &str) -> Result<Value, Mistake> {
-        let value = Kinds::of(root, schema, 0).read(text).ok_or_else(|| Mistake::BadType {
+        let value = Kinds::of(root, schema).read(text).ok_or_else(|| Mistake::BadType {
             key: self.key.clone(),
             expected: with_article(&type_name(root, schema, 0)),
             found: text.chars().take(80).collect(),
@@ -112,7 +113,7 @@ impl Group {
         let names: Vec<&str> = options.iter().filter_map(Value::as_str).collect();
         Err(Mistake::NotAnOption {
             key: self.key.clone(),
-            options: options.iter().map(Value::to_string).collect::<Vec<_>>().join(", "),
+            options: listed(options),
             found: text.to_owned(),
             nearest: nearest(text, names).map(str::to_owned),
         })
@@ -214,120 +215,20 @@ fn read_object(text: &str) -> Result<Map<String, Value>, Mistake> {
 fn check_required(object: &Map<String, Value>, schema: &Value) -> Result<(), Mistake> {
     let required = schema.get("required").and_then(Value::as_array);
     let names = required.into_iter().flatten().filter_map(Value::as_str);
-    let missing = names.filter(|name| !object.contains_key(*name)).find(|n| is_required(schema, n));
-    let Some(name) = missing else { return Ok(()) };
+    let mut missing = names.filter(|name| !object.contains_key(*name));
+    let Some(name) = missing.next() else { return Ok(()) };
     let property = schema.get("properties").and_then(|all| all.get(name)).unwrap_or(&Value::Null);
     Err(Mistake::Missing { key: name.to_owned(), kind: type_name(schema, property, 0) })
 }
 
-/// Which kinds of JSON values a schema allows.
-#[derive(Clone, Copy)]
-struct Kinds(u8);
+/// How many of the values that an argument may have are named.
+const OPTIONS_SHOWN_MAX: usize = 20;
 
-const ARRAY: Kinds = Kinds(1);
-const BOOLEAN: Kinds = Kinds(2);
-const INTEGER: Kinds = Kinds(4);
-const NULL: Kinds = Kinds(8);
-const NUMBER: Kinds = Kinds(16);
-const OBJECT: Kinds = Kinds(32);
-const STRING: Kinds = Kinds(64);
-const ALL: Kinds = Kinds(127);
-/// How many references and branches are followed.
-const DEPTH_MAX: usize = 16;
-
-impl Kinds {
-    fn of(root: &Value, schema: &Value, depth: usize) -> Self {
-        if depth == DEPTH_MAX {
-            return ALL;
-        }
-        if let Some(target) = reference(root, schema) {
-            return Self::of(root, target, depth + 1);
-        }
-        if let Some(options) = schema.get("enum").and_then(Value::as_array) {
-            return options.iter().map(Self::of_value).fold(Self(0), Self::or);
-        }
-        if let Some(only) = schema.get("const") {
-            return Self::of_value(only);
-        }
-        for key in ["anyOf", "oneOf"] {
-            if let Some(branches) = schema.get(key).and_then(Value::as_array) {
-                let kinds = branches.iter().map(|branch| Self::of(root, branch, depth + 1));
-                return kinds.fold(Self(0), Self::or);
-            }
-        }
-        match schema.get("type") {
-            Some(Value::String(name)) => Self::named(name),
-            Some(Value::Array(names)) => {
-                let kinds = names.iter().filter_map(Value::as_str).map(Self::named);
-                kinds.fold(Self(0), Self::or)
-            }
-            _ if schema.get("properties").is_some() => OBJECT,
-            _ => ALL,
-        }
-    }
-
-    fn named(name: &str) -> Self {
-        match name {
-            "array" => ARRAY,
-            "boolean" => BOOLEAN,
-            "integer" => INTEGER,
-            "null" => NULL,
-            "number" => NUMBER,
-            "object" => OBJECT,
-            "string" => STRING,
-            _ => ALL,
-        }
-    }
-
-    fn of_value(value: &Value) -> Self {
-        match value {
-            Value::Array(_) => ARRAY,
-            Value::Bool(_) => BOOLEAN,
-            Value::Null => NULL,
-            Value::Number(_) => NUMBER,
-            Value::Object(_) => OBJECT,
-            Value::String(_) => STRING,
-        }
-    }
-
-    const fn or(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    const fn has(self, kind: Self) -> bool {
-        self.0 & kind.0 == kind.0
-    }
-
-    /// The value that a text means: of the narrowest kind that is allowed and fits.
-    fn read(self, text: &str) -> Option<Value> {
-        let trimmed = text.trim();
-        let starts = |bracket| trimmed.starts_with(bracket);
-        if (self.has(OBJECT) && starts('{') || self.has(ARRAY) && starts('['))
-            && let Ok(value) = serde_json::from_str(trimmed)
-        {
-            return Some(value);
-        }
-        let number = number(trimmed);
-        let is_integer = number.as_ref().is_some_and(|number| number.is_i64() || number.is_u64());
-        if let Some(number) = number
-            && (self.has(NUMBER) || self.has(INTEGER) && is_integer)
-        {
-            return Some(Value::Number(number));
-        }
-        match trimmed {
-            "true" | "false" if self.has(BOOLEAN) => Some(Value::Bool(trimmed == "true")),
-            "null" if self.has(NULL) && (!self.has(STRING) || self.0 == ALL.0) => Some(Value::Null),
-            _ if self.has(STRING) => Some(Value::String(text.to_owned())),
-            _ => None,
-        }
-    }
-}
-
-/// A number that JSON can hold as it was typed; more digits than that belong into a JSON object.
-fn number(text: &str) -> Option<Number> {
-    let number: Number = serde_json::from_str(text).ok()?;
-    let is_exact = !number.is_f64() || text.contains(['.', 'e', 'E']);
-    is_exact.then_some(number)
+/// The values that an argument may have, or the first of them.
+fn listed(options: &[Value]) -> String {
+    let shown: Vec<_> = options.iter().take(OPTIONS_SHOWN_MAX).map(Value::to_string).collect();
+    let more = if options.len() > OPTIONS_SHOWN_MAX { ", …" } else { "" };
+    format!("{}{more}", shown.join(", "))
 }
 
 fn with_article(kind: &str) -> String {
@@ -467,6 +368,14 @@ mod tests {
             &["count=123456789012345678901"],
             r#"`count` must be an integer, not "123456789012345678901""#,
         );
+    }
+
+    #[test]
+    fn of_many_values_the_first_are_named() {
+        let many: Vec<_> = (0..1000).map(|n| n.to_string()).collect();
+        let schema = json!({"properties": {"a": {"enum": many}}});
+        let message = built(&["a=x"], &schema).expect_err("no value").to_string();
+        assert!(message.contains(r#""19", …, not "x""#) && !message.contains("20"), "{message}");
     }
 
     #[test]

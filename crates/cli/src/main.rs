@@ -6,16 +6,21 @@ mod arguments;
 mod asked;
 mod commands;
 mod exit;
+mod export;
 mod inventory;
+mod kinds;
 mod meter;
+mod named;
 mod print;
+mod probe;
 mod reach;
 mod signature;
 mod table;
+mod wanted;
 
 use crate::args::Cli;
 use crate::exit::{Exit, Failure};
-use crate::print::Printer;
+use crate::print::{Printer, one_line};
 use clap::Parser;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -35,6 +40,17 @@ fn main() -> ExitCode {
     exit.into()
 }
 
+/// What clap draws in paragraphs, in a line and a hint; the usage is left out.
+fn said(drawing: &str) -> Failure {
+    let mut paragraphs = drawing.split("\n\n").map(one_line);
+    let first = paragraphs.next().unwrap_or_default();
+    let failure = Failure::usage(first.trim_start_matches("error: "));
+    match paragraphs.find_map(|next| next.strip_prefix("tip: ").map(str::to_owned)) {
+        Some(tip) => failure.hint(tip),
+        None => failure,
+    }
+}
+
 /// Help and version are no failures; everything else that clap says is a usage error.
 fn refuse(error: &clap::Error, words: &[OsString]) -> Exit {
     let is_json = words.iter().any(|word| word == "--json");
@@ -45,9 +61,7 @@ fn refuse(error: &clap::Error, words: &[OsString]) -> Exit {
         };
     }
     if is_json {
-        let text = error.render().to_string();
-        let line = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        return Printer::new(true, false).failure(&Failure::usage(line.to_owned()));
+        return Printer::new(true, false).failure(&said(&error.render().to_string()));
     }
     // If stderr is gone there is nobody to tell.
     _ = error.print();

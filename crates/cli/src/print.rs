@@ -5,7 +5,7 @@
 use crate::exit::{Exit, Failure};
 use crate::table::Table;
 use anstyle::{AnsiColor, Style};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal, Write};
@@ -16,7 +16,10 @@ pub(crate) const NAME: Style = AnsiColor::Cyan.on_default();
 pub(crate) const DIM: Style = Style::new().dimmed();
 /// Headings.
 pub(crate) const STRONG: Style = Style::new().bold();
-const BAD: Style = AnsiColor::Red.on_default().bold();
+/// What went well.
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+/// What went wrong.
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 const ODD: Style = AnsiColor::Yellow.on_default().bold();
 
 /// Where a command's output goes and in which form.
@@ -70,9 +73,10 @@ impl Printer {
         Some(usize::from(size.ws_col)).filter(|&columns| columns > 0)
     }
 
-    /// Prints the JSON document, which is JSON text.
+    /// Prints the JSON document, which is JSON text: as it is into a pipe or file.
     pub(crate) fn document(self, json: &str) -> Result<(), Failure> {
-        self.out(format_args!("{json}\n"))
+        let json = if self.has_terminal_out { escaped(json) } else { Cow::Borrowed(json) };
+        written(&[&json, "\n"])
     }
 
     /// Prints what somebody else wrote: as it is into a pipe or file, without control characters
@@ -80,11 +84,7 @@ impl Printer {
     pub(crate) fn text(self, text: &str) -> Result<(), Failure> {
         let text = if self.has_terminal_out { without_controls(text) } else { Cow::Borrowed(text) };
         let end = if text.ends_with('\n') { "" } else { "\n" };
-        // Not through `anstream`: the text's own escape sequences are not ours to remove.
-        let mut out = io::stdout().lock();
-        out.write_all(text.as_bytes())?;
-        out.write_all(end.as_bytes())?;
-        Ok(out.flush()?)
+        written(&[&text, end])
     }
 
     /// Writes bytes as they are; false, and nothing, if stdout is a terminal.
@@ -124,7 +124,7 @@ impl Printer {
     pub(crate) fn remark(self, line: &str) {
         let line = one_line(line);
         if self.is_json {
-            self.err(format_args!("{}\n", json!({"note": {"message": line}})));
+            self.err_json(&json!({"note": {"message": line}}));
         } else {
             self.err(format_args!("{line}\n"));
         }
@@ -150,7 +150,7 @@ impl Printer {
             if let Some(hint) = &failure.hint {
                 error["hint"] = json!(hint);
             }
-            self.err(format_args!("{}\n", json!({"error": error})));
+            self.err_json(&json!({"error": error}));
         } else if let Some(drawing) = &failure.drawing {
             self.err(format_args!("{BAD}error{BAD:#}: {drawing}\n"));
         } else {
@@ -169,10 +169,43 @@ impl Printer {
         Ok(out.flush()?)
     }
 
+    fn err_json(self, what: &Value) {
+        self.err(format_args!("{}\n", escaped(&what.to_string())));
+    }
+
     fn err(self, what: fmt::Arguments<'_>) {
         // If stderr is gone there is nobody to tell.
         _ = anstream::stderr().lock().write_fmt(what);
     }
+}
+
+/// Writes to stdout, not through `anstream`: what another's text has of escape sequences, or what
+/// looks like one, is not ours to remove.
+fn written(parts: &[&str]) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    for part in parts {
+        out.write_all(part.as_bytes())?;
+    }
+    Ok(out.flush()?)
+}
+
+/// The same JSON without characters that steer a terminal. They are only ever within its texts, as
+/// JSON allows them nowhere else.
+fn escaped(json: &str) -> Cow<'_, str> {
+    let is_harmless = |character: char| is_plain(character) || character.is_ascii_whitespace();
+    if json.chars().all(is_harmless) {
+        return Cow::Borrowed(json);
+    }
+    let mut text = String::with_capacity(json.len());
+    for character in json.chars() {
+        if is_harmless(character) {
+            text.push(character);
+        } else {
+            // Writing to a string cannot fail.
+            _ = write!(text, "\\u{:04x}", u32::from(character));
+        }
+    }
+    Cow::Owned(text)
 }
 
 /// A peer's text on one line, without control characters.
@@ -212,7 +245,7 @@ pub(crate) fn bytes(count: usize) -> String {
 
 /// A peer's text without characters that steer a terminal; lines and tabs stay.
 fn without_controls(text: &str) -> Cow<'_, str> {
-    let is_harmless = |character: char| !character.is_control() || "\n\t".contains(character);
+    let is_harmless = |character: char| is_plain(character) || "\n\t".contains(character);
     if text.chars().all(is_harmless) {
         return Cow::Borrowed(text);
     }
@@ -226,8 +259,19 @@ mod tests {
     #[test]
     fn what_a_server_says_cannot_steer_the_terminal() {
         assert_eq!(without_controls("a\x1b]0;title\x07b\tc\n\u{9b}2J"), "a]0;titleb\tc\n2J");
+        assert_eq!(without_controls("a\u{202e}txt.exe\nb"), "atxt.exe\nb");
         assert_eq!(one_line(" a\x1b[2J\n\n b "), "a[2J b");
         assert_eq!(one_line("a\u{202e}txt.exe\u{2066}"), "atxt.exe");
+    }
+
+    #[test]
+    fn json_that_cannot_steer_the_terminal_means_the_same() {
+        let json = "{\n \"a\": \"\u{9b}2J\u{7f}\u{202e}é\"\t}";
+        let shown = escaped(json);
+        assert_eq!(shown, "{\n \"a\": \"\\u009b2J\\u007f\\u202eé\"\t}");
+        let read = |json: &str| serde_json::from_str::<Value>(json).expect("JSON");
+        assert_eq!(read(json), read(&shown));
+        assert!(matches!(escaped("{\"a\": 1}"), Cow::Borrowed(_)));
     }
 
     #[test]

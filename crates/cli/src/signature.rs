@@ -2,26 +2,29 @@
 //! from the input schema for `list` and for hints of `call`.
 
 use serde_json::Value;
+use std::collections::HashSet;
 
-/// How many values of an enumeration are named.
+/// How many values of an enumeration, or kinds of a value, are named.
 const OPTIONS_MAX: usize = 4;
+/// How many branches of a schema are looked at.
+const BRANCHES_MAX: usize = 8;
+/// What stands for those that are not named.
+const MORE: &str = "|…";
 /// How deep types are named: `string[][]`.
 const DEPTH_MAX: usize = 4;
 
 /// The arguments that a schema describes.
 pub(crate) fn signature(schema: &Value) -> String {
     let properties = schema.get("properties").and_then(Value::as_object);
+    let required = schema.get("required").and_then(Value::as_array);
+    // A server may name any number of both.
+    let required: HashSet<&str> =
+        required.into_iter().flatten().filter_map(Value::as_str).collect();
     let arguments = properties.into_iter().flatten().map(|(name, property)| {
-        let mark = if is_required(schema, name) { "" } else { "?" };
+        let mark = if required.contains(&**name) { "" } else { "?" };
         format!("{name}{mark}: {}", type_name(schema, property, 0))
     });
     arguments.collect::<Vec<_>>().join(", ")
-}
-
-/// Whether an argument must be given.
-pub(crate) fn is_required(schema: &Value, name: &str) -> bool {
-    let required = schema.get("required").and_then(Value::as_array);
-    required.is_some_and(|names| names.iter().any(|required| required == name))
 }
 
 /// The type that a schema describes, in a word.
@@ -34,7 +37,7 @@ pub(crate) fn type_name(root: &Value, schema: &Value, depth: usize) -> String {
     }
     if let Some(options) = schema.get("enum").and_then(Value::as_array) {
         let shown: Vec<_> = options.iter().take(OPTIONS_MAX).map(plain).collect();
-        let more = if options.len() > OPTIONS_MAX { "|…" } else { "" };
+        let more = if options.len() > OPTIONS_MAX { MORE } else { "" };
         return format!("{}{more}", shown.join("|"));
     }
     if let Some(only) = schema.get("const") {
@@ -43,7 +46,7 @@ pub(crate) fn type_name(root: &Value, schema: &Value, depth: usize) -> String {
     let branches = ["anyOf", "oneOf"].iter().find_map(|key| schema.get(key)?.as_array());
     if let Some(branches) = branches {
         let names = branches.iter().map(|branch| type_name(root, branch, depth + 1));
-        return joined(names);
+        return joined(names, branches.len());
     }
     match schema.get("type") {
         Some(Value::String(name)) if name == "array" => match schema.get("items") {
@@ -51,7 +54,7 @@ pub(crate) fn type_name(root: &Value, schema: &Value, depth: usize) -> String {
             _ => "any[]".to_owned(),
         },
         Some(Value::String(name)) => name.clone(),
-        Some(Value::Array(names)) => joined(names.iter().map(plain)),
+        Some(Value::Array(names)) => joined(names.iter().map(plain), names.len()),
         _ if schema.get("properties").is_some() => "object".to_owned(),
         _ => "any".to_owned(),
     }
@@ -63,14 +66,23 @@ pub(crate) fn reference<'a>(root: &'a Value, schema: &Value) -> Option<&'a Value
     root.pointer(pointer)
 }
 
-fn joined(names: impl Iterator<Item = String>) -> String {
+/// The different ones of `count` names. Of many only the first are looked at, as each may be as
+/// much work as all of them.
+fn joined(names: impl Iterator<Item = String>, count: usize) -> String {
     let mut all: Vec<String> = Vec::new();
-    for name in names.filter(|name| name != "null") {
-        if !all.contains(&name) {
-            all.push(name);
+    let mut is_cut = count > BRANCHES_MAX;
+    for name in names.take(BRANCHES_MAX).filter(|name| name != "null") {
+        let whole = name.strip_suffix(MORE);
+        is_cut |= whole.is_some();
+        let name = whole.unwrap_or(&name);
+        if !all.iter().any(|known| known == name) {
+            all.push(name.to_owned());
         }
     }
-    if all.is_empty() { "null".to_owned() } else { all.join("|") }
+    is_cut |= all.len() > OPTIONS_MAX;
+    all.truncate(OPTIONS_MAX);
+    let more = if is_cut { MORE } else { "" };
+    if all.is_empty() { "null".to_owned() } else { format!("{}{more}", all.join("|")) }
 }
 
 fn plain(value: &Value) -> String {
@@ -102,6 +114,25 @@ mod tests {
             "text: string, lang?: string, unit?: c|f, n?: integer, tags?: string[], \
              point?: object, x?: any"
         );
+    }
+
+    #[test]
+    fn a_schema_is_named_in_short_however_wide_it_is() {
+        let loops = vec![json!({"$ref": "#/$defs/x"}); 100_000];
+        let schema = json!({
+            "properties": {"a": {"$ref": "#/$defs/x"}},
+            "$defs": {"x": {"anyOf": loops}},
+        });
+        assert_eq!(signature(&schema), "a?: any|…");
+        let each: Vec<_> = (0..100_000).map(|n| json!({ "const": n })).collect();
+        let schema = json!({"properties": {"a": {"oneOf": each}}});
+        assert_eq!(signature(&schema), "a?: 0|1|2|3|…");
+        let names: Vec<_> = (0..50_000).map(|n| n.to_string()).collect();
+        let properties: serde_json::Map<_, _> =
+            names.iter().map(|name| (name.clone(), json!({}))).collect();
+        // Each name is looked up, and not searched for.
+        let all = signature(&json!({"properties": properties, "required": names}));
+        assert!(all.starts_with("0: any, 1: any") && !all.contains('?'));
     }
 
     #[test]

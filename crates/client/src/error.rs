@@ -35,7 +35,11 @@ pub enum ClientError {
         said: String,
     },
     /// A question of the server that is not what MCP defines.
-    #[error("the server asks `{method}` in a way that MCP does not define: {reason}")]
+    #[error(
+        "the server asks `{}` in a way that MCP does not define: {}",
+        brief(method),
+        brief(reason)
+    )]
     BadQuestion {
         /// What it asks.
         method: String,
@@ -96,7 +100,7 @@ pub enum ClientError {
         said: String,
     },
     /// The server wants to know something that this client has not offered to tell.
-    #[error("the server asks for more input ({kinds}), which this client cannot give")]
+    #[error("the server asks for more input ({}), which this client cannot give", brief(kinds))]
     InputNeeded {
         /// The methods that it would have called.
         kinds: String,
@@ -108,7 +112,7 @@ pub enum ClientError {
         pages: usize,
     },
     /// A result that the specification does not allow.
-    #[error("the result of `{method}` is not what MCP defines: {reason}")]
+    #[error("the result of `{method}` is not what MCP defines: {}", brief(reason))]
     MalformedResult {
         /// What was asked.
         method: &'static str,
@@ -122,7 +126,7 @@ pub enum ClientError {
         limit: usize,
     },
     /// No revision is spoken on both sides.
-    #[error("the server speaks {theirs}; this client speaks {}", our_versions())]
+    #[error("the server speaks {}; this client speaks {}", brief(theirs), our_versions())]
     NoCommonVersion {
         /// What it offered.
         theirs: String,
@@ -142,7 +146,7 @@ pub enum ClientError {
         status: u16,
     },
     /// An HTTP body or event that is not JSON-RPC.
-    #[error("the server's answer to `{method}` is not a JSON-RPC message: {reason}")]
+    #[error("the server's answer to `{method}` is not a JSON-RPC message: {}", brief(reason))]
     NotJsonRpc {
         /// What was asked.
         method: &'static str,
@@ -260,7 +264,7 @@ pub enum ClientError {
 
 /// A JSON-RPC error, as a server sent it.
 #[derive(Debug, Deserialize, thiserror::Error)]
-#[error("{} ({code})", excerpt(message.as_bytes()))]
+#[error("{} ({code})", brief(message))]
 pub struct RpcError {
     /// What kind of error: negative numbers are JSON-RPC's and MCP's own.
     pub code: i64,
@@ -278,6 +282,19 @@ pub(crate) fn excerpt(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(head);
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     line.trim().chars().filter(|character| !character.is_control()).take(CHARS_MAX).collect()
+}
+
+/// A peer's text in one line, without control characters and at most 1000 characters long.
+fn brief(text: &str) -> String {
+    const CHARS_MAX: usize = 1000;
+    let words = text.split_whitespace().flat_map(|word| [" ", word]).skip(1);
+    let mut characters =
+        words.flat_map(str::chars).filter(|character| !character.is_control()).fuse();
+    let mut line: String = characters.by_ref().take(CHARS_MAX).collect();
+    if characters.next().is_some() {
+        line.push('…');
+    }
+    line
 }
 
 /// An error and what caused it, in one line.
@@ -323,6 +340,27 @@ mod tests {
         assert_eq!(excerpt(b"\n \n\x1b[31mred\x1b[0m\nmore"), "[31mred[0m");
         assert_eq!(excerpt(&[b'x'; 9000]).len(), 200);
         assert_eq!(excerpt(b"\xff\xfe"), "\u{fffd}\u{fffd}");
+    }
+
+    #[test]
+    fn what_a_server_says_is_one_line_and_has_an_end() {
+        let evil = format!("a\n \x1b[31mb{}", "\u{9b}z".repeat(5000));
+        let method = "tools/call";
+        let rpc = RpcError { code: -1, message: evil.clone(), data: None };
+        for error in [
+            ClientError::BadQuestion { method: evil.clone(), reason: evil.clone() },
+            ClientError::InputNeeded { kinds: evil.clone() },
+            ClientError::MalformedResult { method, reason: evil.clone() },
+            ClientError::NoCommonVersion { theirs: evil.clone() },
+            ClientError::NotJsonRpc { method, reason: evil },
+            ClientError::Refused { method, error: rpc, status: None },
+        ] {
+            let line = error.to_string();
+            assert!(!line.contains(char::is_control) && line.len() < 2500, "{line:.99}");
+            assert!(line.contains("a [31mbzz") && line.contains("z…"), "{line:.99}");
+        }
+        assert_eq!(brief(" [\n  {\n    \"code\": 1\n  }\n]"), r#"[ { "code": 1 } ]"#);
+        assert_eq!(brief(&"é".repeat(1000)).chars().count(), 1000, "it is whole");
     }
 
     #[test]

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+/// How many arguments of a tool may be repeated in headers: HTTP servers take a hundred or so.
+pub(crate) const PARAM_HEADERS_MAX: usize = 64;
 /// How often one request is asked again because the server needs more for it (2026-07-28, "Multi
 /// Round-Trip Requests").
 pub(crate) const ROUNDS_MAX: usize = 16;

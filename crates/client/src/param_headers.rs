@@ -2,6 +2,7 @@
 //! schema marks them with `x-mcp-header` (Streamable HTTP, 2026-07-28, "Custom Headers from Tool
 //! Parameters"). Found when tools are listed, written when one is called.
 
+use crate::limits::PARAM_HEADERS_MAX;
 use haft_proto::mirror::{PARAM_HEADER_PREFIX, encode};
 use http::{HeaderName, HeaderValue};
 use serde_json::{Map, Value};
@@ -75,6 +76,9 @@ impl ParamHeaders {
         }
         if self.0.iter().any(|known| known.name == name) {
             return Err(format!("`{MARK}` {mark} is there twice"));
+        }
+        if self.0.len() == PARAM_HEADERS_MAX {
+            return Err(format!("`{MARK}` marks more than {PARAM_HEADERS_MAX} arguments"));
         }
         self.0.push(ParamHeader { name, path: path.to_vec() });
         Ok(())
@@ -176,6 +180,17 @@ mod tests {
         for schema in bad {
             assert!(ParamHeaders::find(&schema).is_err(), "{schema}");
         }
+    }
+
+    #[test]
+    fn so_many_arguments_become_headers_and_no_more() {
+        let schema = |count: usize| {
+            let marked = |n| (format!("p{n}"), json!({"type": "string", MARK: format!("H{n}")}));
+            json!({"properties": (0..count).map(marked).collect::<Map<_, _>>()})
+        };
+        assert!(ParamHeaders::find(&schema(PARAM_HEADERS_MAX)).is_ok());
+        // Each of them is compared with those before it.
+        assert!(ParamHeaders::find(&schema(50_000)).is_err());
     }
 
     #[test]

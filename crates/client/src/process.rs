@@ -6,21 +6,42 @@ use crate::error::{ClientError, excerpt};
 use haft_proto::framing::{Line, Lines};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::collections::VecDeque;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::future::pending;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 /// A server to be started as a child process.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Launch {
     program: OsString,
     args: Vec<OsString>,
+    variables: Vec<(OsString, OsString)>,
+    directory: Option<PathBuf>,
     stderr: Stderr,
+}
+
+/// Without the values of variables, which may be secrets.
+impl fmt::Debug for Launch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&OsString> = self.variables.iter().map(|(name, _)| name).collect();
+        formatter
+            .debug_struct("Launch")
+            .field("program", &self.program)
+            .field("args", &self.args)
+            .field("variables", &names)
+            .field("directory", &self.directory)
+            .field("stderr", &self.stderr)
+            .finish()
+    }
 }
 
 /// What becomes of a child's stderr.
@@ -40,7 +61,32 @@ impl Launch {
         args: impl IntoIterator<Item = impl Into<OsString>>,
     ) -> Self {
         let args = args.into_iter().map(Into::into).collect();
-        Self { program: program.into(), args, stderr: Stderr::default() }
+        let (variables, directory, stderr) = (Vec::new(), None, Stderr::default());
+        Self { program: program.into(), args, variables, directory, stderr }
+    }
+
+    /// What is run: a path, or a name that is looked for in PATH.
+    #[must_use]
+    pub fn program(&self) -> &OsStr {
+        &self.program
+    }
+
+    /// The same with these variables added to our own environment.
+    #[must_use]
+    pub fn variables(
+        mut self,
+        variables: impl IntoIterator<Item = (impl Into<OsString>, impl Into<OsString>)>,
+    ) -> Self {
+        let pair = |(name, value): (_, _)| (Into::into(name), Into::into(value));
+        self.variables.extend(variables.into_iter().map(pair));
+        self
+    }
+
+    /// The same in another working directory than our own.
+    #[must_use]
+    pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directory = Some(directory.into());
+        self
     }
 
     /// The same with another use of stderr.
@@ -53,8 +99,6 @@ impl Launch {
 
 /// How long a child may take to end after each kind of order.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often it is looked whether a child has ended.
-const LOOK_AGAIN: Duration = Duration::from_millis(2);
 /// How long pipes are waited for after the process that held them ended.
 const AFTERMATH: Duration = Duration::from_millis(500);
 /// How many lines of a captured stderr are kept, and how long each may be.
@@ -86,8 +130,13 @@ impl Process {
             Stderr::Captured => Stdio::piped(),
             Stderr::Inherited => Stdio::inherit(),
         };
-        let mut child = Command::new(&launch.program)
+        let mut command = Command::new(&launch.program);
+        if let Some(directory) = &launch.directory {
+            command.current_dir(directory);
+        }
+        let mut child = command
             .args(&launch.args)
+            .envs(launch.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(stderr)
@@ -104,9 +153,15 @@ impl Process {
         Ok((Self { child, words, listening }, stdin, stdout))
     }
 
-    /// Whether the child ended and how, waiting a moment for it; and its last words.
+    /// Whether the child ended and how, waiting a moment for it; and its last words. What it left
+    /// behind is killed.
     pub(crate) async fn ending(&mut self) -> (Option<String>, String) {
-        let status = timeout(AFTERMATH, self.child.wait()).await;
+        let ending = async {
+            self.ended().await;
+            self.signal(Signal::KILL);
+            self.child.wait().await
+        };
+        let status = timeout(AFTERMATH, ending).await;
         if let Some(listening) = &mut self.listening
             && timeout(AFTERMATH, listening).await.is_ok()
         {
@@ -121,7 +176,7 @@ impl Process {
     pub(crate) async fn stop(&mut self) {
         for order in [None, Some(Signal::TERM), Some(Signal::KILL)] {
             order.inspect(|signal| self.signal(*signal));
-            if timeout(PATIENCE, self.has_ended()).await.is_ok() {
+            if timeout(PATIENCE, self.ended()).await.is_ok() {
                 break;
             }
         }
@@ -129,14 +184,18 @@ impl Process {
         _ = timeout(PATIENCE, self.child.wait()).await;
     }
 
-    /// Waits until the child has ended, without taking its status.
-    async fn has_ended(&self) {
+    /// Ends when the child has ended, without taking its status.
+    pub(crate) fn ended(&self) -> impl Future<Output = ()> + use<> {
         let id = self.child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        let Some(id) = id else { return };
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-        // An error means that there is no such child, which is no reason to wait either.
-        while matches!(waitid(WaitId::Pid(id), options), Ok(None)) {
-            sleep(LOOK_AGAIN).await;
+        async move {
+            // Its status has been taken.
+            let Some(id) = id else { return };
+            let Ok(mut ends) = signal(SignalKind::child()) else { return pending().await };
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+            // An error means that there is no such child, which is no reason to wait either.
+            while matches!(waitid(WaitId::Pid(id), options), Ok(None)) {
+                ends.recv().await;
+            }
         }
     }
 

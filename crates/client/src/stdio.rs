@@ -11,6 +11,7 @@ use haft_proto::framing::{Line, Lines};
 use haft_proto::limits::Limits;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -18,7 +19,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 /// A connection to a child process.
 #[derive(Debug)]
@@ -68,6 +69,9 @@ enum Oddity {
 const OUTGOING_MESSAGES_MAX: usize = 64;
 /// How long the end of a connection is waited for once writing to it failed.
 const AFTERMATH: Duration = Duration::from_secs(1);
+/// How long the stdout of a server that has ended may stay open, and silent: what the server left
+/// behind may hold it for ever.
+const ORPHANED: Duration = Duration::from_secs(1);
 
 impl Stdio {
     /// Starts the child.
@@ -89,7 +93,8 @@ impl Stdio {
         });
         let (outgoing, queue) = mpsc::channel(OUTGOING_MESSAGES_MAX);
         let (end, ended) = watch::channel(None);
-        let reading = read(stdout, Arc::clone(&state), outgoing.downgrade(), end);
+        let mouth = Mouth { stdout, server_ended: Box::pin(process.ended()), is_orphaned: false };
+        let reading = read(mouth, Arc::clone(&state), outgoing.downgrade(), end);
         Ok(Self {
             state,
             outgoing: Mutex::new(Some(outgoing)),
@@ -140,6 +145,14 @@ impl Stdio {
             None => false,
         };
         if sent { Ok(()) } else { Err(ClientError::ConnectionClosed) }
+    }
+
+    /// The first line on stdout that was no message, if there was one.
+    pub(crate) fn garbage(&self) -> Option<String> {
+        match &*lock(&self.state.oddity) {
+            Some(Oddity::Garbage(line)) => Some(line.clone()),
+            _ => None,
+        }
     }
 
     /// What may explain that no answer came.
@@ -236,8 +249,30 @@ async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Vec<u8>>) {
     }
 }
 
+/// What is read from.
+struct Mouth<E> {
+    stdout: ChildStdout,
+    server_ended: E,
+    /// The server has ended, and somebody else holds its stdout.
+    is_orphaned: bool,
+}
+
+impl<E: Future<Output = ()> + Unpin> Mouth<E> {
+    /// Reads some bytes; none at the end, or when nothing comes that the server could have written.
+    async fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        loop {
+            tokio::select! {
+                biased;
+                count = self.stdout.read(room) => return count,
+                () = &mut self.server_ended, if !self.is_orphaned => self.is_orphaned = true,
+                () = sleep(ORPHANED), if self.is_orphaned => return Ok(0),
+            }
+        }
+    }
+}
+
 async fn read(
-    mut stdout: ChildStdout,
+    mut mouth: Mouth<impl Future<Output = ()> + Unpin>,
     state: Arc<State>,
     outgoing: mpsc::WeakSender<Vec<u8>>,
     end: watch::Sender<Option<Ended>>,
@@ -246,7 +281,7 @@ async fn read(
     let mut inbox =
         Inbox { questions: OpenQuestions::new(Arc::clone(&state.desk)), state: &state, outgoing };
     let ended = loop {
-        match stdout.read(lines.room()).await {
+        match mouth.read(lines.room()).await {
             Ok(count @ 1..) => lines.filled(count),
             Ok(0) | Err(_) => {
                 let rest = lines.rest();

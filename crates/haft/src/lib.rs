@@ -44,6 +44,7 @@ pub use error::{Error, Result};
 pub use haft_client as client;
 pub use haft_macros::{json, prompt, resource, tool};
 pub use haft_proto::encode::fields::Caching;
+pub use haft_proto::error::{Mistake, Refusal};
 pub use haft_proto::limits::Limits;
 pub use haft_proto::service::Principal;
 pub use haft_proto::spec::completion::Completion;
@@ -61,7 +62,7 @@ pub use haft_server::handler::{Json, Output};
 pub use haft_server::{
     AskError, BuildError, Completing, Context, Csp, Elicited, FolderTasks, Get, Handling, Headers,
     MemoryTasks, Middleware, Next, Outcome, Prompt, Read, Request, Resource, ResourceTemplate,
-    Root, Sampled, Server, State, StateKey, TaskStore, TaskUse, Tool, ToolUse, Ui,
+    Root, Sampled, Server, State, StateKey, TaskStore, TaskUse, Tool, ToolUse, Ui, WeakServer,
 };
 pub use haft_transport::http::Options as HttpOptions;
 pub use schemars;

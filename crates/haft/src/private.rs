@@ -90,6 +90,20 @@ impl<T: Send + Sync + 'static> Given for State<T> {
 
 const NEEDED: &str = "a server without what its tools need is not built";
 
+/// What an argument of a tool may be.
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot take a `{Self}`",
+    label = "no JSON becomes this",
+    note = "put `#[haft::json]` on the type, or derive `Deserialize` and `JsonSchema` for it"
+)]
+pub trait Taken {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + JsonSchema> Taken for T {}
+
+/// Says of a type that tools take it: so its mistakes are told in words of ours.
+pub const fn taken<T: Taken>() {}
+
 /// A tool of an async function.
 pub fn later<A, R, T>(
     name: &str,
@@ -227,14 +241,12 @@ pub trait Made: Sized {
     /// The same, which needs a shared value of that type.
     fn needing<T: Send + Sync + 'static>(self) -> Self;
 
-    /// The same, which wants headers; only tools get any.
-    fn with_headers(self) -> Self {
-        self
-    }
+    /// The same, which wants headers.
+    fn with_headers(self) -> Self;
 }
 
 macro_rules! made {
-    ($($kind:ty { $($more:item)* })*) => {$(
+    ($($kind:ty),*) => {$(
         impl Made for $kind {
             fn with(self, description: String) -> Self {
                 self.description(description)
@@ -244,21 +256,14 @@ macro_rules! made {
                 self.needs_state::<T>()
             }
 
-            $($more)*
+            fn with_headers(self) -> Self {
+                self.with_headers()
+            }
         }
     )*};
 }
 
-made! {
-    Prompt {}
-    Resource {}
-    ResourceTemplate {}
-    Tool {
-        fn with_headers(self) -> Self {
-            self.with_headers()
-        }
-    }
-}
+made!(Prompt, Resource, ResourceTemplate, Tool);
 
 /// The same, described by a doc comment if there is one.
 pub fn described<T: Made>(made: T, comment: &str) -> T {

@@ -6,9 +6,10 @@ use crate::kind::Kind;
 use crate::mistakes::Mistakes;
 use crate::parameter::{Argument, Default, Parameter, hidden};
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, format_ident, quote};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
-use syn::{Expr, ExprLit, Lit, LitStr, Type};
+use syn::spanned::Spanned;
+use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Type};
 
 /// The type that has the function's name, with one function of its own, which is named like the
 /// kind and returns a `made` by `body`.
@@ -217,6 +218,25 @@ pub(crate) fn owned(value: &Expr) -> TokenStream {
 
 fn default_name(index: usize) -> Ident {
     format_ident!("__haft_default_{index}")
+}
+
+/// Says of every argument that it can be one, where its type is written. Attributes of serde's or
+/// schemars' may read it by something else than its type.
+pub(crate) fn taken(function: &Function) -> TokenStream {
+    let kinds = function.parameters.iter().filter_map(|parameter| match parameter {
+        Parameter::Argument(argument) if argument.attributes.iter().all(is_doc) => {
+            Some(&argument.kind)
+        }
+        Parameter::Whole(whole) => Some(&whole.kind),
+        Parameter::Argument(_) | Parameter::Given(_) => None,
+    });
+    let calls =
+        kinds.map(|kind| quote_spanned!(kind.span()=> ::haft::__private::taken::<#kind>();));
+    quote!(#(#calls)*)
+}
+
+fn is_doc(attribute: &Attribute) -> bool {
+    attribute.path().is_ident("doc")
 }
 
 /// Says of what is `made` what the server must give it.

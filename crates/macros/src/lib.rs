@@ -29,7 +29,8 @@ use proc_macro::TokenStream;
 ///   the type `Context`, `State<T>`, `Principal` or `Headers`, or a reference to one, is no
 ///   argument: the server gives it.
 /// - The result is text, a number, nothing, `Json<T>`, which has an output schema, or a `Result` of
-///   those; an error becomes a failure that the model reads.
+///   those; an error becomes a failure that the model reads, or, if it is a `haft::Refusal`, an
+///   error of the protocol. What may be nothing is `Json<Option<T>>`.
 /// - An `async fn` may wait. Any other answers at once, on the thread that reads requests, unless
 ///   it is `#[tool(blocking)]`, which gives it a thread of its own.
 ///

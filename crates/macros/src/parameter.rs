@@ -255,10 +255,12 @@ impl Attributes {
 }
 
 /// An argument owns its value, as the message that it came with is gone when the function waits.
+/// What is borrowed deep inside is told too, as the compiler would speak of a struct that nobody
+/// wrote.
 fn check_type(kind: &Type, of: Kind, mistakes: &mut Mistakes) {
-    let of = of.name();
     match plain(kind) {
         Type::Reference(reference) => {
+            let of = of.name();
             let owned = match plain(&reference.elem) {
                 Type::Slice(slice) => format!("Vec<{}>", shown(&slice.elem)),
                 inner if is_named(inner, "str") => "String".to_owned(),
@@ -268,7 +270,20 @@ fn check_type(kind: &Type, of: Kind, mistakes: &mut Mistakes) {
             mistakes.say(kind, format!("a {of} owns its arguments: write `{owned}`"));
         }
         Type::ImplTrait(_) => {
+            let of = of.name();
             mistakes.say(kind, format!("a {of} cannot be generic: clients send JSON"));
+        }
+        Type::Array(array) => check_type(&array.elem, of, mistakes),
+        Type::Tuple(tuple) => tuple.elems.iter().for_each(|kind| check_type(kind, of, mistakes)),
+        Type::Path(path) => {
+            for segment in &path.path.segments {
+                let PathArguments::AngleBracketed(list) = &segment.arguments else { continue };
+                for argument in &list.args {
+                    if let GenericArgument::Type(kind) = argument {
+                        check_type(kind, of, mistakes);
+                    }
+                }
+            }
         }
         _ => {}
     }

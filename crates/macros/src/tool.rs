@@ -166,8 +166,9 @@ fn made(function: &Function, options: &Options) -> TokenStream {
     let maker = Ident::new(maker, Span::call_site());
     let (name, calls) = (expand::name(function, options.name.as_ref()), options.calls());
     let comment = comment::text(&function.item.attrs);
-    let wanted = expand::wanted(function);
+    let (taken, wanted) = (expand::taken(function), expand::wanted(function));
     let body = quote! {
+        #taken
         #items
         let made = ::haft::__private::#maker::<#kind, #result, _>(#name, #closure);
         #wanted

@@ -1,8 +1,10 @@
 //! A manifest as it is run: everything filled in, checked and compiled. Made by `load` from the
 //! structs of `written`; starts nothing.
 
+use crate::around::Around;
 use crate::fault::{Wrong, line_of};
 use crate::fill::Surroundings;
+use crate::pipeline;
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::prompt::{self, Prompt};
@@ -82,16 +84,18 @@ impl Meant {
     ) -> Result<Self, Wrong> {
         let server = Server::new(file.server, surroundings)?;
         let listeners = listeners(file.listen, surroundings)?;
+        let around = Around::of_all(&file.defaults.unwrap_or_default(), surroundings)?;
         let mut compiler = Compiler::new(surroundings);
         let mut tools: Vec<Tool> = Vec::new();
         for (index, written) in file.tools.into_iter().enumerate() {
             let tree = part(tree, "tools", index);
-            let tool = tool::check(written.value, tree, surroundings, &mut compiler)?;
+            let tool = tool::check(written.value, tree, &around, surroundings, &mut compiler)?;
             if let Some(first) = tools.iter().find(|first| first.name.value == tool.name.value) {
                 return Err(duplicate("tool", &first.name, &tool.name, surroundings));
             }
             tools.push(tool);
         }
+        pipeline::link::link(&mut tools, &[], surroundings.text)?;
         let resources = resources(&file.resources, tree, surroundings)?;
         let mut prompts: Vec<Prompt> = Vec::new();
         for (index, written) in file.prompts.iter().enumerate() {

@@ -80,6 +80,12 @@ impl Tree {
         self.entry(key).map(|entry| &entry.value)
     }
 
+    /// The entries, if this is a mapping.
+    pub(crate) fn entries(&self) -> Option<&[Entry]> {
+        let Node::Map(entries) = &self.node else { return None };
+        Some(entries)
+    }
+
     /// An item of a list.
     pub(crate) fn at(&self, index: usize) -> Option<&Self> {
         let Node::List(items) = &self.node else { return None };
@@ -225,7 +231,18 @@ fn refuse(error: &Error, text: &str) -> Wrong {
     let error = error.without_snippet();
     let location = error.location();
     let place = location.map(|location| place_of(&location, text)).unwrap_or_default();
-    Wrong::new(place, problem_of(error))
+    let problem = problem_of(error);
+    let place = match &problem {
+        Problem::NotYaml { reason } if reason.ends_with("found a tab") => first_tab(text, place),
+        _ => place,
+    };
+    Wrong::new(place, problem)
+}
+
+/// The tab that ends a text: the scanner points at the text, which may be lines before.
+fn first_tab(text: &str, after: Place) -> Place {
+    let tab = text.get(after.start..).and_then(|rest| rest.find('\t'));
+    tab.map_or(after, |tab| Place { start: after.start + tab, end: after.start + tab + 1 })
 }
 
 fn problem_of(error: &Error) -> Problem {

@@ -40,6 +40,12 @@ pub enum Mistake {
     Cancelled,
     /// A fault of ours.
     Internal,
+    /// What a program calls by a code of its own; JSON-RPC keeps those from -32768 to -32000 for
+    /// itself.
+    Own {
+        /// The code.
+        code: i32,
+    },
 }
 
 impl Mistake {
@@ -66,6 +72,7 @@ impl Mistake {
             Self::TimedOut => (-31004, 200, 200),
             Self::Cancelled => (-31005, 200, 200),
             Self::Internal => (-32603, 200, 200),
+            Self::Own { code } => (code, 200, 200),
         }
     }
 
@@ -85,7 +92,15 @@ impl Mistake {
     }
 }
 
-/// A mistake with what to say about it.
+/// A mistake with what to say about it: an error of the protocol. A handler that fails with one is
+/// answered for by it; whatever else a tool fails with is a result that the model reads.
+///
+/// ```
+/// use haft_proto::error::{Mistake, Refusal};
+/// let refusal = Refusal::new(Mistake::Own { code: 4003 }, "The shop is closed on Sundays")
+///     .with_data(r#"{"opens":"08:00"}"#.to_owned());
+/// assert_eq!(refusal.mistake.code(), 4003);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// Which mistake.

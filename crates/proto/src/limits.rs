@@ -22,9 +22,14 @@ pub struct Limits {
     /// The most requests that one stdio connection, HTTP session or HTTP listener may have
     /// unanswered.
     pub requests_in_flight: usize,
+    /// The deepest that calls of tools from within calls of tools may nest.
+    pub call_depth: usize,
+    /// The most such calls that one request may cause.
+    pub calls_within: usize,
     /// How long a request may take, unless its tool says otherwise.
     pub request_timeout: Duration,
-    /// The most unsent bytes of answers on one stdio connection before its requests wait.
+    /// The most unsent bytes of answers on one connection; more requests wait on stdio, and are
+    /// refused over HTTP.
     pub output_bytes: usize,
     /// The most notifications that wait for a slow reader, on one stdio connection or of one HTTP
     /// call; further ones are dropped.
@@ -58,6 +63,8 @@ pub struct Limits {
     pub page_entries: usize,
     /// The longest address of a resource.
     pub uri_bytes: usize,
+    /// The most bytes of what is read of a resource, all parts together and before any encoding.
+    pub resource_bytes: usize,
     /// The most questions that one call may have asked at once, and one legacy conversation may
     /// leave unanswered.
     pub questions: usize,
@@ -100,6 +107,8 @@ impl Default for Limits {
             id_bytes: 256,
             batch_messages: 64,
             requests_in_flight: 1024,
+            call_depth: 16,
+            calls_within: 16 * 1024,
             request_timeout: Duration::from_secs(60),
             output_bytes: 8 * 1024 * 1024,
             queued_notifications: 64,
@@ -117,6 +126,7 @@ impl Default for Limits {
             shutdown_grace: Duration::from_secs(1),
             page_entries: 1000,
             uri_bytes: 8192,
+            resource_bytes: 64 * 1024 * 1024,
             questions: 64,
             question_timeout: Duration::from_secs(10 * 60),
             state_bytes: 64 * 1024,

@@ -1,9 +1,10 @@
 //! The requests of one peer that are not answered yet, by id, with whatever the wire keeps for
 //! each. Bounded, and an id stands for one request at a time. Ids are compared as they were
-//! written.
+//! written; who cancels may write one with other escapes.
 
 use crate::envelope::Id;
 use crate::error::{Mistake, Refusal};
+use crate::json::JsonStr;
 use std::collections::HashMap;
 
 /// Requests in flight.
@@ -45,9 +46,20 @@ impl<T> Pending<T> {
         self.by_id.insert(id.raw().into(), kept);
     }
 
-    /// A request ends; `None` if it is not, or no longer, in flight. `id` is raw JSON.
+    /// A request is ended by its asker; `None` if it is not, or no longer, in flight. `id` is raw
+    /// JSON from a message: `"é"` and `"\u00e9"` are one.
     pub fn end(&mut self, id: &str) -> Option<T> {
-        self.by_id.remove(id)
+        if let Some(kept) = self.by_id.remove(id) {
+            return Some(kept);
+        }
+        let meant = JsonStr::from_raw(id)?.decode();
+        let is_escaped = id.contains('\\');
+        // Two that are written without escapes are the same or not at all.
+        let mut same = self.by_id.keys().filter(|known| is_escaped || known.contains('\\'));
+        let is_meant =
+            |known: &str| JsonStr::from_raw(known).is_some_and(|known| known.decode() == meant);
+        let known = same.find(|known| is_meant(known))?.clone();
+        self.by_id.remove(&known)
     }
 
     /// A request ends if it is the one that is meant.
@@ -81,6 +93,20 @@ impl<T> Pending<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_id_is_known_by_what_it_says() {
+        let mut pending = Pending::new(9);
+        for (raw, kept) in [("\"é\"", 'a'), (r#""\u00e9-\n""#, 'b'), ("7", 'c'), ("\"7\"", 'd')] {
+            pending.begin(Id::from_raw(raw, 99).expect("an id"), kept);
+        }
+        assert_eq!(pending.end(r#""\u00E9-\u000a""#), Some('b'));
+        assert_eq!(pending.end(r#""\u00e9""#), Some('a'));
+        assert_eq!(pending.end(r#""\u0037""#), Some('d'));
+        assert_eq!(pending.end("\"é\""), None);
+        assert_eq!(pending.end("7"), Some('c'));
+        assert_eq!(pending.len(), 0);
+    }
 
     #[test]
     fn an_id_is_free_again_once_its_request_has_ended() {

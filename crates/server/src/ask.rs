@@ -5,6 +5,7 @@
 
 use crate::context::{Context, Place};
 use crate::schema::Schema;
+use crate::schema::wording::one_line;
 use crate::tasks::TaskQuestion;
 use crate::uri_template::decode;
 use haft_proto::encode;
@@ -218,31 +219,29 @@ impl Context {
         }
         self.needs(self.client().roots, r#"{"roots":{}}"#)?;
         let read = |raw: &str| {
-            let written: Written = serde_json::from_str(raw).map_err(|e| e.to_string())?;
+            let written: Written = serde_json::from_str(raw).map_err(said)?;
             Ok(written.roots)
         };
         self.put(key, || Question::Roots, read).await
     }
 
-    /// Does something once in a call, however often its handler runs: the result travels with the
-    /// questions that come after it. For what must not be done twice before something is asked.
+    /// Does something once in a call, however often its handler runs or comes here with this key:
+    /// the result is kept, and travels with the questions that come after it. For what must not be
+    /// done twice before something is asked. Of two at the same time, the second waits for the
+    /// first; `work` must not do the same once more. What cannot be written as JSON and read again
+    /// is not kept.
     pub async fn once<T: Serialize + DeserializeOwned>(
         &self,
         key: &str,
         work: impl Future<Output = T>,
     ) -> T {
-        if let Place::Rounds(rounds) = &self.desk().place
-            && let Some(done) =
-                rounds.step(key).and_then(|raw| serde_json::from_str(raw.get()).ok())
-        {
+        let step = self.desk().step(key);
+        let mut kept = step.lock().await;
+        if let Some(done) = kept.as_ref().and_then(|raw| serde_json::from_str(raw.get()).ok()) {
             return done;
         }
         let done = work.await;
-        if let Place::Rounds(rounds) = &mut self.desk().place
-            && let Ok(raw) = serde_json::value::to_raw_value(&done)
-        {
-            rounds.remember_step(key, raw);
-        }
+        *kept = serde_json::value::to_raw_value(&done).ok();
         done
     }
 
@@ -266,20 +265,12 @@ impl Context {
             let mut desk = self.desk();
             match &mut desk.place {
                 Place::Over => return Err(AskError::Gone),
-                Place::Rounds(rounds) => {
-                    let answer = rounds.answer(key, question, limits.questions);
-                    match answer.map(|raw| read(raw.get())) {
-                        Some(Ok(answer)) => return Ok(answer),
-                        Some(Err(reason)) => rounds.refuse(key, &reason),
-                        None => {}
-                    }
-                    let over = rounds.until_over();
-                    desk.wake_driver();
-                    Sent::InTheAnswer(over)
-                }
+                Place::Rounds(rounds) => match rounds.answer(key, question, limits.questions) {
+                    Some(answer) => Sent::Before(answer),
+                    None => Sent::InTheAnswer(desk.end_round()),
+                },
                 Place::Task(task) => {
-                    let asked = task.ask(key, question(), limits.questions);
-                    Sent::ToTheTask(asked.ok_or(AskError::TooMany)?)
+                    Sent::ToTheTask(task.ask(key, question(), limits.questions)?)
                 }
                 Place::Wire => {
                     desk.begin_waiting();
@@ -288,6 +279,14 @@ impl Context {
             }
         };
         match sent {
+            // Read with the desk free: the type that it becomes may do what it likes.
+            Sent::Before(raw) => match read(raw.get()) {
+                Ok(answer) => Ok(answer),
+                Err(reason) => {
+                    let over = self.refuse_answer(key, &reason);
+                    until(over).await
+                }
+            },
             Sent::ToTheClient(question) => self.send(&question, read).await,
             Sent::ToTheTask(mut asked) => {
                 match timeout(limits.question_timeout, &mut asked.answered).await {
@@ -296,13 +295,16 @@ impl Context {
                     Ok(Ok(raw)) => read(&raw).map_err(|reason| AskError::Malformed { reason }),
                 }
             }
-            // The call ends here; what has been asked is its answer. Only what the handler left
-            // behind lives to hear it.
-            Sent::InTheAnswer(mut over) => {
-                let _ = over.changed().await;
-                Err(AskError::Gone)
-            }
+            Sent::InTheAnswer(over) => until(over).await,
         }
+    }
+
+    fn refuse_answer(&self, key: &str, reason: &str) -> watch::Receiver<()> {
+        let mut desk = self.desk();
+        if let Place::Rounds(rounds) = &mut desk.place {
+            rounds.refuse(key, reason);
+        }
+        desk.end_round()
     }
 
     async fn send<T>(
@@ -328,8 +330,17 @@ impl Context {
     }
 }
 
+/// The call ends here; what has been asked is its answer. Only what the handler left behind lives
+/// to hear it.
+async fn until<T>(mut over: watch::Receiver<()>) -> Result<T, AskError> {
+    let _ = over.changed().await;
+    Err(AskError::Gone)
+}
+
 /// Where a question went.
 enum Sent {
+    /// Nowhere: this is the answer.
+    Before(Box<RawValue>),
     InTheAnswer(watch::Receiver<()>),
     ToTheClient(Question),
     ToTheTask(TaskQuestion),
@@ -353,7 +364,7 @@ fn read_elicited<T: DeserializeOwned>(
         action: String,
         content: Option<Box<RawValue>>,
     }
-    let written: Written = serde_json::from_str(raw).map_err(|error| error.to_string())?;
+    let written: Written = serde_json::from_str(raw).map_err(said)?;
     match &*written.action {
         "decline" => return Ok(Elicited::Declined),
         "cancel" => return Ok(Elicited::Cancelled),
@@ -365,7 +376,12 @@ fn read_elicited<T: DeserializeOwned>(
         let schema = Schema::compile(schema.get()).map_err(|bad| bad.reason)?;
         schema.check(content).map_err(|violations| violations[0].to_string())?;
     }
-    serde_json::from_str(content).map(Elicited::Accepted).map_err(|error| error.to_string())
+    serde_json::from_str(content).map(Elicited::Accepted).map_err(said)
+}
+
+/// What is wrong with an answer; it may repeat the answer.
+fn said(error: serde_json::Error) -> String {
+    one_line(&error.to_string())
 }
 
 fn read_sampled(raw: &str) -> Result<Sampled, String> {
@@ -377,9 +393,9 @@ fn read_sampled(raw: &str) -> Result<Sampled, String> {
         model: String,
         stop_reason: Option<String>,
     }
-    let written: Written = serde_json::from_str(raw).map_err(|error| error.to_string())?;
+    let written: Written = serde_json::from_str(raw).map_err(said)?;
     let pieces: Vec<Box<RawValue>> = match written.content.get().trim_start().starts_with('[') {
-        true => serde_json::from_str(written.content.get()).map_err(|error| error.to_string())?,
+        true => serde_json::from_str(written.content.get()).map_err(said)?,
         false => vec![written.content],
     };
     if let Some(bad) = pieces.iter().find(|piece| member(piece.get(), "type").is_none()) {

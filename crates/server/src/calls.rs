@@ -83,7 +83,7 @@ fn admit<'a>(
 
 /// What a model meant that put values in quotes or wrote null for nothing, unless the server is
 /// strict.
-fn mend(core: &Core, tool: &Registered, arguments: &str) -> Option<String> {
+pub(crate) fn mend(core: &Core, tool: &Registered, arguments: &str) -> Option<String> {
     let repaired = tool.input.repair(arguments).filter(|_| !core.is_strict)?;
     let count = u64::try_from(repaired.count).unwrap_or(u64::MAX);
     core.repairs.fetch_add(count, Ordering::Relaxed);
@@ -121,6 +121,10 @@ fn run(
     });
     match made {
         Some(Ok(Made::Now)) => {
+            if let Written::Refused(refusal) = &written {
+                out.truncate(start);
+                return refuse(out, ask.id, refusal);
+            }
             let problem = match (&tool.output, &written) {
                 (None, Written::Nothing) => Some(ToolResult::default()),
                 (Some(_), Written::Nothing) => misfit(tool, None),
@@ -160,6 +164,8 @@ fn run_layered(
         method: ask.method,
         name: tool.tool.name.clone(),
         arguments: arguments.to_owned(),
+        annotations: tool.tool.annotations,
+        time_limit: tool.timeout,
         context: context.clone(),
     };
     let ending = LayeredEnding(ToolEnding::new(core, tool, ask));
@@ -195,9 +201,10 @@ impl ToolEnding {
 }
 
 impl Ending for ToolEnding {
-    type Made = ToolResult;
+    type Made = Result<ToolResult, Refusal>;
 
-    fn write(&self, made: ToolResult, out: &mut Vec<u8>) -> Result<(), Refusal> {
+    fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Result<(), Refusal> {
+        let made = made?;
         // What a tool says when it failed need not fit.
         let result = if made.is_error {
             made
@@ -209,8 +216,8 @@ impl Ending for ToolEnding {
         Ok(())
     }
 
-    fn has_failed(made: &ToolResult) -> bool {
-        made.is_error
+    fn has_failed(made: &Self::Made) -> bool {
+        made.as_ref().map_or(true, |result| result.is_error)
     }
 
     fn too_long(&self, limit: Duration, out: &mut Vec<u8>) -> Result<(), Refusal> {
@@ -235,7 +242,7 @@ pub(crate) fn refuse(out: &mut Vec<u8>, id: Id<'_>, refusal: &Refusal) -> Turn {
 }
 
 /// A tool that breaks its own promise is told so; nobody gets a structure that does not fit.
-fn misfit(tool: &Registered, structured: Option<&str>) -> Option<ToolResult> {
+pub(crate) fn misfit(tool: &Registered, structured: Option<&str>) -> Option<ToolResult> {
     let schema = tool.output.as_ref()?;
     let list = match structured {
         Some(json) => join(&schema.check(json).err()?),
@@ -245,7 +252,7 @@ fn misfit(tool: &Registered, structured: Option<&str>) -> Option<ToolResult> {
 }
 
 /// What a model needs to send the call again, right this time.
-fn explain(tool: &str, violations: &[Violation]) -> String {
+pub(crate) fn explain(tool: &str, violations: &[Violation]) -> String {
     let list = join(violations);
     let end = if list.ends_with('?') { "" } else { "." };
     format!("Invalid arguments for `{tool}`: {list}{end}")

@@ -4,7 +4,8 @@
 use crate::core::Core;
 use crate::dispatch::Server;
 use crate::headers::Headers;
-use crate::rounds::Rounds;
+use crate::nested::Nesting;
+use crate::rounds::{Rounds, Step, Steps};
 use crate::state::State;
 use crate::tasks::Running;
 use haft_proto::encode::notice::{self, Progress};
@@ -15,14 +16,18 @@ use haft_proto::spec::level::Level;
 use haft_proto::version::Revision;
 use serde::Serialize;
 use std::future::poll_fn;
+use std::mem::take;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
+use tokio::sync::watch;
 
 /// One call's way back to its client. Cheap to clone.
 #[derive(Clone)]
 pub struct Context {
     pub(crate) inner: Arc<Inner>,
+    pub(crate) nesting: Nesting,
 }
 
 pub(crate) struct Inner {
@@ -37,6 +42,8 @@ pub(crate) struct Inner {
     pub(crate) outlet: Arc<dyn Outlet>,
     desk: Mutex<Desk>,
     can_become_task: bool,
+    /// How many calls this one has made so far, and those within it.
+    pub(crate) calls_within: AtomicUsize,
     pub(crate) core: Arc<Core>,
 }
 
@@ -50,6 +57,8 @@ struct Told {
 /// Where questions go, and what has become of them.
 pub(crate) struct Desk {
     pub(crate) place: Place,
+    /// What is done once in a call, wherever its questions go.
+    pub(crate) steps: Steps,
     /// What the client lacks that was needed.
     pub(crate) missing: Option<&'static str>,
     /// How long the call has waited for its client.
@@ -81,7 +90,7 @@ impl Context {
     pub(crate) fn new(
         core: &Arc<Core>,
         ask: &Ask<'_>,
-        rounds: Option<Rounds>,
+        mut rounds: Option<Rounds>,
         headers: Headers,
         can_become_task: bool,
     ) -> Self {
@@ -98,11 +107,13 @@ impl Context {
             _ => ClientCapabilities::default(),
         };
         let level = meta.log_level.map(|raw| raw.trim_matches('"')).and_then(Level::parse);
+        let steps = rounds.as_mut().map(|rounds| take(&mut rounds.steps)).unwrap_or_default();
         let place = rounds.map_or(Place::Wire, Place::Rounds);
         let can_become_task =
             can_become_task && capabilities.tasks && ask.revision.has_extensions();
         let desk = Desk {
             place,
+            steps,
             missing: None,
             waited: Duration::ZERO,
             waiting: None,
@@ -121,12 +132,13 @@ impl Context {
             outlet: ask.wire.outlet(),
             desk: Mutex::new(desk),
             can_become_task,
+            calls_within: AtomicUsize::new(0),
             core: Arc::clone(core),
         };
-        Self { inner: Arc::new(inner) }
+        Self { inner: Arc::new(inner), nesting: Nesting::default() }
     }
 
-    /// The server that was asked.
+    /// The server that was asked. Not to be kept by a handler beyond its call: see [`Server`].
     #[must_use]
     pub fn server(&self) -> Server {
         Server::of(Arc::clone(&self.inner.core))
@@ -144,8 +156,8 @@ impl Context {
         &self.inner.principal
     }
 
-    /// The HTTP headers of the request: empty over other wires, and unless the tool wants them (see
-    /// [`Tool::with_headers`](crate::Tool::with_headers)).
+    /// The HTTP headers of the request: empty over other wires, and unless the tool, resource or
+    /// prompt wants them (see [`Tool::with_headers`](crate::Tool::with_headers)).
     #[must_use]
     pub fn headers(&self) -> &Headers {
         &self.inner.headers
@@ -173,6 +185,7 @@ impl Context {
             return;
         }
         let Some(told) = &self.inner.progress else { return };
+        let (progress, total) = self.nesting.progress(progress, total);
         // Held until it is queued: of two that come at once the lower must not be told last.
         let mut last = told.last.lock().unwrap_or_else(PoisonError::into_inner);
         if !progress.is_finite() || progress <= *last {
@@ -261,6 +274,21 @@ impl Desk {
         self.waker.take().inspect(Waker::wake_by_ref);
     }
 
+    /// The handler waits for another round: its driver is told, and it hears when this one is over.
+    pub(crate) fn end_round(&mut self) -> watch::Receiver<()> {
+        self.wake_driver();
+        match &mut self.place {
+            Place::Rounds(rounds) => rounds.until_over(),
+            // It is over.
+            Place::Over | Place::Task(_) | Place::Wire => watch::channel(()).1,
+        }
+    }
+
+    /// What is done once under that key.
+    pub(crate) fn step(&mut self, key: &str) -> Step {
+        Arc::clone(self.steps.entry(key.to_owned()).or_default())
+    }
+
     /// Whom to wake when something is asked.
     pub(crate) fn driven_by(&mut self, driver: &Waker) {
         if !self.driver.as_ref().is_some_and(|known| known.will_wake(driver)) {
@@ -268,7 +296,7 @@ impl Desk {
         }
     }
 
-    pub(crate) fn wake_driver(&mut self) {
+    fn wake_driver(&mut self) {
         self.driver.take().inspect(Waker::wake_by_ref);
     }
 

@@ -1,6 +1,7 @@
 //! What all requests of a server share.
 
 use crate::changes::Changes;
+use crate::list_cache::Listing;
 use crate::middleware::Middleware;
 use crate::registry::Snapshot;
 use crate::rounds::Rounds;
@@ -52,6 +53,12 @@ impl Core {
             return Ok(None);
         }
         Rounds::open(ask, &self.sealer, &self.limits).map(Some)
+    }
+
+    /// What its lists are written with.
+    pub(crate) fn listing(&self) -> Listing<'_> {
+        let page_entries = self.limits.page_entries;
+        Listing { server: &self.info, caching: self.caching, page_entries }
     }
 
     /// What every result of that revision ends with.

@@ -7,7 +7,7 @@ use crate::changes::{Change, Changes};
 use crate::core::Core;
 use crate::prompt::Prompt;
 use crate::reads;
-use crate::registry::{Parts, Snapshot};
+use crate::registry::{self, Entry, Part, Snapshot};
 use crate::resource::{Resource, ResourceTemplate};
 use crate::sealed::{Sealer, StateKey};
 use crate::subscriptions;
@@ -26,13 +26,46 @@ use haft_proto::session::Session;
 use haft_proto::spec::implementation::Capabilities;
 use haft_proto::version::Revision;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// A server of tools, resources and prompts, for any number of wires at once. Cheap to clone; all
 /// clones are one server.
+///
+/// It lives as long as a clone of it. A handler, reader or state of the server that holds a clone
+/// keeps it, and with it itself, for ever: it asks [`Context::server`](crate::Context::server) when
+/// it runs, or holds a [`WeakServer`].
 #[derive(Clone)]
 pub struct Server {
     core: Arc<Core>,
+}
+
+/// A server as its own handlers may hold it: it does not keep the server alive.
+///
+/// ```
+/// use haft_server::{Server, Tool, handler};
+/// let server = Server::builder("shop", "1.0.0").build()?;
+/// let itself = server.downgrade();
+/// let count = move |_: serde_json::Value| match itself.upgrade() {
+///     Some(server) => server.tool_names().len(),
+///     None => 0,
+/// };
+/// server.add_tool(Tool::new("count", handler::function(count)))?;
+/// let outside = server.downgrade();
+/// drop(server);
+/// assert!(outside.upgrade().is_none());
+/// # Ok::<(), haft_server::BuildError>(())
+/// ```
+#[derive(Clone)]
+pub struct WeakServer {
+    core: Weak<Core>,
+}
+
+impl WeakServer {
+    /// The server, unless all clones of it have gone.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<Server> {
+        self.core.upgrade().map(Server::of)
+    }
 }
 
 impl Server {
@@ -44,7 +77,7 @@ impl Server {
 
     pub(crate) fn new(built: ServerBuilder) -> Result<Self, BuildError> {
         let ServerBuilder { info, instructions, caching, limits, growth, .. } = built;
-        let snapshot = Snapshot::new(built.parts, &info, caching, &limits, &built.states)?;
+        let snapshot = Snapshot::new(built.parts, &limits, &built.states)?;
         let offers = offers(&snapshot, growth);
         let instructions = instructions.as_deref();
         let hellos = Revision::ALL.map(|revision| {
@@ -89,11 +122,18 @@ impl Server {
             hellos,
             fields,
         };
+        core.snapshot.load().write_lists(&core.listing());
         Ok(Self { core: Arc::new(core) })
     }
 
     pub(crate) fn of(core: Arc<Core>) -> Self {
         Self { core }
+    }
+
+    /// The same as what it consists of may hold it.
+    #[must_use]
+    pub fn downgrade(&self) -> WeakServer {
+        WeakServer { core: Arc::downgrade(&self.core) }
     }
 
     /// The server's name.
@@ -125,20 +165,25 @@ impl Server {
     /// # Errors
     /// [`BuildError`], and then nothing has changed.
     pub fn replace_tools(&self, tools: Vec<Tool>) -> Result<(), BuildError> {
-        self.change(Change::Tools, |parts| parts.tools = tools)
+        let (limits, states) = (&self.core.limits, &self.core.states);
+        let tools = tools.into_iter().map(|tool| registry::tool(tool, limits, states));
+        let tools = Arc::new(Part::new(tools.collect::<Result<_, _>>()?)?);
+        self.put(Change::Tools, |now| now.tools = tools)
     }
 
-    /// One more tool, in place of one of the same name if there is one.
+    /// One more tool, in place of one of the same name if there is one. The others stay as they
+    /// are: only this one is compiled, and the list is written again when somebody asks for it.
     ///
     /// # Errors
     /// [`BuildError`], and then nothing has changed.
     pub fn add_tool(&self, tool: Tool) -> Result<(), BuildError> {
-        self.change(Change::Tools, |parts| put(&mut parts.tools, tool, Tool::name))
+        let tool = registry::tool(tool, &self.core.limits, &self.core.states)?;
+        self.put(Change::Tools, |now| now.tools = Arc::new(now.tools.with(tool)))
     }
 
     /// One tool less; false if there was none of that name.
     pub fn remove_tool(&self, name: &str) -> bool {
-        self.remove(Change::Tools, |parts| take(&mut parts.tools, name, Tool::name))
+        self.take(Change::Tools, |now| less(&mut now.tools, name))
     }
 
     /// One more resource, in place of one of the same address if there is one.
@@ -146,12 +191,13 @@ impl Server {
     /// # Errors
     /// [`BuildError`], and then nothing has changed.
     pub fn add_resource(&self, resource: Resource) -> Result<(), BuildError> {
-        self.change(Change::Resources, |parts| put(&mut parts.resources, resource, Resource::uri))
+        let resource = registry::resource(resource, &self.core.states)?;
+        self.put(Change::Resources, |now| now.resources = Arc::new(now.resources.with(resource)))
     }
 
     /// One resource less; false if there was none at that address.
     pub fn remove_resource(&self, uri: &str) -> bool {
-        self.remove(Change::Resources, |parts| take(&mut parts.resources, uri, Resource::uri))
+        self.take(Change::Resources, |now| less(&mut now.resources, uri))
     }
 
     /// One more family of resources, in place of one of the same template if there is one.
@@ -159,16 +205,13 @@ impl Server {
     /// # Errors
     /// [`BuildError`], and then nothing has changed.
     pub fn add_resource_template(&self, template: ResourceTemplate) -> Result<(), BuildError> {
-        self.change(Change::Resources, |parts| {
-            put(&mut parts.templates, template, ResourceTemplate::uri_template);
-        })
+        let template = registry::template(template, &self.core.states)?;
+        self.put(Change::Resources, |now| now.templates = Arc::new(now.templates.with(template)))
     }
 
     /// One family less; false if there was none of that template.
     pub fn remove_resource_template(&self, template: &str) -> bool {
-        self.remove(Change::Resources, |parts| {
-            take(&mut parts.templates, template, ResourceTemplate::uri_template)
-        })
+        self.take(Change::Resources, |now| less(&mut now.templates, template))
     }
 
     /// One more prompt, in place of one of the same name if there is one.
@@ -176,12 +219,13 @@ impl Server {
     /// # Errors
     /// [`BuildError`], and then nothing has changed.
     pub fn add_prompt(&self, prompt: Prompt) -> Result<(), BuildError> {
-        self.change(Change::Prompts, |parts| put(&mut parts.prompts, prompt, Prompt::name))
+        let prompt = registry::prompt(prompt, &self.core.states)?;
+        self.put(Change::Prompts, |now| now.prompts = Arc::new(now.prompts.with(prompt)))
     }
 
     /// One prompt less; false if there was none of that name.
     pub fn remove_prompt(&self, name: &str) -> bool {
-        self.remove(Change::Prompts, |parts| take(&mut parts.prompts, name, Prompt::name))
+        self.take(Change::Prompts, |now| less(&mut now.prompts, name))
     }
 
     /// Seals what clients keep with the first of these keys from now on, and opens what any of them
@@ -196,44 +240,53 @@ impl Server {
         self.core.changes.publish(Change::Resource(uri.into()));
     }
 
-    fn remove(&self, what: Change, act: impl FnOnce(&mut Parts) -> bool) -> bool {
-        let mut is_removed = false;
-        let changed = self.change(what, |parts| is_removed = act(parts));
-        changed.is_ok() && is_removed
+    fn put(&self, what: Change, act: impl FnOnce(&mut Snapshot)) -> Result<(), BuildError> {
+        let act = |now: &mut Snapshot| {
+            act(now);
+            Some(())
+        };
+        self.change(what, act).map(|_| ())
     }
 
-    fn change(&self, what: Change, act: impl FnOnce(&mut Parts)) -> Result<(), BuildError> {
+    fn take(&self, what: Change, act: impl FnOnce(&mut Snapshot) -> Option<()>) -> bool {
+        self.change(what, act).is_ok_and(|is_changed| is_changed)
+    }
+
+    /// Whether `act` has changed something. What it drops may hold handlers whose end calls the
+    /// server: that is left for when the lock is open again.
+    fn change(
+        &self,
+        what: Change,
+        act: impl FnOnce(&mut Snapshot) -> Option<()>,
+    ) -> Result<bool, BuildError> {
         let core = &self.core;
-        let _changing = core.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut parts = core.snapshot.load().parts.clone();
-        act(&mut parts);
-        let snapshot = Snapshot::new(parts, &core.info, core.caching, &core.limits, &core.states)?;
-        let needed = offers(&snapshot, Growth::Fixed);
-        for (kind, is_needed, is_offered) in [
-            ("resources", needed.resources, core.offers.resources),
-            ("prompts", needed.prompts, core.offers.prompts),
-            ("completions", needed.completions, core.offers.completions),
-            ("tasks", needed.tasks, core.offers.tasks),
-            ("user interfaces", needed.ui, core.offers.ui),
-        ] {
-            if is_needed && !is_offered {
-                return Err(BuildError::NotOffered { kind });
+        let (changed, gone) = {
+            let _changing = core.changing.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut next = Snapshot::clone(&core.snapshot.load());
+            match (act(&mut next), lacking(&next, &core.offers)) {
+                (None, _) => (Ok(false), Arc::new(next)),
+                (_, Some(kind)) => (Err(BuildError::NotOffered { kind }), Arc::new(next)),
+                (Some(()), None) => (Ok(true), core.snapshot.swap(Arc::new(next))),
             }
+        };
+        if changed == Ok(true) {
+            core.changes.publish(what);
         }
-        core.snapshot.store(Arc::new(snapshot));
-        core.changes.publish(what);
-        Ok(())
+        drop(gone);
+        changed
     }
 
     fn list(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
         let snapshot = self.core.snapshot.load();
-        let list = match ask.method {
-            Method::ToolsList => &snapshot.tools.list,
-            Method::PromptsList => &snapshot.prompts.list,
-            Method::ResourcesList => &snapshot.resources.list,
-            _ => &snapshot.templates.list,
+        let listing = self.core.listing();
+        let (revision, cursor) = (ask.revision, ask.message.params.cursor);
+        let page = match ask.method {
+            Method::ToolsList => snapshot.tools.page(&listing, revision, cursor),
+            Method::PromptsList => snapshot.prompts.page(&listing, revision, cursor),
+            Method::ResourcesList => snapshot.resources.page(&listing, revision, cursor),
+            _ => snapshot.templates.page(&listing, revision, cursor),
         };
-        match list.page(ask.revision, ask.message.params.cursor) {
+        match page {
             Ok(page) => {
                 out.reserve(page.len() + ask.id.raw().len() + 64);
                 encode::result(out, ask.id, |out| out.extend_from_slice(page));
@@ -323,6 +376,26 @@ fn offers(snapshot: &Snapshot, growth: Growth) -> Capabilities {
     }
 }
 
+/// Takes one out of a part; `None` if it is not there.
+fn less<T: Entry>(part: &mut Arc<Part<T>>, name: &str) -> Option<()> {
+    *part = Arc::new(part.without(name)?);
+    Some(())
+}
+
+/// What a snapshot has that clients were not told of.
+fn lacking(snapshot: &Snapshot, offered: &Capabilities) -> Option<&'static str> {
+    let needed = offers(snapshot, Growth::Fixed);
+    let kinds = [
+        ("resources", needed.resources, offered.resources),
+        ("prompts", needed.prompts, offered.prompts),
+        ("completions", needed.completions, offered.completions),
+        ("tasks", needed.tasks, offered.tasks),
+        ("user interfaces", needed.ui, offered.ui),
+    ];
+    let lacks = |(_, is_needed, is_offered): &(_, bool, bool)| *is_needed && !is_offered;
+    kinds.into_iter().find(lacks).map(|(kind, ..)| kind)
+}
+
 fn empty_result(ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
     encode::result(out, ask.id, |out| out.extend_from_slice(b"{}"));
     Turn::Done(Outcome::Result)
@@ -338,17 +411,4 @@ fn set_level(ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
         (Ok(_), None) => empty_result(ask, out),
         (Err(refusal), _) => refuse(out, ask.id, &refusal),
     }
-}
-
-fn put<T>(all: &mut Vec<T>, new: T, name: impl Fn(&T) -> &str) {
-    match all.iter().position(|known| name(known) == name(&new)) {
-        Some(index) => all[index] = new,
-        None => all.push(new),
-    }
-}
-
-fn take<T>(all: &mut Vec<T>, name: &str, name_of: impl Fn(&T) -> &str) -> bool {
-    let before = all.len();
-    all.retain(|known| name_of(known) != name);
-    all.len() < before
 }

@@ -272,7 +272,8 @@ impl<E: Ending> Job<E> {
             return Err(panicked(E::KIND));
         };
         let binding = self.binding.as_ref().map(Binding::text).unwrap_or_default();
-        let (asked, state) = rounds.next(&binding, &self.core.sealer, &self.core.limits)?;
+        let (sealer, limits) = (&self.core.sealer, &self.core.limits);
+        let (asked, state) = rounds.next(&desk.steps, &binding, sealer, limits)?;
         let asked = asked.iter().map(|(key, question)| (&**key, question));
         let (revision, info) = (self.revision, &self.core.info);
         encode::question::input_required(out, revision, info, asked, &state);

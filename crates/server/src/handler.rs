@@ -1,13 +1,40 @@
 //! What runs when a tool is called: the trait, and handlers made from plain functions. A handler
 //! gets arguments that fit its schema and answers at once, straight into the wire's buffer, or
 //! later. It never sees an envelope.
+//!
+//! A function says by its error what kind of failure it is. Any error that can be shown becomes a
+//! result with `isError`: the model reads it and may do better. A [`Refusal`], in a box or without,
+//! becomes an error of the protocol with its code, message and data: for what no other arguments
+//! would mend, and programs should see.
+//!
+//! ```
+//! use haft_proto::error::{Mistake, Refusal};
+//! use haft_server::{Tool, handler};
+//! # #[derive(serde::Deserialize)] struct Order { pieces: u32 }
+//! # fn is_open() -> bool { true }
+//! type Failure = Box<dyn std::error::Error + Send + Sync>;
+//! let order = handler::function(|order: Order| -> Result<String, Failure> {
+//!     if !is_open() {
+//!         return Err(Refusal::new(Mistake::Own { code: 4003 }, "The shop is closed").into());
+//!     }
+//!     if order.pieces > 10 {
+//!         return Err("At most 10 pieces; order them in parts.".into());
+//!     }
+//!     Ok(format!("{} pieces are on their way.", order.pieces))
+//! });
+//! # let _ = Tool::new("order", order);
+//! ```
 
 use crate::context::Context;
 use crate::core::Core;
 use crate::headers::Headers;
+use crate::reading::{Answering, refusal_of};
+use crate::room::Room;
 use crate::schema::derived;
+use crate::schema::wording::one_line;
 use crate::state::State;
 use haft_proto::encode;
+use haft_proto::error::Refusal;
 use haft_proto::mirror;
 use haft_proto::service::Principal;
 use haft_proto::spec::tool_result::ToolResult;
@@ -19,11 +46,11 @@ use std::fmt::Display;
 use std::future::Future;
 use std::io::Write;
 use std::marker::PhantomData;
-use std::pin::Pin;
 use std::sync::Arc;
-use tokio::sync::Semaphore;
 
-/// What runs when a tool is called.
+/// What runs when a tool is called. One that holds a [`Server`](crate::Server) of its own tool is
+/// never freed: it holds a [`WeakServer`](crate::WeakServer), or asks its
+/// [`Context`](Context::server).
 pub trait Handler: Send + Sync + 'static {
     /// Runs the tool. Work that waits or takes long belongs in [`Made::Later`]; what is done here
     /// is done on the thread that reads the wire. A panic answers this call with an error and harms
@@ -79,8 +106,8 @@ pub enum Made {
     Later(LaterResult),
 }
 
-/// A result to come.
-pub type LaterResult = Pin<Box<dyn Future<Output = ToolResult> + Send>>;
+/// A result to come, or an error of the protocol.
+pub type LaterResult = Answering<ToolResult>;
 
 /// Where a handler that answers at once writes its result. Dropped unused, the tool answered with
 /// no content.
@@ -89,7 +116,7 @@ pub struct Answer<'a>(Sink<'a>);
 /// Where an answer goes.
 enum Sink<'a> {
     /// To a middleware.
-    Kept(&'a mut ToolResult),
+    Kept(&'a mut Result<ToolResult, Refusal>),
     /// Into the wire's buffer.
     Wire { out: &'a mut Vec<u8>, revision: Revision, fields: &'a [u8], written: &'a mut Written },
 }
@@ -102,6 +129,8 @@ pub(crate) enum Written {
     /// Nothing was written.
     #[default]
     Nothing,
+    /// An error of the protocol, which is not written yet.
+    Refused(Box<Refusal>),
     /// A result, with the JSON text of its structured content if it has some.
     Result(Option<String>),
 }
@@ -117,14 +146,14 @@ impl<'a> Answer<'a> {
     }
 
     /// An answer that somebody looks at first.
-    pub(crate) fn kept(result: &'a mut ToolResult) -> Self {
+    pub(crate) fn kept(result: &'a mut Result<ToolResult, Refusal>) -> Self {
         Self(Sink::Kept(result))
     }
 
     /// One text.
     pub fn text(self, text: &str) {
         match self.0 {
-            Sink::Kept(kept) => *kept = ToolResult::text(text),
+            Sink::Kept(kept) => *kept = Ok(ToolResult::text(text)),
             Sink::Wire { out, revision, fields, written } => {
                 *written = Written::Result(None);
                 encode::tools::text_result(out, revision, fields, None, |out| {
@@ -137,7 +166,7 @@ impl<'a> Answer<'a> {
     /// One text whose characters need no escape in JSON: numbers and words.
     fn plain(self, text: std::fmt::Arguments<'_>) {
         match self.0 {
-            Sink::Kept(kept) => *kept = ToolResult::text(text.to_string()),
+            Sink::Kept(kept) => *kept = Ok(ToolResult::text(text.to_string())),
             Sink::Wire { out, revision, fields, written } => {
                 *written = Written::Result(None);
                 encode::tools::text_result(out, revision, fields, None, |out| {
@@ -160,7 +189,7 @@ impl<'a> Answer<'a> {
             }
         };
         match self.0 {
-            Sink::Kept(kept) => *kept = ToolResult::json(&json),
+            Sink::Kept(kept) => *kept = Ok(ToolResult::json(&json)),
             Sink::Wire { out, revision, fields, written } => {
                 encode::tools::text_result(out, revision, fields, Some(&json), |out| {
                     encode::string(out, &json);
@@ -173,7 +202,7 @@ impl<'a> Answer<'a> {
     /// Any result.
     pub fn result(self, result: &ToolResult) {
         match self.0 {
-            Sink::Kept(kept) => *kept = result.clone(),
+            Sink::Kept(kept) => *kept = Ok(result.clone()),
             Sink::Wire { out, revision, fields, written } => {
                 encode::tools::result(out, revision, fields, result);
                 *written = if result.is_error {
@@ -182,6 +211,15 @@ impl<'a> Answer<'a> {
                     Written::Result(result.structured.as_ref().map(|raw| raw.get().to_owned()))
                 };
             }
+        }
+    }
+
+    /// An error of the protocol instead of a result. What the model can mend is a result:
+    /// [`ToolResult::error`].
+    pub fn refuse(self, refusal: Refusal) {
+        match self.0 {
+            Sink::Kept(kept) => *kept = Err(refusal),
+            Sink::Wire { written, .. } => *written = Written::Refused(Box::new(refusal)),
         }
     }
 }
@@ -196,7 +234,10 @@ pub trait Output {
     /// Writes it.
     fn answer(self, answer: Answer<'_>);
     /// The same for an answer that comes later.
-    fn into_result(self) -> ToolResult;
+    ///
+    /// # Errors
+    /// The answer is an error of the protocol.
+    fn into_result(self) -> Result<ToolResult, Refusal>;
     /// The JSON Schema of its structured content, if it has some that is always of one kind.
     #[must_use]
     fn output_schema() -> Option<String>
@@ -216,11 +257,11 @@ impl<T: Serialize + JsonSchema> Output for Json<T> {
         answer.json(&self.0);
     }
 
-    fn into_result(self) -> ToolResult {
-        match serde_json::to_string(&self.0) {
+    fn into_result(self) -> Result<ToolResult, Refusal> {
+        Ok(match serde_json::to_string(&self.0) {
             Ok(json) => ToolResult::json(&json),
             Err(error) => ToolResult::error(format!("The tool's answer is not JSON: {error}")),
-        }
+        })
     }
 
     fn output_schema() -> Option<String> {
@@ -233,28 +274,36 @@ impl Output for ToolResult {
         answer.result(&self);
     }
 
-    fn into_result(self) -> ToolResult {
-        self
+    fn into_result(self) -> Result<ToolResult, Refusal> {
+        Ok(self)
     }
 }
 
-impl<T: Output, E: Display> Output for Result<T, E> {
+/// A failure that is a [`Refusal`] is an error of the protocol, any other a result that says so.
+impl<T: Output, E: Display + 'static> Output for Result<T, E> {
     fn answer(self, answer: Answer<'_>) {
         match self {
             Ok(output) => output.answer(answer),
-            Err(error) => answer.result(&ToolResult::error(error.to_string())),
+            Err(error) => match failed(&error) {
+                Ok(result) => answer.result(&result),
+                Err(refusal) => answer.refuse(refusal),
+            },
         }
     }
 
-    fn into_result(self) -> ToolResult {
-        match self {
-            Ok(output) => output.into_result(),
-            Err(error) => ToolResult::error(error.to_string()),
-        }
+    fn into_result(self) -> Result<ToolResult, Refusal> {
+        self.map_or_else(|error| failed(&error), Output::into_result)
     }
 
     fn output_schema() -> Option<String> {
         T::output_schema()
+    }
+}
+
+fn failed<E: Display + 'static>(error: &E) -> Result<ToolResult, Refusal> {
+    match refusal_of(error) {
+        Some(refusal) => Err(refusal.clone()),
+        None => Ok(ToolResult::error(error.to_string())),
     }
 }
 
@@ -264,8 +313,8 @@ impl Output for () {
         answer.result(&ToolResult::default());
     }
 
-    fn into_result(self) -> ToolResult {
-        ToolResult::default()
+    fn into_result(self) -> Result<ToolResult, Refusal> {
+        Ok(ToolResult::default())
     }
 }
 
@@ -274,8 +323,8 @@ impl Output for String {
         answer.text(&self);
     }
 
-    fn into_result(self) -> ToolResult {
-        ToolResult::text(self)
+    fn into_result(self) -> Result<ToolResult, Refusal> {
+        Ok(ToolResult::text(self))
     }
 }
 
@@ -284,8 +333,8 @@ impl Output for &'static str {
         answer.text(self);
     }
 
-    fn into_result(self) -> ToolResult {
-        ToolResult::text(self)
+    fn into_result(self) -> Result<ToolResult, Refusal> {
+        Ok(ToolResult::text(self))
     }
 }
 
@@ -296,8 +345,8 @@ macro_rules! plain_output {
                 answer.plain(format_args!("{self}"));
             }
 
-            fn into_result(self) -> ToolResult {
-                ToolResult::text(self.to_string())
+            fn into_result(self) -> Result<ToolResult, Refusal> {
+                Ok(ToolResult::text(self.to_string()))
             }
         }
     )*};
@@ -379,42 +428,6 @@ where
     })
 }
 
-/// The threads that the calls of one tool may have.
-struct Room(Arc<Semaphore>);
-
-impl Default for Room {
-    fn default() -> Self {
-        Self(Arc::new(Semaphore::new(BLOCKING_MAX)))
-    }
-}
-
-impl Room {
-    /// Runs a call on a thread. The room is left by the call itself, so that no thread is
-    /// forgotten.
-    fn run<F>(&self, call: F) -> impl Future<Output = ToolResult> + use<F>
-    where
-        F: FnOnce() -> ToolResult + Send + 'static,
-    {
-        let room = Arc::clone(&self.0);
-        async move {
-            let Ok(place) = room.acquire_owned().await else {
-                return ToolResult::error("The server is stopping.");
-            };
-            let work = tokio::task::spawn_blocking(move || {
-                let _place = place;
-                call()
-            });
-            match work.await {
-                Ok(result) => result,
-                Err(ended) => match ended.try_into_panic() {
-                    Ok(panic) => std::panic::resume_unwind(panic),
-                    Err(_) => ToolResult::error("The server is stopping."),
-                },
-            }
-        }
-    }
-}
-
 /// How many calls of one [`blocking`] tool have a thread at once.
 pub const BLOCKING_MAX: usize = 32;
 
@@ -466,6 +479,7 @@ where
 
 /// The schema has been checked before; this fails only where the type is narrower than the schema.
 fn decode<A: DeserializeOwned>(arguments: &str) -> Result<A, ToolResult> {
-    serde_json::from_str(arguments)
-        .map_err(|error| ToolResult::error(format!("Invalid arguments: {error}")))
+    serde_json::from_str(arguments).map_err(|error| {
+        ToolResult::error(format!("Invalid arguments: {}", one_line(&error.to_string())))
+    })
 }

@@ -25,6 +25,16 @@ pub(crate) fn call(core: &Arc<Core>, tool: &Arc<Registered>, request: Request) -
     Next::new(layers, move |request: Request| handle(&core, &tool, &request)).run(request)
 }
 
+/// Sends a call that is part of another one through the layers of its tool alone.
+pub(crate) fn call_within(core: &Arc<Core>, tool: &Arc<Registered>, request: Request) -> Handling {
+    if tool.middleware.is_empty() {
+        return handle(core, tool, &request);
+    }
+    let (core, tool) = (Arc::clone(core), Arc::clone(tool));
+    let layers = tool.middleware.clone();
+    Next::new(layers, move |request: Request| handle(&core, &tool, &request)).run(request)
+}
+
 /// Runs the handler of a call.
 fn handle(core: &Arc<Core>, tool: &Registered, request: &Request) -> Handling {
     let context = || Context::clone(&request.context);
@@ -35,10 +45,11 @@ fn handle(core: &Arc<Core>, tool: &Registered, request: &Request) -> Handling {
         headers: None,
         context: &context,
     };
-    let mut result = ToolResult::default();
+    let outcome = |made: Result<_, _>| made.map_or_else(Outcome::Refused, Outcome::Tool);
+    let mut result = Ok(ToolResult::default());
     match tool.handler.call(call, Answer::kept(&mut result)) {
-        Made::Now => Box::pin(std::future::ready(Outcome::Tool(result))),
-        Made::Later(work) => Box::pin(async move { Outcome::Tool(work.await) }),
+        Made::Now => Box::pin(std::future::ready(outcome(result))),
+        Made::Later(work) => Box::pin(async move { outcome(work.await) }),
     }
 }
 
@@ -50,7 +61,7 @@ impl Ending for LayeredEnding {
 
     fn write(&self, made: Outcome, out: &mut Vec<u8>) -> Result<(), Refusal> {
         match made {
-            Outcome::Tool(result) => self.0.write(result, out),
+            Outcome::Tool(result) => self.0.write(Ok(result), out),
             Outcome::Refused(refusal) => Err(refusal),
             Outcome::Prompt(_) | Outcome::Resource(_) => Err(mistaken("tool")),
         }

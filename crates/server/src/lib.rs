@@ -14,9 +14,11 @@
 //! # Ok::<(), haft_server::BuildError>(())
 //! ```
 
+pub mod around;
 mod ask;
 mod builder;
 mod calls;
+mod canonical;
 mod changes;
 mod completion;
 mod context;
@@ -29,6 +31,7 @@ mod layers;
 mod list_cache;
 mod middleware;
 mod nearest;
+mod nested;
 mod param_headers;
 mod prompt;
 pub mod prose;
@@ -36,6 +39,7 @@ mod reading;
 mod reads;
 mod registry;
 mod resource;
+mod room;
 mod rounds;
 mod sampling;
 pub mod schema;
@@ -54,7 +58,7 @@ pub use ask::{AskError, Elicited, Root, Sampled};
 pub use builder::{BuildError, ServerBuilder};
 pub use completion::Completing;
 pub use context::Context;
-pub use dispatch::Server;
+pub use dispatch::{Server, WeakServer};
 pub use headers::Headers;
 pub use middleware::{Handling, Middleware, Next, Outcome, Request};
 pub use nearest::nearest;

@@ -1,63 +1,54 @@
-//! Every page of a list, written once for each revision when the registry changes. A request copies
-//! bytes; nothing is serialised for it.
+//! Every page of a list, written once for each revision: when the server is built, and after a
+//! change when somebody asks, so that many changes in a row cost one list. A request copies bytes;
+//! nothing is serialised for it.
 
+use crate::registry::Entry;
 use haft_proto::encode;
 use haft_proto::encode::fields::Caching;
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::json::JsonStr;
 use haft_proto::spec::implementation::Implementation;
 use haft_proto::version::Revision;
+use std::sync::{Arc, OnceLock};
 
-/// The pages of one list.
+/// What all lists of a server are written with.
+pub(crate) struct Listing<'a> {
+    pub(crate) server: &'a Implementation,
+    pub(crate) caching: Caching,
+    pub(crate) page_entries: usize,
+}
+
+/// The pages of one list. Its entries are the same whenever it is asked.
+#[derive(Default)]
 pub(crate) struct ListCache {
     /// By revision, then by page.
-    pages: [Vec<Vec<u8>>; Revision::ALL.len()],
+    pages: [OnceLock<Vec<Vec<u8>>>; Revision::ALL.len()],
     /// What the cursors of this list begin with: another list has other cursors.
-    fingerprint: String,
+    fingerprint: OnceLock<String>,
 }
 
 impl ListCache {
-    /// Writes the pages of `entries`, which stand under `key`; `entry` writes one.
-    pub(crate) fn new<T>(
-        key: &str,
-        entries: &[&T],
-        server: &Implementation,
-        caching: Caching,
-        page_entries: usize,
-        entry: impl Fn(&mut Vec<u8>, Revision, &T),
-    ) -> Self {
-        let page_entries = page_entries.max(1);
-        let mut written = format!("{key}{page_entries}").into_bytes();
-        entries.iter().for_each(|one| entry(&mut written, Revision::LATEST, one));
-        let fingerprint = fingerprint(&written);
-        let pages = Revision::ALL.map(|revision| {
-            let chunks: Vec<_> = match entries {
-                [] => vec![entries],
-                entries => entries.chunks(page_entries).collect(),
-            };
-            let last = chunks.len() - 1;
-            let write = |(index, chunk): (usize, &&[&T])| {
-                let next = (index < last).then(|| format!("{fingerprint}-{}", index + 1));
-                let (next, listed) = (next.as_deref(), (key, *chunk));
-                let mut page = Vec::new();
-                let entry = |out: &mut Vec<u8>, revision, one: &&T| entry(out, revision, one);
-                encode::list::page(&mut page, revision, server, caching, listed, next, entry);
-                page.shrink_to_fit();
-                page
-            };
-            chunks.iter().enumerate().map(write).collect()
-        });
-        Self { pages, fingerprint }
+    /// Writes the pages of all revisions.
+    pub(crate) fn write<T: Entry>(&self, entries: &[Arc<T>], listing: &Listing<'_>) {
+        for revision in Revision::ALL {
+            self.pages(entries, listing, revision);
+        }
     }
 
     /// The result for a cursor, which is raw JSON as it came.
-    pub(crate) fn page(&self, revision: Revision, cursor: Option<&str>) -> Result<&[u8], Refusal> {
-        let pages = &self.pages[revision.index()];
+    pub(crate) fn page<T: Entry>(
+        &self,
+        entries: &[Arc<T>],
+        listing: &Listing<'_>,
+        revision: Revision,
+        cursor: Option<&str>,
+    ) -> Result<&[u8], Refusal> {
+        let pages = self.pages(entries, listing, revision);
         let index = match cursor {
             None => Some(0),
             Some(raw) => JsonStr::from_raw(raw).and_then(|cursor| {
-                let cursor = cursor.decode();
-                cursor.strip_prefix(&*self.fingerprint)?.strip_prefix('-')?.parse().ok()
+                let (cursor, fingerprint) = (cursor.decode(), self.fingerprint(entries, listing));
+                cursor.strip_prefix(fingerprint)?.strip_prefix('-')?.parse().ok()
             }),
         };
         index.and_then(|index: usize| pages.get(index)).map(Vec::as_slice).ok_or_else(|| {
@@ -66,6 +57,46 @@ impl ListCache {
                 "Invalid params: unknown `cursor`; list again from the start, without one",
             )
         })
+    }
+
+    fn pages<T: Entry>(
+        &self,
+        entries: &[Arc<T>],
+        listing: &Listing<'_>,
+        revision: Revision,
+    ) -> &[Vec<u8>] {
+        self.pages[revision.index()].get_or_init(|| {
+            let chunks: Vec<_> = match entries {
+                [] => vec![entries],
+                entries => entries.chunks(listing.page_entries.max(1)).collect(),
+            };
+            let last = chunks.len() - 1;
+            let write = |(index, chunk): (usize, &&[Arc<T>])| {
+                let fingerprint = || self.fingerprint(entries, listing);
+                let next = (index < last).then(|| format!("{}-{}", fingerprint(), index + 1));
+                let (next, listed) = (next.as_deref(), (T::KEY, *chunk));
+                let (server, caching) = (listing.server, listing.caching);
+                let entry = |out: &mut Vec<u8>, revision, one: &Arc<T>| one.write(out, revision);
+                let mut page = Vec::new();
+                encode::list::page(&mut page, revision, server, caching, listed, next, entry);
+                page.shrink_to_fit();
+                page
+            };
+            chunks.iter().enumerate().map(write).collect()
+        })
+    }
+
+    fn fingerprint<T: Entry>(&self, entries: &[Arc<T>], listing: &Listing<'_>) -> &str {
+        self.fingerprint.get_or_init(|| {
+            let mut written = format!("{}{}", T::KEY, listing.page_entries.max(1)).into_bytes();
+            entries.iter().for_each(|one| one.write(&mut written, Revision::LATEST));
+            fingerprint(&written)
+        })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn is_written(&self, revision: Revision) -> bool {
+        self.pages[revision.index()].get().is_some()
     }
 }
 

@@ -7,10 +7,12 @@ use haft_proto::error::Refusal;
 use haft_proto::method::Method;
 use haft_proto::spec::prompt::PromptResult;
 use haft_proto::spec::resource::ReadResult;
+use haft_proto::spec::tool::Annotations;
 use haft_proto::spec::tool_result::ToolResult;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A request on its way to its handler.
 #[derive(Clone)]
@@ -23,6 +25,11 @@ pub struct Request {
     /// The arguments, as JSON text of an object. They fit the schema of their tool; what a
     /// middleware puts here instead must fit, too.
     pub arguments: String,
+    /// How the tool behaves, by its own word; nothing is said of resources and prompts.
+    pub annotations: Annotations,
+    /// How long the whole may take, everything around the handler included. Changing it changes
+    /// nothing.
+    pub time_limit: Duration,
     /// The way back to the client.
     pub context: Context,
 }
@@ -74,19 +81,20 @@ where
     }
 }
 
-/// What a request would go through next.
+/// What a request would go through next. Cheap to clone: who clones it can run it again.
+#[derive(Clone)]
 pub struct Next {
     layers: std::vec::IntoIter<Arc<dyn Middleware>>,
-    handler: Box<dyn FnOnce(Request) -> Handling + Send>,
+    handler: Arc<dyn Fn(Request) -> Handling + Send + Sync>,
 }
 
 impl Next {
     /// Through these layers, outermost first, to the handler.
     pub(crate) fn new(
         layers: Vec<Arc<dyn Middleware>>,
-        handler: impl FnOnce(Request) -> Handling + Send + 'static,
+        handler: impl Fn(Request) -> Handling + Send + Sync + 'static,
     ) -> Self {
-        Self { layers: layers.into_iter(), handler: Box::new(handler) }
+        Self { layers: layers.into_iter(), handler: Arc::new(handler) }
     }
 
     /// Goes on, to the next middleware or to the handler.

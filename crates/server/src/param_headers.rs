@@ -107,12 +107,48 @@ impl ParamHeaders {
     }
 }
 
-/// `42` and `42.0` are one integer.
+/// `42` and `42.0` are one integer; `9007199254740993` and `9007199254740992` are two.
 fn is_same_number(raw: &str, header: &[u8]) -> bool {
     let header = mirror::decode(header);
-    match (raw.parse::<f64>(), header.and_then(|text| text.parse::<f64>().ok())) {
-        (Ok(body), Some(header)) => body == header && body.is_finite(),
-        _ => false,
+    let (body, header) = (Decimal::read(raw), header.as_deref().and_then(Decimal::read));
+    body.is_some() && body == header
+}
+
+/// A number without what does not count, so that two are the same if their parts are.
+#[derive(PartialEq, Eq)]
+struct Decimal {
+    is_negative: bool,
+    /// Without zeros at either end.
+    digits: String,
+    /// The power of ten of the last digit.
+    exponent: i64,
+}
+
+impl Decimal {
+    /// The number that JSON text is, if it is one.
+    fn read(text: &str) -> Option<Self> {
+        let (is_negative, rest) = match text.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let (mantissa, exponent) = match rest.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()?),
+            None => (rest, 0),
+        };
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let digits = [whole, fraction].concat();
+        if whole.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let significant = digits.trim_end_matches('0');
+        let zeros = i64::try_from(digits.len() - significant.len()).ok()?;
+        let exponent = exponent.checked_sub(i64::try_from(fraction.len()).ok()?)?;
+        let exponent = exponent.checked_add(zeros)?;
+        let digits = significant.trim_start_matches('0').to_owned();
+        match digits.is_empty() {
+            true => Some(Self { is_negative: false, digits, exponent: 0 }),
+            false => Some(Self { is_negative, digits, exponent }),
+        }
     }
 }
 
@@ -155,5 +191,42 @@ fn marks(schema: &Value) -> usize {
             keywords.iter().map(of_keyword).sum()
         }
         _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_compared_to_the_last_digit() {
+        for (body, header) in [
+            ("42", "42"),
+            ("42", "42.0"),
+            ("4200", "42e2"),
+            ("42e+2", "4200.00"),
+            ("0.5", "5E-1"),
+            ("-0", "0"),
+            ("0e5", "-0.0"),
+            ("123456789012345678901234567890", "123456789012345678901234567890.0"),
+        ] {
+            assert!(is_same_number(body, header.as_bytes()), "{body} {header}");
+        }
+        for (body, header) in [
+            ("9007199254740993", "9007199254740992"),
+            ("18446744073709551616", "18446744073709551617"),
+            ("1e400", "2e400"),
+            ("42", "-42"),
+            ("42", "420"),
+            ("0", "inf"),
+            ("1", "0x1"),
+            ("1", ""),
+            ("1", "."),
+            ("1e99999999999999999999", "1e99999999999999999999"),
+            ("\"42\"", "42.0"),
+            ("true", "true"),
+        ] {
+            assert!(!is_same_number(body, header.as_bytes()), "{body} {header}");
+        }
     }
 }

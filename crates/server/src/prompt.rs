@@ -34,6 +34,7 @@ impl Get {
 #[derive(Clone)]
 pub struct Prompt {
     pub(crate) spec: spec::prompt::Prompt,
+    pub(crate) wants_headers: bool,
     pub(crate) needs: Vec<Needed>,
     pub(crate) writer: Arc<dyn Writer>,
     pub(crate) completers: Completers,
@@ -57,6 +58,7 @@ impl Prompt {
         });
         Self {
             spec,
+            wants_headers: false,
             needs: Vec::new(),
             writer: Arc::new(writer),
             completers: Completers::default(),
@@ -115,6 +117,14 @@ impl Prompt {
         F: Future<Output = Completion> + Send + 'static,
     {
         self.completers.add(argument.into(), Completer::new(complete));
+        self
+    }
+
+    /// Its function wants the HTTP headers of its requests; see
+    /// [`Context::headers`](crate::Context::headers).
+    #[must_use]
+    pub fn with_headers(mut self) -> Self {
+        self.wants_headers = true;
         self
     }
 

@@ -10,6 +10,7 @@ use haft_proto::spec::prompt::{Message, PromptResult};
 use haft_proto::spec::resource::ReadResult;
 use serde::Serialize;
 use std::any::Any;
+use std::error::Error;
 use std::fmt::Display;
 use std::future::Future;
 use std::pin::Pin;
@@ -49,12 +50,19 @@ impl<T, R: Output<T>, E: Display + 'static> Output<T> for Result<R, E> {
         match self {
             Ok(output) => output.into_answer(),
             // A failure that is a refusal already says by which code it wants to be told.
-            Err(error) => Err(match (&error as &dyn Any).downcast_ref::<Refusal>() {
+            Err(error) => Err(match refusal_of(&error) {
                 Some(refusal) => refusal.clone(),
                 None => Refusal::new(Mistake::Internal, error.to_string()),
             }),
         }
     }
+}
+
+/// The refusal that a failure is, in a box or without.
+pub(crate) fn refusal_of<E: 'static>(failure: &E) -> Option<&Refusal> {
+    let failure = failure as &dyn Any;
+    let in_a_box = || failure.downcast_ref::<Box<dyn Error + Send + Sync>>()?.downcast_ref();
+    failure.downcast_ref().or_else(in_a_box)
 }
 
 impl<R: Output<ReadResult>> Output<ReadResult> for Option<R> {

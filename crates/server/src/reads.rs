@@ -14,6 +14,7 @@ use crate::prompt::{Get, Prompt};
 use crate::reading::{Answering, Reader};
 use crate::registry::Snapshot;
 use crate::resource::Read;
+use crate::schema::wording::one_line;
 use crate::uri_template::Variables;
 use haft_proto::encode;
 use haft_proto::encode::fields::Caching;
@@ -24,6 +25,7 @@ use haft_proto::spec::Meta;
 use haft_proto::spec::completion::Completion;
 use haft_proto::spec::prompt::PromptResult;
 use haft_proto::spec::resource::ReadResult;
+use haft_proto::spec::tool::Annotations;
 use haft_proto::version::Revision;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -36,6 +38,7 @@ use std::time::Duration;
 struct Found {
     reader: Arc<dyn Reader>,
     variables: Variables,
+    wants_headers: bool,
     /// What the answer has where the reader does not say.
     defaults: Defaults,
 }
@@ -67,18 +70,21 @@ pub(crate) fn read(
         let nothing = ReadEnding::new(core, ask, uri, Defaults::default());
         return refuse(out, ask.id, &nothing.not_found());
     };
-    let context = match context(core, ask) {
+    let context = match context(core, ask, found.wants_headers) {
         Ok(context) => context,
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
-    let Found { reader, variables, defaults } = found;
+    let Found { reader, variables, defaults, .. } = found;
     let request = Read { uri: uri.clone(), variables, context: context.clone() };
     let work: Answering<ReadResult> = if core.middleware.is_empty() {
         Box::pin(async move { reader.read(request).await })
     } else {
-        let handler = async move |_: Request| {
-            let read = reader.read(request).await;
-            read.map_or_else(Outcome::Refused, Outcome::Resource)
+        let handler = move |_: Request| {
+            let (reader, request) = (Arc::clone(&reader), request.clone());
+            async move {
+                let read = reader.read(request).await;
+                read.map_or_else(Outcome::Refused, Outcome::Resource)
+            }
         };
         let made = |made| match made {
             Outcome::Resource(result) => Ok(result),
@@ -98,19 +104,21 @@ fn find(snapshot: &Snapshot, uri: &str) -> Option<Found> {
             meta: resource.contents_meta.clone(),
         };
         let reader = Arc::clone(&resource.reader);
-        return Some(Found { reader, variables: Variables::new(), defaults });
+        let (variables, wants_headers) = (Variables::new(), resource.wants_headers);
+        return Some(Found { reader, variables, wants_headers, defaults });
     }
     let (family, variables) = snapshot.find_template(uri)?;
     let built = &family.built;
     let mime_type = built.spec.mime_type.clone();
     let defaults = Defaults { caching: built.caching, mime_type, meta: None };
-    Some(Found { reader: Arc::clone(&built.reader), variables, defaults })
+    let (reader, wants_headers) = (Arc::clone(&built.reader), built.wants_headers);
+    Some(Found { reader, variables, wants_headers, defaults })
 }
 
 /// Answers `prompts/get`.
 pub(crate) fn get(core: &Arc<Core>, snapshot: &Snapshot, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
     let admitted = admit_get(snapshot, ask).and_then(|(prompt, arguments)| {
-        let context = context(core, ask)?;
+        let context = context(core, ask, prompt.wants_headers)?;
         Ok((prompt, Get { arguments, context }))
     });
     let (prompt, request) = match admitted {
@@ -138,13 +146,16 @@ pub(crate) fn get(core: &Arc<Core>, snapshot: &Snapshot, ask: &Ask<'_>, out: &mu
                 Outcome::Refused(refusal) => Err(refusal),
                 _ => Err(mistaken("prompt")),
             },
-            async move |changed: Request| {
-                // A middleware may have put others in their place.
-                let made = match text_arguments(&changed.arguments) {
-                    Ok(arguments) => writer.get(Get { arguments, ..request }).await,
-                    Err(refusal) => Err(refusal),
-                };
-                made.map_or_else(Outcome::Refused, Outcome::Prompt)
+            move |changed: Request| {
+                let (writer, context) = (Arc::clone(&writer), request.context.clone());
+                async move {
+                    // A middleware may have put others in their place.
+                    let made = match text_arguments(&changed.arguments) {
+                        Ok(arguments) => writer.get(Get { arguments, context }).await,
+                        Err(refusal) => Err(refusal),
+                    };
+                    made.map_or_else(Outcome::Refused, Outcome::Prompt)
+                }
             },
         )
     };
@@ -247,7 +258,7 @@ fn admit_completion(
     }
     let invalid = |message: String| Refusal::new(Mistake::InvalidParams, message);
     let written: Written = serde_json::from_str(ask.message.params.raw.unwrap_or("{}"))
-        .map_err(|error| invalid(format!("Invalid params: {error}")))?;
+        .map_err(|error| invalid(format!("Invalid params: {}", one_line(&error.to_string()))))?;
     let argument = &written.argument.name;
     let (completers, is_known, of) = match &written.r#ref {
         Reference::Prompt { name } => {
@@ -279,8 +290,9 @@ fn shown(name: &str) -> String {
     name.chars().take(128).collect()
 }
 
-fn context(core: &Arc<Core>, ask: &Ask<'_>) -> Result<Context, Refusal> {
-    Ok(Context::new(core, ask, core.rounds(ask)?, Headers::default(), false))
+fn context(core: &Arc<Core>, ask: &Ask<'_>, wants_headers: bool) -> Result<Context, Refusal> {
+    let headers = ask.headers.filter(|_| wants_headers).map(Headers::copy).unwrap_or_default();
+    Ok(Context::new(core, ask, core.rounds(ask)?, headers, false))
 }
 
 /// Sends a request through the middleware of the server.
@@ -290,11 +302,18 @@ fn through<T: 'static, F: Future<Output = Outcome> + Send + 'static>(
     name: String,
     context: Context,
     read: impl Fn(Outcome) -> Result<T, Refusal> + Send + 'static,
-    handler: impl FnOnce(Request) -> F + Send + 'static,
+    handler: impl Fn(Request) -> F + Send + Sync + 'static,
 ) -> Answering<T> {
     let arguments = ask.message.params.arguments.unwrap_or("{}").to_owned();
-    let request = Request { method: ask.method, name, arguments, context };
-    let next = Next::new(around(core, &[]), |request| Box::pin(handler(request)));
+    let request = Request {
+        method: ask.method,
+        name,
+        arguments,
+        annotations: Annotations::default(),
+        time_limit: core.limits.request_timeout,
+        context,
+    };
+    let next = Next::new(around(core, &[]), move |request| Box::pin(handler(request)));
     Box::pin(async move {
         let made = next.run(request).await;
         read(made)
@@ -317,10 +336,19 @@ fn timed_out(what: &str, limit: Duration) -> Refusal {
     Refusal::new(Mistake::TimedOut, format!("Timed out: the {what} took longer than {limit:?}"))
 }
 
+fn too_large(bytes: usize, limit: usize) -> Refusal {
+    let message = format!(
+        "Internal error: the resource has {bytes} bytes, and an answer at most {limit}: offer it \
+         in parts, or raise `Limits::resource_bytes`"
+    );
+    Refusal::new(Mistake::Internal, message)
+}
+
 /// How readings end.
 struct ReadEnding {
     uri: String,
     defaults: Defaults,
+    bytes_max: usize,
     caching: Caching,
     fields: Arc<[u8]>,
     revision: Revision,
@@ -332,6 +360,7 @@ impl ReadEnding {
         let is_public = core.caching.is_public && !matches!(ask.principal, Principal::Named(_));
         Self {
             uri,
+            bytes_max: core.limits.resource_bytes,
             caching: defaults.caching.unwrap_or(Caching { is_public, ..core.caching }),
             defaults,
             fields: Arc::clone(core.fields(ask.revision)),
@@ -360,6 +389,10 @@ impl Ending for ReadEnding {
             Mistake::ResourceNotFound => self.not_found(),
             _ => refusal,
         })?;
+        let bytes = result.contents.iter().map(|contents| contents.body.len()).sum::<usize>();
+        if bytes > self.bytes_max {
+            return Err(too_large(bytes, self.bytes_max));
+        }
         for contents in &mut result.contents {
             if contents.uri.is_empty() {
                 contents.uri.clone_from(&self.uri);

@@ -1,9 +1,10 @@
 //! Everything that a server offers, as an immutable snapshot: looked up without a lock, swapped as
-//! a whole. Requests in flight keep the snapshot that they began on.
+//! a whole. Requests in flight keep the snapshot that they began on. A change makes a new one that
+//! shares with the old what stays: nothing is checked or compiled twice.
 
 use crate::builder::BuildError;
 use crate::completion::Completers;
-use crate::list_cache::ListCache;
+use crate::list_cache::{ListCache, Listing};
 use crate::prompt::Prompt;
 use crate::resource::{RegisteredTemplate, Resource, ResourceTemplate};
 use crate::state::States;
@@ -11,14 +12,14 @@ use crate::tasks::TaskUse;
 use crate::tool::{Registered, Tool};
 use crate::uri_template::{UriTemplate, Variables};
 use haft_proto::encode;
-use haft_proto::encode::fields::Caching;
+use haft_proto::error::Refusal;
 use haft_proto::limits::Limits;
-use haft_proto::spec::implementation::Implementation;
+use haft_proto::version::Revision;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// What a server is made of, in the order in which it is listed.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(crate) struct Parts {
     pub(crate) tools: Vec<Tool>,
     pub(crate) resources: Vec<Resource>,
@@ -27,36 +28,74 @@ pub(crate) struct Parts {
 }
 
 /// All of it at one time.
+#[derive(Clone)]
 pub(crate) struct Snapshot {
-    pub(crate) tools: Part<Registered>,
-    pub(crate) resources: Part<Resource>,
-    pub(crate) templates: Part<RegisteredTemplate>,
-    pub(crate) prompts: Part<Prompt>,
-    /// What it was made of, to be changed and made again.
-    pub(crate) parts: Parts,
+    pub(crate) tools: Arc<Part<Registered>>,
+    pub(crate) resources: Arc<Part<Resource>>,
+    pub(crate) templates: Arc<Part<RegisteredTemplate>>,
+    pub(crate) prompts: Arc<Part<Prompt>>,
+}
+
+/// One of many in a list.
+pub(crate) trait Entry {
+    /// Two what there are, should a name be there twice.
+    const KIND: &'static str;
+    /// Under which key they are listed.
+    const KEY: &'static str;
+
+    /// Its name or address: there is one of each.
+    fn name(&self) -> &str;
+
+    /// Appends it as a list has it.
+    fn write(&self, out: &mut Vec<u8>, revision: Revision);
 }
 
 /// Everything of one kind, with its list.
 pub(crate) struct Part<T> {
     entries: Vec<Arc<T>>,
-    by_name: FxHashMap<Box<str>, usize>,
-    pub(crate) list: ListCache,
+    by_name: FxHashMap<Arc<str>, usize>,
+    list: ListCache,
 }
 
-impl<T> Part<T> {
-    fn new(
-        kind: &'static str,
-        entries: Vec<Arc<T>>,
-        name: impl Fn(&T) -> &str,
-        list: ListCache,
-    ) -> Result<Self, BuildError> {
+impl<T: Entry> Part<T> {
+    /// All of these.
+    ///
+    /// # Errors
+    /// [`BuildError::Duplicate`].
+    pub(crate) fn new(entries: Vec<Arc<T>>) -> Result<Self, BuildError> {
         let mut by_name = FxHashMap::default();
         for (index, entry) in entries.iter().enumerate() {
-            if by_name.insert(name(entry).into(), index).is_some() {
-                return Err(BuildError::Duplicate { kind, name: name(entry).to_owned() });
+            if by_name.insert(entry.name().into(), index).is_some() {
+                let (kind, name) = (T::KIND, entry.name().to_owned());
+                return Err(BuildError::Duplicate { kind, name });
             }
         }
-        Ok(Self { entries, by_name, list })
+        Ok(Self { entries, by_name, list: ListCache::default() })
+    }
+
+    /// The same with one more, or with one in place of that of its name.
+    pub(crate) fn with(&self, new: Arc<T>) -> Self {
+        let mut entries = Vec::with_capacity(self.entries.len() + 1);
+        entries.extend(self.entries.iter().cloned());
+        let mut by_name = self.by_name.clone();
+        match by_name.get(new.name()) {
+            Some(index) => entries[*index] = new,
+            None => {
+                by_name.insert(new.name().into(), entries.len());
+                entries.push(new);
+            }
+        }
+        Self { entries, by_name, list: ListCache::default() }
+    }
+
+    /// The same without one; `None` if it is not there.
+    pub(crate) fn without(&self, name: &str) -> Option<Self> {
+        let gone = *self.by_name.get(name)?;
+        let (mut entries, mut by_name) = (self.entries.clone(), self.by_name.clone());
+        entries.remove(gone);
+        by_name.remove(name);
+        by_name.values_mut().filter(|index| **index > gone).for_each(|index| *index -= 1);
+        Some(Self { entries, by_name, list: ListCache::default() })
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<&Arc<T>> {
@@ -70,35 +109,38 @@ impl<T> Part<T> {
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
+
+    /// A page of its list, for a cursor as raw JSON.
+    pub(crate) fn page(
+        &self,
+        listing: &Listing<'_>,
+        revision: Revision,
+        cursor: Option<&str>,
+    ) -> Result<&[u8], Refusal> {
+        self.list.page(&self.entries, listing, revision, cursor)
+    }
 }
 
 impl Snapshot {
-    pub(crate) fn new(
-        parts: Parts,
-        server: &Implementation,
-        caching: Caching,
-        limits: &Limits,
-        states: &States,
-    ) -> Result<Self, BuildError> {
-        for resource in &parts.resources {
-            let whose = || format!("the resource `{}`", resource.uri());
-            states.check(&resource.needs, whose)?;
-        }
-        for family in &parts.templates {
-            let whose = || format!("the resource template `{}`", family.uri_template());
-            states.check(&family.needs, whose)?;
-        }
-        for prompt in &parts.prompts {
-            states.check(&prompt.needs, || format!("the prompt `{}`", prompt.name()))?;
-        }
-        let snapshot = Self {
-            tools: tools(&parts.tools, server, caching, (limits, states))?,
-            resources: resources(&parts.resources, server, caching, limits)?,
-            templates: templates(&parts.templates, server, caching, limits)?,
-            prompts: prompts(&parts.prompts, server, caching, limits)?,
-            parts,
-        };
-        Ok(snapshot)
+    pub(crate) fn new(parts: Parts, limits: &Limits, states: &States) -> Result<Self, BuildError> {
+        let tools = parts.tools.into_iter().map(|one| tool(one, limits, states));
+        let resources = parts.resources.into_iter().map(|one| resource(one, states));
+        let templates = parts.templates.into_iter().map(|one| template(one, states));
+        let prompts = parts.prompts.into_iter().map(|one| prompt(one, states));
+        Ok(Self {
+            tools: Arc::new(Part::new(tools.collect::<Result<_, _>>()?)?),
+            resources: Arc::new(Part::new(resources.collect::<Result<_, _>>()?)?),
+            templates: Arc::new(Part::new(templates.collect::<Result<_, _>>()?)?),
+            prompts: Arc::new(Part::new(prompts.collect::<Result<_, _>>()?)?),
+        })
+    }
+
+    /// Writes all lists now, so that no request has to.
+    pub(crate) fn write_lists(&self, listing: &Listing<'_>) {
+        self.tools.list.write(&self.tools.entries, listing);
+        self.resources.list.write(&self.resources.entries, listing);
+        self.templates.list.write(&self.templates.entries, listing);
+        self.prompts.list.write(&self.prompts.entries, listing);
     }
 
     /// The family that an address belongs to, and its variables.
@@ -123,82 +165,99 @@ impl Snapshot {
     }
 }
 
-fn tools(
-    tools: &[Tool],
-    server: &Implementation,
-    caching: Caching,
-    (limits, states): (&Limits, &States),
-) -> Result<Part<Registered>, BuildError> {
-    let compile = |tool: &Tool| tool.clone().compile(limits.request_timeout, states).map(Arc::new);
-    let entries = tools.iter().map(compile).collect::<Result<Vec<_>, _>>()?;
-    let listed: Vec<_> = entries.iter().map(|tool| &tool.tool).collect();
-    let list = ListCache::new("tools", &listed, server, caching, limits.page_entries, |o, r, t| {
-        encode::tools::tool(o, r, t);
-    });
-    Part::new("tools", entries, |tool| &tool.tool.name, list)
+/// A tool, checked and compiled.
+pub(crate) fn tool(
+    tool: Tool,
+    limits: &Limits,
+    states: &States,
+) -> Result<Arc<Registered>, BuildError> {
+    tool.compile(limits.request_timeout, states).map(Arc::new)
 }
 
-fn resources(
-    resources: &[Resource],
-    server: &Implementation,
-    caching: Caching,
-    limits: &Limits,
-) -> Result<Part<Resource>, BuildError> {
-    if let Some(bad) = resources.iter().find(|resource| !has_scheme(resource.uri())) {
-        return Err(BuildError::BadUri { uri: bad.uri().to_owned() });
+/// A resource, checked.
+pub(crate) fn resource(resource: Resource, states: &States) -> Result<Arc<Resource>, BuildError> {
+    states.check(&resource.needs, || format!("the resource `{}`", resource.uri()))?;
+    if !has_scheme(resource.uri()) {
+        return Err(BuildError::BadUri { uri: resource.uri().to_owned() });
     }
-    let entries: Vec<_> = resources.iter().cloned().map(Arc::new).collect();
-    let listed: Vec<_> = entries.iter().map(|resource| &resource.spec).collect();
-    let list =
-        ListCache::new("resources", &listed, server, caching, limits.page_entries, |o, r, e| {
-            encode::resource::resource(o, r, e);
-        });
-    Part::new("resources", entries, |resource| resource.uri(), list)
+    Ok(Arc::new(resource))
 }
 
-fn templates(
-    templates: &[ResourceTemplate],
-    server: &Implementation,
-    caching: Caching,
-    limits: &Limits,
-) -> Result<Part<RegisteredTemplate>, BuildError> {
-    let mut entries = Vec::with_capacity(templates.len());
-    for built in templates {
-        let text = built.uri_template();
-        let bad = |reason| BuildError::BadUriTemplate { template: text.to_owned(), reason };
-        let template = UriTemplate::parse(text).map_err(|error| bad(error.to_string()))?;
-        if !has_scheme(text) {
-            return Err(bad("it begins with a scheme like `app:`".to_owned()));
-        }
-        let variables: Vec<_> = template.variables().collect();
-        check_completers(&built.completers, text, &variables)?;
-        entries.push(Arc::new(RegisteredTemplate { template, built: built.clone() }));
+/// A family of resources, checked and compiled.
+pub(crate) fn template(
+    built: ResourceTemplate,
+    states: &States,
+) -> Result<Arc<RegisteredTemplate>, BuildError> {
+    let text = built.uri_template();
+    states.check(&built.needs, || format!("the resource template `{text}`"))?;
+    let bad = |reason| BuildError::BadUriTemplate { template: text.to_owned(), reason };
+    let template = UriTemplate::parse(text).map_err(|error| bad(error.to_string()))?;
+    if !has_scheme(text) {
+        return Err(bad("it begins with a scheme like `app:`".to_owned()));
     }
-    let listed: Vec<_> = entries.iter().map(|family| &family.built.spec).collect();
-    let key = "resourceTemplates";
-    let list = ListCache::new(key, &listed, server, caching, limits.page_entries, |o, r, e| {
-        encode::resource::resource_template(o, r, e);
-    });
-    Part::new("resource templates", entries, |family| family.built.uri_template(), list)
+    let variables: Vec<_> = template.variables().collect();
+    check_completers(&built.completers, text, &variables)?;
+    Ok(Arc::new(RegisteredTemplate { template, built }))
 }
 
-fn prompts(
-    prompts: &[Prompt],
-    server: &Implementation,
-    caching: Caching,
-    limits: &Limits,
-) -> Result<Part<Prompt>, BuildError> {
-    for prompt in prompts {
-        let arguments = prompt.spec.arguments.iter().map(|argument| argument.name.as_str());
-        check_completers(&prompt.completers, prompt.name(), &arguments.collect::<Vec<_>>())?;
+/// A prompt, checked.
+pub(crate) fn prompt(prompt: Prompt, states: &States) -> Result<Arc<Prompt>, BuildError> {
+    states.check(&prompt.needs, || format!("the prompt `{}`", prompt.name()))?;
+    let arguments = prompt.spec.arguments.iter().map(|argument| argument.name.as_str());
+    check_completers(&prompt.completers, prompt.name(), &arguments.collect::<Vec<_>>())?;
+    Ok(Arc::new(prompt))
+}
+
+impl Entry for Registered {
+    const KIND: &'static str = "tools";
+    const KEY: &'static str = "tools";
+
+    fn name(&self) -> &str {
+        &self.tool.name
     }
-    let entries: Vec<_> = prompts.iter().cloned().map(Arc::new).collect();
-    let listed: Vec<_> = entries.iter().map(|prompt| &prompt.spec).collect();
-    let list =
-        ListCache::new("prompts", &listed, server, caching, limits.page_entries, |o, r, e| {
-            encode::prompt::prompt(o, r, e);
-        });
-    Part::new("prompts", entries, |prompt| prompt.name(), list)
+
+    fn write(&self, out: &mut Vec<u8>, revision: Revision) {
+        encode::tools::tool(out, revision, &self.tool);
+    }
+}
+
+impl Entry for Resource {
+    const KIND: &'static str = "resources";
+    const KEY: &'static str = "resources";
+
+    fn name(&self) -> &str {
+        self.uri()
+    }
+
+    fn write(&self, out: &mut Vec<u8>, revision: Revision) {
+        encode::resource::resource(out, revision, &self.spec);
+    }
+}
+
+impl Entry for RegisteredTemplate {
+    const KIND: &'static str = "resource templates";
+    const KEY: &'static str = "resourceTemplates";
+
+    fn name(&self) -> &str {
+        self.built.uri_template()
+    }
+
+    fn write(&self, out: &mut Vec<u8>, revision: Revision) {
+        encode::resource::resource_template(out, revision, &self.built.spec);
+    }
+}
+
+impl Entry for Prompt {
+    const KIND: &'static str = "prompts";
+    const KEY: &'static str = "prompts";
+
+    fn name(&self) -> &str {
+        self.name()
+    }
+
+    fn write(&self, out: &mut Vec<u8>, revision: Revision) {
+        encode::prompt::prompt(out, revision, &self.spec);
+    }
 }
 
 fn check_completers(
@@ -222,4 +281,46 @@ fn has_scheme(uri: &str) -> bool {
         scheme.starts_with(|first: char| first.is_ascii_alphabetic())
             && scheme.bytes().all(is_allowed)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::handler;
+    use haft_proto::encode::fields::Caching;
+    use haft_proto::spec::implementation::Implementation;
+
+    fn registered(name: &str) -> Arc<Registered> {
+        let work = handler::function(|_: serde::de::IgnoredAny| "done");
+        tool(Tool::new(name, work), &Limits::default(), &States::default()).expect("a tool")
+    }
+
+    #[test]
+    fn what_stays_is_shared_and_not_made_again() {
+        let before = Part::new(["a", "b", "c"].map(registered).to_vec()).expect("three names");
+        let after = before.with(registered("d")).without("b").expect("it was there");
+        let names: Vec<_> = after.iter().map(|tool| tool.name()).collect();
+        assert_eq!(names, ["a", "c", "d"]);
+        for name in ["a", "c"] {
+            let (old, new) = (before.find(name).expect("here"), after.find(name).expect("there"));
+            assert!(Arc::ptr_eq(old, new), "{name}");
+        }
+        assert_eq!(after.find("d").map(|tool| tool.name()), Some("d"));
+        assert!(after.find("b").is_none() && after.without("b").is_none());
+        let replaced = after.with(registered("c"));
+        assert_eq!(replaced.iter().count(), 3);
+        assert!(!Arc::ptr_eq(&replaced.entries[1], &after.entries[1]));
+    }
+
+    #[test]
+    fn a_list_is_written_when_it_is_asked_for() {
+        let server = Implementation::default();
+        let listing = Listing { server: &server, caching: Caching::default(), page_entries: 9 };
+        let part = Part::new(vec![registered("a")]).expect("one name");
+        let page = part.page(&listing, Revision::LATEST, None).expect("the first");
+        let again = part.page(&listing, Revision::LATEST, None).expect("the same");
+        assert!(std::ptr::eq(page, again), "written once");
+        assert!(part.list.is_written(Revision::LATEST));
+        assert!(!part.list.is_written(Revision::V2024_11_05), "nobody has asked");
+    }
 }

@@ -21,10 +21,36 @@ use std::sync::Arc;
 pub struct Read {
     /// The address that was asked for.
     pub uri: String,
-    /// The variables of its template, decoded; none without a template.
+    /// The variables of its template, decoded; none without a template. They are what the client
+    /// says: decoding comes after matching, so that even one of `{name}` may be `../../etc/passwd`
+    /// (`..%2F..%2Fetc%2Fpasswd` in the address), `..`, or have a NUL. Never join one to a path:
+    /// look it up among names that are known, or take it by [`Read::file_name`].
     pub variables: Variables,
     /// The way back to the client.
     pub context: Context,
+}
+
+impl Read {
+    /// A variable, if it is the plain name of a file: without separators of any system, a colon or
+    /// control characters, and not `.` or `..`. Joined to a directory, it is inside; what is there
+    /// may still be a link that leads out.
+    ///
+    /// ```
+    /// use haft_server::{ResourceTemplate, Server};
+    /// let notes = ResourceTemplate::new("notes://{name}", "notes", |read| async move {
+    ///     let path = std::path::Path::new("/srv/notes").join(read.file_name("name")?);
+    ///     std::fs::read_to_string(path).ok()
+    /// });
+    /// let server = Server::builder("notes", "1.0.0").resource_template(notes).build()?;
+    /// # Ok::<(), haft_server::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn file_name(&self, variable: &str) -> Option<&str> {
+        let is_bad = |c: char| matches!(c, '/' | '\\' | ':') || c.is_control();
+        let name = self.variables.get(variable)?;
+        Some(name.as_str())
+            .filter(|name| !matches!(*name, "" | "." | "..") && !name.contains(is_bad))
+    }
 }
 
 /// A resource that is not registered yet.
@@ -33,6 +59,7 @@ pub struct Resource {
     pub(crate) spec: spec::resource::Resource,
     pub(crate) contents_meta: Option<Meta>,
     pub(crate) caching: Option<Caching>,
+    pub(crate) wants_headers: bool,
     pub(crate) needs: Vec<Needed>,
     pub(crate) reader: Arc<dyn Reader>,
 }
@@ -42,6 +69,7 @@ pub struct Resource {
 pub struct ResourceTemplate {
     pub(crate) spec: spec::resource::ResourceTemplate,
     pub(crate) caching: Option<Caching>,
+    pub(crate) wants_headers: bool,
     pub(crate) needs: Vec<Needed>,
     pub(crate) reader: Arc<dyn Reader>,
     pub(crate) completers: Completers,
@@ -75,6 +103,7 @@ impl Resource {
             spec,
             contents_meta: None,
             caching: None,
+            wants_headers: false,
             needs: Vec::new(),
             reader: Arc::new(reader(read)),
         }
@@ -123,7 +152,8 @@ impl Resource {
 
 impl ResourceTemplate {
     /// A family of resources with a URI template (RFC 6570): `{name}` matches up to the next `/`,
-    /// `{+name}` matches the rest with its slashes. Read as [`Resource::new`] says.
+    /// `{+name}` matches the rest with its slashes. Read as [`Resource::new`] says. What is matched
+    /// is decoded, and not safe as part of a path: see [`Read::variables`].
     pub fn new<F, R>(
         uri_template: impl Into<String>,
         name: impl Into<String>,
@@ -138,8 +168,14 @@ impl ResourceTemplate {
             name: name.into(),
             ..spec::resource::ResourceTemplate::default()
         };
-        let completers = Completers::default();
-        Self { spec, caching: None, needs: Vec::new(), reader: Arc::new(reader(read)), completers }
+        Self {
+            spec,
+            caching: None,
+            wants_headers: false,
+            needs: Vec::new(),
+            reader: Arc::new(reader(read)),
+            completers: Completers::default(),
+        }
     }
 
     /// The URI template.
@@ -205,6 +241,14 @@ macro_rules! descriptions {
             #[must_use]
             pub fn meta(mut self, meta: Meta) -> Self {
                 self.spec.meta = Some(meta);
+                self
+            }
+
+            /// Its function wants the HTTP headers of its requests; see
+            /// [`Context::headers`](crate::Context::headers).
+            #[must_use]
+            pub fn with_headers(mut self) -> Self {
+                self.wants_headers = true;
                 self
             }
 

@@ -2,6 +2,7 @@
 //! (2026-07-28, "Multi Round-Trip Requests"). Its handler runs again from the start; what it has
 //! been told before travels sealed in `requestState`. This is that memory; `sealed` protects it.
 
+use crate::canonical;
 use crate::sealed::{Claim, Sealer};
 use haft_proto::encode;
 use haft_proto::error::{Mistake, Refusal};
@@ -13,11 +14,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
 
 /// What one call has been told so far, and what it asks now.
 pub(crate) struct Rounds {
-    memory: Memory,
+    /// Answers by the keys of their questions.
+    answers: BTreeMap<String, Box<RawValue>>,
+    /// What was done once in earlier rounds, until somebody takes it.
+    pub(crate) steps: Steps,
     /// This round's answers that nobody has asked for yet.
     fresh: BTreeMap<String, Box<RawValue>>,
     asked: Vec<(Box<str>, Question)>,
@@ -28,6 +32,10 @@ pub(crate) struct Rounds {
     /// Dropped with this round, as those who wait for answers notice.
     open: Option<watch::Sender<()>>,
 }
+
+/// What a call does once, by its keys: the results of what is done. Locked while it is being done.
+pub(crate) type Steps = BTreeMap<String, Step>;
+pub(crate) type Step = Arc<Mutex<Option<Box<RawValue>>>>;
 
 /// What travels in `requestState`.
 #[derive(Default, Deserialize, Serialize)]
@@ -77,7 +85,10 @@ impl Rounds {
                 Refusal::new(Mistake::InvalidParams, message)
             })?,
         };
-        Ok(Self { memory, fresh, asked: Vec::new(), refusal: None, claim, open: None })
+        let Memory { answers, steps } = memory;
+        let step = |(key, result)| (key, Arc::new(Mutex::new(Some(result))));
+        let steps = steps.into_iter().map(step).collect();
+        Ok(Self { answers, steps, fresh, asked: Vec::new(), refusal: None, claim, open: None })
     }
 
     /// The answer to a question, if it has come; else the question is noted.
@@ -88,9 +99,9 @@ impl Rounds {
         limit: usize,
     ) -> Option<Box<RawValue>> {
         if let Some(answer) = self.fresh.remove(key) {
-            self.memory.answers.insert(key.to_owned(), answer);
+            self.answers.insert(key.to_owned(), answer);
         }
-        if let Some(answer) = self.memory.answers.get(key) {
+        if let Some(answer) = self.answers.get(key) {
             return Some(answer.clone());
         }
         let is_asked = self.asked.iter().any(|(asked, _)| **asked == *key);
@@ -116,14 +127,6 @@ impl Rounds {
         self.refusal = Some(Refusal::new(Mistake::InvalidParams, message));
     }
 
-    pub(crate) fn step(&self, key: &str) -> Option<&RawValue> {
-        self.memory.steps.get(key).map(|result| &**result)
-    }
-
-    pub(crate) fn remember_step(&mut self, key: &str, result: Box<RawValue>) {
-        self.memory.steps.insert(key.to_owned(), result);
-    }
-
     /// Whether the call can go on, now that its handler waits.
     pub(crate) fn pause(&mut self) -> Option<Pause> {
         match self.refusal.take() {
@@ -142,11 +145,17 @@ impl Rounds {
     /// The questions, and the state for the next round.
     pub(crate) fn next(
         &self,
+        steps: &Steps,
         binding: &[u8],
         sealer: &Sealer,
         limits: &Limits,
     ) -> Result<Next<'_>, Refusal> {
-        let memory = serde_json::to_vec(&self.memory).expect("texts become JSON");
+        // What is not done yet is done again.
+        let done =
+            |(key, step): (&String, &Step)| Some((key.clone(), step.try_lock().ok()?.clone()?));
+        let steps = steps.iter().filter_map(done).collect();
+        let memory = Memory { answers: self.answers.clone(), steps };
+        let memory = serde_json::to_vec(&memory).expect("texts become JSON");
         let state = sealer.seal(binding, &memory)?;
         if state.len() + 2 > limits.state_bytes {
             let message = "Internal error: the call has been told more than its state can carry";
@@ -181,13 +190,7 @@ impl Binding {
     /// The same for the same arguments, however a client orders or spaces them.
     pub(crate) fn text(&self) -> Vec<u8> {
         let mut text = self.asked.clone();
-        match serde_json::from_str::<serde_json::Value>(&self.arguments) {
-            Ok(mut arguments) => {
-                arguments.sort_all_objects();
-                text.extend_from_slice(arguments.to_string().as_bytes());
-            }
-            Err(_) => text.extend_from_slice(self.arguments.as_bytes()),
-        }
+        canonical::append(&mut text, &self.arguments);
         text
     }
 }
@@ -199,4 +202,39 @@ pub(crate) fn not_ours() -> Refusal {
         "Invalid params: `requestState` does not belong to this request or was changed; make the \
          request again without it",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_same(one: &str, other: &str) -> bool {
+        let text =
+            |arguments: &str| Binding { asked: b"x".to_vec(), arguments: arguments.into() }.text();
+        text(one) == text(other)
+    }
+
+    #[test]
+    fn a_state_is_bound_to_what_arguments_say_and_not_to_how() {
+        for (one, other) in [
+            (r#"{"a":1,"b":[2,{"c":"x"}]}"#, r#" { "b" : [2, {"c":"x"}] , "a" : 1 } "#),
+            (r#"{"\u0061":"\u00e9\/"}"#, r#"{"a":"é/"}"#),
+            (r#"{"b":{"d":1,"c":2},"a":3}"#, r#"{"a":3,"b":{"c":2,"d":1}}"#),
+        ] {
+            assert!(is_same(one, other), "{one} {other}");
+        }
+        for (one, other) in [
+            ("{\"a\":1}", "{\"a\":2}"),
+            (r#"{"a":1,"a":2}"#, r#"{"a":2}"#),
+            (r#"{"a":1,"a":2}"#, r#"{"a":2,"a":1}"#),
+            (r#"{"a":18446744073709551617}"#, r#"{"a":18446744073709551616}"#),
+            (r#"{"a":0.1}"#, r#"{"a":0.1000000000000000000001}"#),
+            (r#"{"a":1e400}"#, r#"{"a":1e401}"#),
+            (r#"{"a":[1,[2]]}"#, r#"{"a":[[1],2]}"#),
+            (r#"{"a":"1"}"#, r#"{"a":1}"#),
+            (r#"{"a":"b\",\"c"}"#, r#"{"a":"b","c":""}"#),
+        ] {
+            assert!(!is_same(one, other), "{one} {other}");
+        }
+    }
 }

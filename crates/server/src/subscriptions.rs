@@ -5,6 +5,7 @@
 use crate::calls::refuse;
 use crate::changes::{Change, Watch};
 use crate::core::Core;
+use crate::schema::wording::one_line;
 use crate::task_calls::{takes_tasks, wished_for};
 use crate::tasks::Running;
 use haft_proto::encode;
@@ -60,7 +61,7 @@ fn wishes(core: &Core, ask: &Ask<'_>) -> Result<(Wishes<Arc<str>>, Tasks), Refus
     }
     let invalid = |message: String| Refusal::new(Mistake::InvalidParams, message);
     let params: Params = serde_json::from_str(ask.message.params.raw.unwrap_or("{}"))
-        .map_err(|error| invalid(format!("Invalid params: {error}")))?;
+        .map_err(|error| invalid(format!("Invalid params: {}", one_line(&error.to_string()))))?;
     let written = params.notifications;
     if wished_for(ask) {
         takes_tasks(ask)?;

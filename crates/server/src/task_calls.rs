@@ -3,6 +3,7 @@
 
 use crate::calls::refuse;
 use crate::core::Core;
+use crate::schema::wording::one_line;
 use crate::tasks::unknown;
 use haft_proto::encode;
 use haft_proto::envelope::Id;
@@ -35,6 +36,7 @@ pub(crate) fn call(core: &Arc<Core>, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
         (Method::TasksUpdate, Some(raw)) => match serde_json::from_str(raw) {
             Ok(answers) => answers,
             Err(error) => {
+                let error = one_line(&error.to_string());
                 let message = format!("Invalid params: `inputResponses` is no object: {error}");
                 return refuse(out, ask.id, &Refusal::new(Mistake::InvalidParams, message));
             }

@@ -2,10 +2,12 @@
 //! run here, and those that are over and kept. Called by `driver`, which hands a call over, and by
 //! `task_calls`, which answers for it.
 
+use crate::ask::AskError;
 use crate::changes::{Change, Changes};
 use crate::task_store::{TaskRecord, TaskState, TaskStore};
 use haft_proto::encode;
 use haft_proto::error::{Mistake, Refusal};
+use haft_proto::json::{JsonStr, member};
 use haft_proto::limits::Limits;
 use haft_proto::service::Principal;
 use haft_proto::spec::question::Question;
@@ -253,21 +255,28 @@ impl Running {
 
     /// Says how far it is, for a person.
     pub(crate) fn note(&self, message: &str) {
-        self.change(|progress| progress.message = Some(message.to_owned()));
+        self.change(|progress| {
+            progress.message = Some(message.to_owned());
+            true
+        });
     }
 
-    /// Asks its client, who finds the question when it looks next. `None` if too many wait.
+    /// Asks its client, who finds the question when it looks next.
+    ///
+    /// # Errors
+    /// [`AskError::TooMany`] wait already, or the task is over.
     pub(crate) fn ask(
         self: &Arc<Self>,
         key: &str,
         question: Question,
         limit: usize,
-    ) -> Option<TaskQuestion> {
+    ) -> Result<TaskQuestion, AskError> {
         let (answer, answered) = oneshot::channel();
-        let mut asked = None;
+        let mut asked = Err(AskError::Gone);
         self.change(|progress| {
             if progress.questions.len() >= limit {
-                return;
+                asked = Err(AskError::TooMany);
+                return false;
             }
             let mut own: Box<str> = key.into();
             while !progress.keys.insert(own.clone()) {
@@ -276,7 +285,8 @@ impl Running {
             let key = own;
             progress.questions.push((key.clone(), question));
             progress.answers.insert(key.clone(), answer);
-            asked = Some(key);
+            asked = Ok(key);
+            true
         });
         asked.map(|key| TaskQuestion { running: Arc::clone(self), key, answered })
     }
@@ -309,6 +319,7 @@ impl Running {
 
     fn answer(&self, mut answers: HashMap<Box<str>, Box<RawValue>>) {
         self.change(|progress| {
+            let asked = progress.questions.len();
             let known: Vec<_> = progress.questions.iter().map(|(key, _)| key.clone()).collect();
             for key in known {
                 let Some(answer) = answers.remove(&key) else { continue };
@@ -318,13 +329,18 @@ impl Running {
                     let _ = waiting.send(answer.get().into());
                 }
             }
+            progress.questions.len() < asked
         });
     }
 
-    fn change(&self, act: impl FnOnce(&mut Progress)) {
+    /// Tells whoever watches, if `act` says that it has changed something. What is over stays as it
+    /// is.
+    fn change(&self, act: impl FnOnce(&mut Progress) -> bool) {
         {
             let mut progress = self.lock();
-            act(&mut progress);
+            if progress.over.is_some() || !act(&mut progress) {
+                return;
+            }
             progress.updated_ms = now_ms();
         }
         self.changes.publish(Change::Task(Arc::clone(&self.id)));
@@ -356,9 +372,12 @@ pub(crate) struct TaskQuestion {
 
 impl Drop for TaskQuestion {
     fn drop(&mut self) {
-        let mut progress = self.running.lock();
-        progress.questions.retain(|(asked, _)| *asked != self.key);
-        progress.answers.remove(&self.key);
+        self.running.change(|progress| {
+            let asked = progress.questions.len();
+            progress.questions.retain(|(asked, _)| *asked != self.key);
+            progress.answers.remove(&self.key);
+            progress.questions.len() < asked
+        });
     }
 }
 
@@ -370,10 +389,16 @@ fn with_record(record: &TaskRecord, poll: Duration, act: impl FnOnce(&Task<'_>))
         TaskState::Failed { error } => Stage::Failed(error.get()),
         TaskState::Working => Stage::Working,
     };
+    // What a person reads of a failure is why; how far it was helps nobody any more.
+    let why = match &record.state {
+        TaskState::Failed { error } => member(error.get(), "message"),
+        _ => None,
+    };
+    let why = why.and_then(JsonStr::from_raw).map(JsonStr::decode);
     act(&Task {
         id: &record.id,
         stage,
-        message: record.message.as_deref(),
+        message: why.as_deref().or(record.message.as_deref()),
         created_at: &iso(record.created_ms),
         updated_at: &iso(record.updated_ms),
         ttl_ms: Some(record.ttl_ms),

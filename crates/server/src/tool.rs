@@ -103,6 +103,20 @@ impl Tool {
         self
     }
 
+    /// Whether it changes nothing.
+    #[must_use]
+    pub fn read_only(mut self, is_read_only: bool) -> Self {
+        self.annotations.read_only = Some(is_read_only);
+        self
+    }
+
+    /// Whether doing it twice is like doing it once.
+    #[must_use]
+    pub fn idempotent(mut self, is_idempotent: bool) -> Self {
+        self.annotations.idempotent = Some(is_idempotent);
+        self
+    }
+
     /// One more picture.
     #[must_use]
     pub fn icon(mut self, icon: Icon) -> Self {

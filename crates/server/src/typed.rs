@@ -15,6 +15,23 @@ impl Context {
     /// and enums without data. `key` names the question among those of this call. See
     /// [`Context::elicit`].
     ///
+    /// ```
+    /// use haft_server::{AskError, Context, Tool};
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Parcel { street: String, express: bool }
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Nothing {}
+    ///
+    /// let send = Tool::typed("send", |_: Nothing, context: Context| async move {
+    ///     let parcel = context.form::<Parcel>("parcel", "Where to?").await?;
+    ///     Ok::<_, AskError>(match parcel.accepted() {
+    ///         Some(parcel) => format!("On its way to {}.", parcel.street),
+    ///         None => "Kept.".to_owned(),
+    ///     })
+    /// });
+    /// # let _ = send;
+    /// ```
+    ///
     /// # Errors
     /// An [`AskError`].
     pub async fn form<T: DeserializeOwned + JsonSchema>(

@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The variables of an address, by name and decoded.
+/// The variables of an address, by name and decoded: what is percent-encoded in the address may be
+/// a slash, `..` or NUL here.
 pub type Variables = BTreeMap<String, String>;
 
 /// A template that addresses can be matched with.
@@ -176,6 +177,8 @@ mod tests {
         check("t://{a}-{b}", "t://x-y-z", Some(&[("a", "x"), ("b", "y-z")]));
         check("t://{name}.txt", "t://a.txt.txt", Some(&[("name", "a.txt")]));
         check("t://{name}.txt", "t://.txt", None);
+        check("t://{id}", "t://%2e%2E", Some(&[("id", "..")]));
+        check("t://{id}", "t://..%2fa%00", Some(&[("id", "../a\0")]));
         check("t://{id}", "t://%ff", None);
         check("t://{id}", "t://%4", None);
     }

@@ -2,6 +2,7 @@
 //! `io.modelcontextprotocol/tasks`).
 
 use crate::rounds::user_name;
+use haft_proto::error::{Mistake, Refusal};
 use haft_server::{AskError, Context, Elicited, TaskUse, Tool, handler};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -30,8 +31,8 @@ pub(crate) fn tools() -> Vec<Tool> {
         Tool::new("failing_job", handler::future(fail))
             .description("Fails after a second.")
             .task(TaskUse::Required),
-        Tool::new("protocol_error_job", handler::future(panic))
-            .description("Breaks, so that its task has an error instead of a result.")
+        Tool::new("protocol_error_job", handler::future(refuse))
+            .description("Refuses, so that its task has an error instead of a result.")
             .task(TaskUse::Always),
         // What a task asks is answered by `tasks/update`.
         Tool::new("confirm_delete", handler::future(delete))
@@ -73,9 +74,9 @@ async fn fail(_: IgnoredAny, _: Context) -> Result<String, &'static str> {
     Err("The job failed, as it always does.")
 }
 
-/// A panic harms nothing but its own call. What a tool means to tell the model is an `Err`.
-async fn panic(_: IgnoredAny, _: Context) -> String {
-    panic!("this job breaks whenever it is called")
+/// A refusal is an error of the protocol. What a tool means to tell the model is any other `Err`.
+async fn refuse(_: IgnoredAny, _: Context) -> Result<String, Refusal> {
+    Err(Refusal::new(Mistake::Internal, "Internal error: this job fails whenever it is called"))
 }
 
 #[derive(Deserialize)]

@@ -8,7 +8,7 @@ use crate::print::{DIM, Printer, bytes, one_line};
 use crate::reach::{Reached, route, run as run_async, with_server};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use haft_client::{ReadResult, ResourceBody, ResourcePart};
+use haft_client::{ClientError, ReadResult, ResourceBody, ResourcePart};
 use std::sync::Arc;
 
 /// Read a resource
@@ -20,7 +20,7 @@ use std::sync::Arc;
   haft read haft.yaml docs://logo > logo.png
   haft read --command 'npx -y some-server' docs://intro --json")]
 pub(crate) struct Args {
-    /// A .yaml, .yml or .json file or a URL, unless --command is given; then the resource's address
+    /// A .yaml file, a URL or a known name, unless --command is given; then the resource's address
     #[arg(required = true, num_args = 1..=2, value_name = "TARGET, URI")]
     words: Vec<String>,
     #[command(flatten)]
@@ -48,8 +48,19 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
         let reading = reached.client.read_resource(uri, &mut listener);
         let result = meter.wait(&format!("reading {}", one_line(uri)), reading).await;
         person.settle()?;
-        show(&result?, printer)
+        show(&result.map_err(explain)?, printer)
     }))
+}
+
+/// What a refused address mostly means: it was mistyped.
+fn explain(error: ClientError) -> Failure {
+    let is_refused = matches!(error, ClientError::Refused { .. });
+    match Failure::from(error) {
+        failure if is_refused && failure.hint.is_none() => {
+            failure.hint("`haft list` shows the resources")
+        }
+        failure => failure,
+    }
 }
 
 fn show(result: &ReadResult, printer: Printer) -> Result<Exit, Failure> {

@@ -20,11 +20,13 @@ use tokio::task::JoinSet;
 /// Serve the tools of a file, over HTTP or to the client that started this
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  haft serve haft.yaml                      where the file says, or http://127.0.0.1:7300/mcp
+  haft serve                                the haft.yaml of this directory
+  haft serve tools.yaml                     where the file says, or http://127.0.0.1:7300/mcp
   haft serve haft.yaml --http :8080         at another port of this machine
   haft serve haft.yaml --stdio              to the client that started this, on stdin and stdout")]
 pub(crate) struct Args {
     /// The file
+    #[arg(default_value = "haft.yaml")]
     pub(crate) file: PathBuf,
     /// Serve the client that started this, over stdin and stdout
     #[arg(long, conflicts_with = "http")]

@@ -106,6 +106,34 @@ fn progress_and_logs_go_to_stderr_and_the_answer_to_stdout() {
     }
 }
 
+/// What `haft` does with a server that is a shell script: it reads `id` and writes `answer RESULT`.
+fn on_script(verb: &str, script: &str, more: &[&str]) -> Ran {
+    const PRELUDE: &str = r#"
+id() { read -r line || exit 0; id=${line#*\"id\":}; id=${id%%[!0-9]*}; }
+answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+id; answer '{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}'
+"#;
+    let command =
+        format!("sh -c {}", shlex::try_quote(&format!("{PRELUDE}{script}")).expect("text"));
+    haft([verb, "--command", &command].into_iter().chain(more.iter().copied()))
+}
+
+#[test]
+fn json_is_printed_as_it_came() {
+    let content = "{\"content\":[{\"type\":\"text\", \"text\":\"a\u{7f}\u{9b}b\"}]}";
+    let script = format!("id; answer '{{\"tools\":[{{\"name\":\"t\"}}]}}'; id; answer '{content}'");
+    let ran = on_script("call", &script, &["t", "--json"]);
+    assert_eq!(ran.printed(), format!("{content}\n"));
+}
+
+#[test]
+fn a_failure_is_one_json_line_of_harmless_characters() {
+    let error = r#"{"code":-1,"message":"a\u001b[2J\n\u009bb\u007f\u202ec"}"#;
+    let script = format!(r#"id; printf '{{"jsonrpc":"2.0","id":%s,"error":%s}}\n' $id '{error}'"#);
+    let said = error_of(&on_script("call", &script, &["t", "--json"]));
+    assert_eq!(said["message"], "the server refused `tools/list`: a[2J b\u{202e}c (-1)");
+}
+
 #[test]
 fn a_legacy_server_of_others_is_listed_called_and_inspected() {
     let target = everything();
@@ -203,6 +231,12 @@ fn what_makes_no_sense_exits_with_2() {
         assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{args:?}: {ran:?}");
         assert_eq!(error_of(&ran)["code"], "usage", "{args:?}");
     }
+    let missing = error_of(&haft(["call", "--json"]));
+    let message =
+        "the following required arguments were not provided: <TARGET, TOOL, ARGUMENTS>...";
+    assert_eq!(missing, json!({ "code": "usage", "message": message }));
+    let misspelt = error_of(&haft(["lits", "--json"]));
+    assert_eq!(misspelt["hint"], "a similar subcommand exists: 'list'", "{misspelt}");
     let ran = haft(["list", &broken]);
     assert!(ran.stderr.contains("did you mean `tools`?"), "{ran:?}");
 }

@@ -318,3 +318,22 @@ async fn what_a_server_left_behind_ends_with_it() {
     let mut said = Vec::new();
     left_behind.read_to_end(&mut said).expect("the pipe ends with its last writer");
 }
+
+#[tokio::test]
+async fn a_server_that_dies_is_missed_though_its_stdout_is_held_open() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let pipe = directory.path().join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo is everywhere");
+    assert!(made.success());
+    // The child of the server has its stdout and stderr, and the pipe for as long as it lives.
+    let body =
+        format!("shake; read -r line; sleep 300 3>'{}' & echo bye >&2; exit 3", pipe.display());
+    let opened = std::thread::spawn(move || fs::File::open(pipe).expect("the pipe is there"));
+    let client = connected(&body, &legacy(PATIENT_MS)).await;
+    let error = client.call_tool("x", &no_arguments(), &mut |_| {}).await.expect_err("it died");
+    let ClientError::ServerExited { status, words, .. } = &error else { panic!("{error}") };
+    assert_eq!((&**status, &**words), ("exit status: 3", "bye"));
+    let mut left_behind = opened.join().expect("it is opened");
+    let mut said = Vec::new();
+    left_behind.read_to_end(&mut said).expect("the pipe ends with its last writer");
+}

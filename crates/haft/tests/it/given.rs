@@ -154,6 +154,33 @@ async fn who_asks_and_with_which_headers_is_given_too() {
     assert_eq!(call(somebody.legacy()).await, "a Named(\"ada\") Some(\"blue\")");
 }
 
+#[haft::resource("team://own")]
+fn own_team(headers: &Headers) -> String {
+    headers.get("X-Team").unwrap_or("none").to_owned()
+}
+
+#[haft::resource("team://{name}")]
+async fn other_team(name: String, headers: Headers) -> String {
+    format!("{name}, not {:?}", headers.get("X-Team"))
+}
+
+#[haft::prompt]
+fn cheer(headers: Headers) -> String {
+    format!("Cheer for {:?}!", headers.get("X-Team"))
+}
+
+#[tokio::test]
+async fn resources_and_prompts_are_given_headers_too() {
+    let server = haft::server("test", "1.0.0").resource(own_team::resource());
+    let server = server.resource(other_team::resource()).prompt(cheer::prompt());
+    let client = client(server).header("X-Team", "blue");
+    for client in [client.clone(), client.legacy()] {
+        assert_eq!(client.read("team://own").await.text(), "blue");
+        assert_eq!(client.read("team://red").await.text(), "red, not Some(\"blue\")");
+        assert_eq!(client.prompt("cheer", json!({})).await.text(), "Cheer for Some(\"blue\")!");
+    }
+}
+
 const NAME: &str =
     r#"{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}"#;
 

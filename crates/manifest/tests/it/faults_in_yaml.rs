@@ -294,6 +294,15 @@ fn yaml_that_cannot_be_read_is_shown_where_it_ends() {
         ],
     );
     check_fault(
+        "server: { name: a }\ntools:\n  - name: x\n\ttext: x",
+        &[
+            "haft.yaml:4:1: this is not YAML: while scanning a plain scalar, found a tab",
+            "4 |     text: x",
+            "  | ^^^^",
+            "  = help: indent with spaces",
+        ],
+    );
+    check_fault(
         "server: { name: @a }",
         &[
             "haft.yaml:1:17: this is not YAML: unexpected character: `@'",

@@ -22,6 +22,12 @@ impl<'a> JsonStr<'a> {
         Some(Self { inner, is_escaped: inner.contains('\\') })
     }
 
+    /// What stands between the quotes, escapes and all.
+    #[must_use]
+    pub const fn raw(self) -> &'a str {
+        self.inner
+    }
+
     /// The characters that are meant; borrowed unless there are escapes.
     #[must_use]
     pub fn decode(self) -> Cow<'a, str> {

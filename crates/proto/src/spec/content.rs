@@ -83,6 +83,38 @@ pub enum Body {
     Text(String),
 }
 
+impl Content {
+    /// How many bytes it has, before any encoding, without its hints; of a link, those of its
+    /// address.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Image(media) | Self::Audio(media) => media.data.len(),
+            Self::Link(resource) => resource.uri.len(),
+            Self::Embedded(contents) => contents.body.len(),
+            Self::Annotated(annotated) => annotated.content.size(),
+        }
+    }
+}
+
+impl Body {
+    /// How many bytes it has, before any encoding.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Blob(data) => data.len(),
+            Self::Text(text) => text.len(),
+        }
+    }
+
+    /// Whether there is nothing in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
 impl Role {
     /// The word on the wire.
     #[must_use]

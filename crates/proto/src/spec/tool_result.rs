@@ -13,8 +13,23 @@ pub struct ToolResult {
     pub structured: Option<Box<RawValue>>,
     /// The tool could not do it; the content says why, for the model to act on.
     pub is_error: bool,
-    /// `_meta`, without the keys that MCP defines.
+    /// `_meta`. Who answers is said by the server: a member for that is left out where it says so.
     pub meta: Option<Meta>,
+    /// What a failure comes from, for who stands around the tool: it is never sent.
+    pub cause: Option<Cause>,
+}
+
+/// What a failure comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A program ended with this exit code.
+    Exit(i32),
+    /// A server answered with this HTTP status.
+    Status(u16),
+    /// It took too long.
+    Timeout,
+    /// Nobody was there to ask.
+    Unreachable,
 }
 
 impl ToolResult {

@@ -20,7 +20,7 @@ mod place;
 mod reach;
 pub mod repair;
 mod view;
-mod wording;
+pub(crate) mod wording;
 
 use budget::with_budget;
 use haft_proto::json::Cursor;

@@ -10,8 +10,9 @@ const LISTED_MAX: usize = 24;
 /// The longest value or key that is shown whole, in characters.
 const SHOWN_CHARS_MAX: usize = 60;
 
-/// At most 200 characters, without line breaks.
-pub(super) fn one_line(text: &str) -> String {
+/// At most 200 characters, without line breaks: as much as is told of what somebody else wrote, an
+/// error that repeats it included.
+pub(crate) fn one_line(text: &str) -> String {
     let mut line: String = text
         .chars()
         .map(|character| if character.is_control() { ' ' } else { character })

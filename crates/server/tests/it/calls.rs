@@ -1,6 +1,7 @@
 //! `tools/call`: arguments, results, failures, and what one call may do to others.
 
 use crate::wire::{TestWire, ask, ask_on, call};
+use haft_proto::error::{Mistake, Refusal};
 use haft_proto::spec::tool_result::ToolResult;
 use haft_proto::version::Revision;
 use haft_server::{Server, Tool, handler};
@@ -243,4 +244,50 @@ async fn a_call_that_panics_when_it_is_cancelled_harms_nobody() {
     let mut cancelled = Box::pin(call(&server, "brittle", json!({})));
     assert!(futures_util::poll!(&mut cancelled).is_pending());
     drop(cancelled);
+}
+
+/// What a tool fails with that was told to fail in that way.
+fn failing(how: &str) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
+    let closed = Refusal::new(Mistake::Own { code: 4003 }, "closed").with_data("[1]".to_owned());
+    match how {
+        "refused" => Err(closed.into()),
+        _ => Err("the model may mend this".into()),
+    }
+}
+
+#[derive(Deserialize)]
+struct How {
+    how: String,
+}
+
+#[tokio::test]
+async fn a_refusal_is_an_error_of_the_protocol_and_any_other_failure_a_result() {
+    const SCHEMA: &str = r#"{"type":"object","properties":{"how":{"type":"string"}}}"#;
+    let plain = |_: How| Err::<String, _>(Refusal::new(Mistake::InvalidParams, "never"));
+    let tools = || {
+        let now = Tool::new("now", handler::function(|how: How| failing(&how.how)));
+        let later = |how: How, _| async move { failing(&how.how) };
+        let thread = Tool::new("thread", handler::blocking(|how: How| failing(&how.how)));
+        let later = Tool::new("later", handler::future(later));
+        [now, later, thread, Tool::new("plain", handler::function(plain))]
+    };
+    let through = |request, next: haft_server::Next| next.run(request);
+    let tools = || tools().map(|tool| tool.input_schema(SCHEMA));
+    let layered = Server::builder("s", "1").middleware(through).tools(tools()).build();
+    for server in [server(tools()), layered.expect("right")] {
+        for name in ["now", "later", "thread"] {
+            let call = async |how: &str| {
+                let params = json!({"name": name, "arguments": {"how": how}});
+                ask(&server, Revision::LATEST, "tools/call", params).await
+            };
+            let expected = json!({"code": 4003, "message": "closed", "data": [1]});
+            assert_eq!(call("refused").await["error"], expected, "{name}");
+            let answer = call("otherwise").await;
+            assert_eq!(answer["result"]["isError"], true, "{name}: {answer}");
+            assert_eq!(answer["result"]["content"][0]["text"], "the model may mend this");
+        }
+        let params = json!({"name": "plain", "arguments": {"how": ""}});
+        let answer = ask(&server, Revision::LATEST, "tools/call", params).await;
+        assert_eq!(answer["error"], json!({"code": -32602, "message": "never"}));
+    }
 }

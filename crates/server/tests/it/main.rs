@@ -1,11 +1,13 @@
 //! A server as a wire sees it: messages in, messages out, nothing in between.
 
+mod around;
 mod calls;
 mod derived;
 mod explanations;
 mod hostile_schemas;
 mod lists;
 mod middleware;
+mod nested;
 mod reads;
 mod registration;
 mod repair_properties;

@@ -3,6 +3,7 @@
 
 use crate::wire::{TestWire, ask, ask_on};
 use haft_proto::encode::fields::Caching;
+use haft_proto::limits::Limits;
 use haft_proto::service::Principal;
 use haft_proto::spec::content::{Content, ResourceContents};
 use haft_proto::spec::prompt::Message;
@@ -67,6 +68,29 @@ async fn a_resource_is_read_by_its_address_or_by_its_template() {
 }
 
 #[tokio::test]
+async fn a_variable_is_what_the_client_says_and_a_file_name_is_checked() {
+    let both = |read: Read| async move {
+        let name = read.file_name("name").unwrap_or("nothing");
+        format!("{:?} {name}", read.variables["name"])
+    };
+    let files = ResourceTemplate::new("files://{name}", "files", both);
+    let server = Server::builder("s", "1").resource_template(files).build().expect("right");
+    for (uri, text) in [
+        ("files://a.txt", r#""a.txt" a.txt"#),
+        ("files://..a%20b", r#""..a b" ..a b"#),
+        ("files://..%2F..%2Fetc%2Fpasswd", r#""../../etc/passwd" nothing"#),
+        ("files://%2e%2E", r#"".." nothing"#),
+        ("files://.", r#""." nothing"#),
+        ("files://a%00b", r#""a\0b" nothing"#),
+        ("files://a%5Cb", r#""a\\b" nothing"#),
+        ("files://C%3Ab", r#""C:b" nothing"#),
+    ] {
+        let answer = ask(&server, Revision::LATEST, "resources/read", json!({"uri": uri})).await;
+        assert_eq!(answer["result"]["contents"][0]["text"], text, "{uri}");
+    }
+}
+
+#[tokio::test]
 async fn a_resource_that_is_not_there_is_told_as_its_era_tells_it() {
     for uri in ["app://nothing", "app://pages/none", "app://pages/a/b", "", "\0"] {
         for (revision, code) in [(Revision::V2025_06_18, -32002), (Revision::LATEST, -32602)] {
@@ -77,6 +101,26 @@ async fn a_resource_that_is_not_there_is_told_as_its_era_tells_it() {
     }
     let (code, message) = error("resources/read", json!({"uri": "x".repeat(10_000)})).await;
     assert_eq!((code, message.contains("at most 8192 bytes")), (-32602, true));
+}
+
+#[tokio::test]
+async fn a_resource_has_so_many_bytes_and_no_more() {
+    let parts = |_: Read| async {
+        vec![ResourceContents::text("a", "x".repeat(60)), ResourceContents::blob("b", vec![0; 41])]
+    };
+    let limits = Limits { resource_bytes: 100, ..Limits::default() };
+    let built =
+        Server::builder("s", "1").limits(limits).resource(Resource::new("a:101", "a", parts));
+    let server = built.resource(Resource::text("a:100", "b", "x".repeat(100))).build();
+    let server = server.expect("right");
+    let read = async |uri: &str| {
+        ask(&server, Revision::LATEST, "resources/read", json!({"uri": uri})).await
+    };
+    assert!(read("a:100").await.get("result").is_some());
+    let error = read("a:101").await["error"].clone();
+    let message = "Internal error: the resource has 101 bytes, and an answer at most 100: offer it \
+                   in parts, or raise `Limits::resource_bytes`";
+    assert_eq!((&error["code"], &error["message"]), (&json!(-32603), &json!(message)));
 }
 
 #[tokio::test]
@@ -251,6 +295,21 @@ async fn what_somebody_reads_is_not_for_everybody_unless_the_resource_says_so() 
         let params = json!({"uri": uri});
         let read = ask_on(&wire, &server, Revision::LATEST, "resources/read", params).await;
         assert_eq!(read["result"]["cacheScope"], scope, "{read}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_repeats_little_of_what_it_is_about() {
+    let long = format!("evil\n\u{7f}{}", "x".repeat(100_000));
+    for params in [
+        json!({"ref": {"type": long}, "argument": {"name": "a", "value": ""}}),
+        json!({"ref": long, "argument": {"name": "a", "value": ""}}),
+        json!({"ref": {"type": "ref/prompt", "name": "greet"}, "argument": long}),
+        json!({"ref": {"type": "ref/prompt", "name": long}, "argument": {"name": "", "value": ""}}),
+    ] {
+        let (code, message) = error("completion/complete", params).await;
+        assert_eq!(code, -32602);
+        assert!(message.len() < 700 && !message.contains(char::is_control), "{message:?}");
     }
 }
 

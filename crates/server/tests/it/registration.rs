@@ -1,6 +1,13 @@
 //! What cannot be registered, and what is said about it.
 
+use crate::wire::ask;
+use haft_proto::version::Revision;
 use haft_server::{BuildError, Server, Tool, handler};
+use serde_json::json;
+use std::sync::mpsc;
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
 
 #[derive(serde::Deserialize)]
 struct Nothing {}
@@ -82,4 +89,65 @@ fn header_marks_that_no_client_can_follow_are_refused() {
     }
     let named = r#"{"type":"object","properties":{"x-mcp-header":{"type":"string"}}}"#;
     assert_eq!(error_of(tool("t").input_schema(named)), "", "a property may have that name");
+}
+
+/// Part of a handler; its end calls the server.
+struct Parting {
+    server: Arc<OnceLock<Server>>,
+    name: &'static str,
+}
+
+impl Parting {
+    fn end(&self) -> &'static str {
+        self.name
+    }
+}
+
+impl Drop for Parting {
+    fn drop(&mut self) {
+        if let Some(server) = self.server.get() {
+            server.add_tool(tool(self.name)).expect("it is a tool");
+        }
+    }
+}
+
+#[test]
+fn a_handler_may_call_the_server_when_it_goes() {
+    let known = Arc::new(OnceLock::new());
+    let parting = |name: &str, end: &'static str| {
+        let parting = Parting { server: Arc::clone(&known), name: end };
+        Tool::new(name, handler::function(move |Nothing {}| parting.end()))
+    };
+    let tools = [parting("a", "after_a"), parting("b", "after_b"), parting("c", "after_c")];
+    let server = Server::builder("s", "1").tools(tools).build().expect("right");
+    known.set(server.clone()).unwrap_or_else(|_| panic!("nobody has set it"));
+    // What is not offered is refused, and goes as well.
+    let refused = parting("d", "after_d").task(haft_server::TaskUse::Always);
+    let (done, is_done) = mpsc::sync_channel(1);
+    thread::spawn(move || {
+        assert!(server.remove_tool("a"));
+        server.add_tool(tool("b")).expect("it is a tool");
+        assert!(server.add_tool(refused).is_err());
+        server.replace_tools(vec![tool("e")]).expect("it is a tool");
+        let _ = done.send(server.tool_names());
+    });
+    let names = is_done.recv_timeout(Duration::from_secs(20)).expect("nobody waits for himself");
+    assert_eq!(names, ["e", "after_c"]);
+}
+
+#[tokio::test]
+async fn the_list_has_each_change_however_many_came_before() {
+    let server = Server::builder("s", "1").tool(tool("first")).build().expect("right");
+    for n in 0..100 {
+        server.add_tool(tool(&format!("t{n}"))).expect("it is a tool");
+    }
+    assert!(server.remove_tool("t50") && !server.remove_tool("t50"));
+    let list = ask(&server, Revision::LATEST, "tools/list", json!({})).await;
+    let listed = list["result"]["tools"].as_array().expect("tools");
+    let listed: Vec<_> = listed.iter().filter_map(|tool| tool["name"].as_str()).collect();
+    assert_eq!(listed, server.tool_names());
+    assert_eq!((listed.len(), listed[0], listed[100 - 1]), (100, "first", "t99"));
+    let params = json!({"name": "t99", "arguments": {}});
+    let answer = ask(&server, Revision::LATEST, "tools/call", params).await;
+    assert_eq!(answer["result"]["content"][0]["text"], "ok");
 }

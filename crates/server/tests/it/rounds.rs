@@ -7,7 +7,7 @@ use haft_proto::service::Principal;
 use haft_proto::spec::tool_result::ToolResult;
 use haft_proto::version::Revision;
 use haft_server::handler::{Answer, Call, Handler, Made};
-use haft_server::{AskError, Context, Elicited, Server, StateKey, Tool, handler};
+use haft_server::{AskError, Context, Elicited, Server, StateKey, TaskUse, Tool, handler};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::future::Future;
@@ -311,7 +311,7 @@ impl Handler for AtOnce {
                 answer.result(&result);
                 Made::Now
             }
-            std::task::Poll::Pending => Made::Later(asking),
+            std::task::Poll::Pending => Made::Later(Box::pin(async { Ok(asking.await) })),
         }
     }
 }
@@ -327,4 +327,96 @@ async fn a_state_counts_once_for_a_handler_that_answers_at_once() {
     assert_eq!(done["result"]["content"][0]["text"], "done");
     let answer = call(&server, &wire, again).await;
     assert!(error_of(&answer).1.contains("has been used already"), "{answer}");
+}
+
+/// Does one step twice in a row and twice at once.
+fn steps(ran: Arc<AtomicUsize>) -> Tool {
+    let work = move |_: Nothing, context: Context| {
+        let ran = Arc::clone(&ran);
+        async move {
+            let step = async || {
+                let slow = async {
+                    tokio::task::yield_now().await;
+                    ran.fetch_add(1, Ordering::Relaxed)
+                };
+                context.once("step", slow).await
+            };
+            let (first, second) = tokio::join!(step(), step());
+            let third = step().await;
+            context.become_task().await;
+            format!("{first} {second} {third} {}", step().await)
+        }
+    };
+    Tool::new("names", handler::future(work)).task(TaskUse::OnDemand)
+}
+
+#[tokio::test]
+async fn a_step_is_done_once_in_a_call_of_any_era() {
+    let ran = Arc::new(AtomicUsize::new(0));
+    let server = Server::builder("s", "1").tool(steps(Arc::clone(&ran))).build().expect("right");
+    let params = json!({"name": "names", "arguments": {}});
+    for (n, revision) in [Revision::V2025_11_25, Revision::LATEST].into_iter().enumerate() {
+        let answer = ask_on(&client(), &server, revision, "tools/call", params.clone()).await;
+        let text = format!("{n} {n} {n} {n}");
+        assert_eq!(answer["result"]["content"][0]["text"], text, "{revision:?}");
+    }
+    let extensions = json!({"io.modelcontextprotocol/tasks": {}});
+    let wire = TestWire::to_client(json!({"extensions": extensions}));
+    let answer = ask_on(&wire, &server, Revision::LATEST, "tools/call", params).await;
+    let task = json!({"taskId": answer["result"]["taskId"]});
+    let done = loop {
+        let state = ask_on(&wire, &server, Revision::LATEST, "tasks/get", task.clone()).await;
+        if state["result"]["status"] == "completed" {
+            break state;
+        }
+        tokio::task::yield_now().await;
+    };
+    assert_eq!(done["result"]["result"]["content"][0]["text"], "2 2 2 2", "{done}");
+    assert_eq!(ran.load(Ordering::Relaxed), 3);
+}
+
+thread_local! {
+    static CURRENT: std::cell::RefCell<Option<Context>> = const { std::cell::RefCell::new(None) };
+}
+
+/// Reports progress when it is read.
+struct Busy;
+
+impl<'de> Deserialize<'de> for Busy {
+    fn deserialize<D: serde::Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        CURRENT.with_borrow(|context| {
+            let context = context.as_ref().expect("a call runs");
+            context.progress(1.0, None, Some("reading"));
+        });
+        serde::de::IgnoredAny::deserialize(reader).map(|_| Self)
+    }
+}
+
+impl serde::Serialize for Busy {
+    fn serialize<S: serde::Serializer>(&self, writer: S) -> Result<S::Ok, S::Error> {
+        writer.serialize_unit()
+    }
+}
+
+#[test]
+fn what_is_read_may_use_its_context() {
+    let work = |_: Nothing, context: Context| async move {
+        CURRENT.set(Some(context.clone()));
+        let said = context.elicit::<Busy>("first", "Who?", NAME).await.map(|busy| busy.action());
+        context.once("step", async { Busy }).await;
+        context.once("step", async { Busy }).await;
+        CURRENT.set(None);
+        said.unwrap_or("nothing").to_owned()
+    };
+    let (done, is_done) = std::sync::mpsc::sync_channel(1);
+    std::thread::spawn(move || {
+        let tool = Tool::new("names", handler::future(work));
+        let server = Server::builder("s", "1").tool(tool).build().expect("right");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let more = json!({"inputResponses": accept("first", "Ada")});
+        let answer = runtime.expect("a runtime").block_on(call(&server, &client(), more));
+        let _ = done.send(answer["result"]["content"][0]["text"].clone());
+    });
+    let text = is_done.recv_timeout(Duration::from_secs(20)).expect("nobody waits for himself");
+    assert_eq!(text, "accept");
 }

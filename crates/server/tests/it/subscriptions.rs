@@ -74,6 +74,9 @@ async fn a_subscription_watches_so_much_and_no_more() {
     let long: Vec<_> = (0..3).map(|n| format!("a:{n}{}", "a".repeat(30_000))).collect();
     let (_, answer) = listen(&server(), json!({"resourceSubscriptions": long})).await;
     assert_eq!(answer["error"]["code"], -32602, "together they are too long");
+    let (_, answer) = listen(&server(), json!("\u{7f}evil".repeat(10_000))).await;
+    let message = answer["error"]["message"].as_str().expect("an error");
+    assert!(message.len() < 300 && !message.contains(char::is_control), "{message}");
     let (_, answer) = listen(&server(), json!(7)).await;
     assert_eq!(answer["error"]["code"], -32602);
 }

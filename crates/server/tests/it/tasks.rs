@@ -1,8 +1,9 @@
 //! Calls that go on after their answer: who gets a task, what can be asked of it, and how it ends.
 
 use crate::wire::{TestWire, ask_on, next};
+use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
-use haft_proto::service::Principal;
+use haft_proto::service::{Feed, Principal};
 use haft_proto::version::Revision;
 use haft_server::{
     AskError, Context, FolderTasks, Server, Stored, TaskRecord, TaskState, TaskStore, TaskUse,
@@ -37,7 +38,11 @@ fn tools() -> Vec<Tool> {
         let name = name.accepted().unwrap_or_default();
         Ok::<_, AskError>(format!("Hello, {}", name["name"]))
     });
+    let refused = handler::future(|_: Value, _: Context| async {
+        Err::<String, _>(Refusal::new(Mistake::Own { code: 4003 }, "closed"))
+    });
     vec![
+        Tool::new("refused", refused).task(TaskUse::Always),
         Tool::new("quick", quick).task(TaskUse::Always),
         Tool::new("broken", broken).task(TaskUse::Required),
         Tool::new("panics", panics).task(TaskUse::Always),
@@ -107,6 +112,10 @@ async fn a_task_keeps_the_result_that_the_call_would_have_had() {
     let task = begin(&server, "panics").await;
     let state = state_once(&server, &task, "failed").await;
     assert_eq!((&state["error"]["code"], state.get("result")), (&json!(-32603), None));
+    assert_eq!(state["statusMessage"], state["error"]["message"], "{state}");
+    let task = begin(&server, "refused").await;
+    let state = state_once(&server, &task, "failed").await;
+    assert_eq!(state["error"], json!({"code": 4003, "message": "closed"}));
 }
 
 #[tokio::test]
@@ -229,6 +238,64 @@ async fn what_becomes_of_a_task_is_told_to_whoever_listens() {
     assert_eq!(answer["error"]["code"], -32021);
 }
 
+/// Listens for what becomes of a task, and reads the acknowledgement.
+async fn listen(server: &Server, task: &str) -> Box<dyn Feed> {
+    let (wire, params) = (client(), json!({"notifications": {"taskIds": [task]}}));
+    ask_on(&wire, server, Revision::LATEST, "subscriptions/listen", params).await;
+    let mut feed = wire.feed.lock().expect("free").take().expect("a stream");
+    next(&mut *feed).expect("the acknowledgement");
+    feed
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_nobody_answers_is_told_to_be_gone() {
+    let hasty = handler::future(|_: Value, context: Context| async move {
+        let asked = context.elicit::<Value>("first", "Sure?", CONFIRM).await;
+        assert_eq!(asked.err(), Some(AskError::TimedOut));
+        std::future::pending::<String>().await
+    });
+    let limits = Limits { question_timeout: Duration::from_secs(1), ..Limits::default() };
+    let tool = Tool::new("hasty", hasty).task(TaskUse::Always);
+    let server = Server::builder("s", "1").limits(limits).tool(tool).build().expect("right");
+    let task = begin(&server, "hasty").await;
+    state_once(&server, &task, "input_required").await;
+    let mut feed = listen(&server, &task).await;
+    while let Some(told) = next(&mut *feed) {
+        assert_eq!(told["params"]["status"], "input_required");
+    }
+    tokio::time::advance(Duration::from_secs(2)).await;
+    state_once(&server, &task, "working").await;
+    assert_eq!(next(&mut *feed).expect("a change")["params"]["status"], "working");
+    assert_eq!(next(&mut *feed), None);
+}
+
+#[tokio::test]
+async fn what_a_task_leaves_behind_says_nothing_more() {
+    let (noting, mut notes) = tokio::sync::mpsc::channel::<Context>(1);
+    let leaving = handler::future(move |_: Value, context: Context| {
+        let noting = noting.clone();
+        async move {
+            noting.send(context).await.expect("the test waits");
+            "done"
+        }
+    });
+    let tool = Tool::new("leaving", leaving).task(TaskUse::Always);
+    let server = Server::builder("s", "1").tool(tool).build().expect("right");
+    let task = begin(&server, "leaving").await;
+    let mut feed = listen(&server, &task).await;
+    let left = notes.recv().await.expect("a context");
+    state_once(&server, &task, "completed").await;
+    while let Some(told) = next(&mut *feed) {
+        assert_eq!(told["params"]["status"], "completed");
+    }
+    left.progress(1.0, None, Some("still there"));
+    assert_eq!(next(&mut *feed), None, "it is over");
+    let asked = left.elicit::<Value>("late", "Sure?", CONFIRM).await;
+    assert_eq!(asked.err(), Some(AskError::Gone));
+    assert_eq!(next(&mut *feed), None);
+    assert_eq!(state(&server, &task).await.get("statusMessage"), None);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_task_that_takes_longer_than_it_is_kept_is_stopped() {
     let server = server();
@@ -312,7 +379,9 @@ async fn results_in_a_folder_outlive_their_server_and_what_ran_has_failed() {
     }
     let second = build();
     assert_eq!(state(&second, &done).await["result"]["content"][0]["text"], "done");
-    assert_eq!(state(&second, &endless).await["status"], "failed");
+    let failed = state(&second, &endless).await;
+    assert_eq!(failed["status"], "failed");
+    assert_eq!(failed["statusMessage"], "Cancelled: the server was restarted");
     // What has expired is swept away.
     let store = FolderTasks::open(folder.path()).expect("a store");
     store.sweep(u64::MAX).await.expect("swept");
