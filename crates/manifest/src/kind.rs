@@ -6,6 +6,8 @@ use crate::command::handler::CommandHandler;
 use crate::command::{self, Command};
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
+use crate::http::handler::HttpHandler;
+use crate::http::{self, Http};
 use crate::input::Input;
 use crate::limits::{RUNNING_DEFAULT, WAITING_DEFAULT};
 use crate::pipeline::handler::PipelineHandler;
@@ -18,6 +20,7 @@ use crate::text::TextHandler;
 use crate::tool::typed;
 use crate::tree::Tree;
 use crate::written::tool as written;
+use haft_fetch::Clients;
 use haft_proto::spec::tool::Annotations;
 use haft_store::Store;
 use minijinja::Environment;
@@ -29,6 +32,8 @@ use std::sync::Arc;
 pub(crate) enum Kind {
     /// It runs a program.
     Command(Box<Command>),
+    /// It asks a server.
+    Http(Box<Http>),
     /// It calls other tools.
     Pipeline(Arc<Pipeline>),
     /// It looks into the state, or changes it.
@@ -38,8 +43,9 @@ pub(crate) enum Kind {
 }
 
 /// The key of each kind, and those that belong to it alone.
-const KEYS: [(&str, &[&str]); 4] = [
+const KEYS: [(&str, &[&str]); 5] = [
     ("command", &["stdin", "env", "cwd", "output", "output_schema", "ok_exit"]),
+    ("http", &["output", "output_schema"]),
     ("pipeline", &["result", "output_schema"]),
     ("state", &[]),
     ("text", &[]),
@@ -56,6 +62,8 @@ pub(crate) struct Setting {
     pub(crate) templates: Arc<Environment<'static>>,
     /// Where state is kept, if any tool keeps some.
     pub(crate) store: Option<Store>,
+    /// What they all ask servers with.
+    pub(crate) clients: Clients,
 }
 
 impl Setting {
@@ -80,6 +88,10 @@ impl Kind {
         if let Some(state) = &tool.state {
             return Ok(Self::State(Arc::new(state::check(state, input, surroundings, compiler)?)));
         }
+        if tool.http.is_some() {
+            let http = http::check(tool, input, surroundings, compiler)?;
+            return Ok(Self::Http(Box::new(http)));
+        }
         if tool.pipeline.is_some() {
             let pipeline = pipeline::check(&tool, tree, input, compiler)?;
             return Ok(Self::Pipeline(Arc::new(pipeline)));
@@ -92,6 +104,7 @@ impl Kind {
     pub(crate) fn key(&self) -> &'static str {
         match self {
             Self::Command(_) => "command",
+            Self::Http(_) => "http",
             Self::Pipeline(_) => "pipeline",
             Self::State(_) => "state",
             Self::Text(_) => "text",
@@ -102,7 +115,7 @@ impl Kind {
     pub(crate) fn output_schema(&self) -> Option<&'static str> {
         match self {
             Self::State(operation) => Some(operation.output_schema()),
-            Self::Command(_) | Self::Pipeline(_) | Self::Text(_) => None,
+            Self::Command(_) | Self::Http(_) | Self::Pipeline(_) | Self::Text(_) => None,
         }
     }
 
@@ -110,14 +123,16 @@ impl Kind {
     pub(crate) fn annotations(&self) -> Annotations {
         match self {
             Self::State(operation) => operation.annotations(),
-            Self::Command(_) | Self::Pipeline(_) | Self::Text(_) => Annotations::default(),
+            Self::Command(_) | Self::Http(_) | Self::Pipeline(_) | Self::Text(_) => {
+                Annotations::default()
+            }
         }
     }
 
     /// How many calls run at once and how many wait, where a tool does not say it.
     pub(crate) fn turns(&self) -> Option<(usize, usize)> {
         match self {
-            Self::Command(_) => Some((RUNNING_DEFAULT, WAITING_DEFAULT)),
+            Self::Command(_) | Self::Http(_) => Some((RUNNING_DEFAULT, WAITING_DEFAULT)),
             // The steps of a pipeline wait for the turns of the tools that they call.
             Self::Pipeline(_) | Self::State(_) | Self::Text(_) => None,
         }
@@ -130,6 +145,9 @@ impl Kind {
             Self::Command(command) => {
                 let command = Command::clone(command);
                 haft_server::Tool::new(name, CommandHandler::new(setting, command))
+            }
+            Self::Http(http) => {
+                haft_server::Tool::new(name, HttpHandler::new(setting, Http::clone(http)))
             }
             Self::Pipeline(pipeline) => {
                 let pipeline = Arc::clone(pipeline);
@@ -153,7 +171,7 @@ pub(crate) fn check_keys(tool: &written::Tool, tree: &Tree) -> Result<(), Wrong>
     let mut kinds = KEYS.iter().filter_map(|(key, _)| Some((*key, place_of(key)?)));
     let Some((kind, first)) = kinds.next() else {
         let what = format!("the tool `{}` does nothing", tool.name.value);
-        let help = "give it a `command` to run or a `text` to answer";
+        let help = "give it a `command` to run, an `http` request to send or a `text` to answer";
         return Err(Wrong::new(tool.name.place, Problem::KindMissing { what, help }));
     };
     if let Some((key, place)) = kinds.next() {

@@ -7,6 +7,7 @@ use crate::prompt::Prompt;
 use crate::reading::Readings;
 use crate::resource::{Below, Resource, Source};
 use crate::tool::Tool;
+use haft_fetch::Clients;
 use haft_proto::encode::fields::Caching;
 use haft_proto::spec::completion::{Completion, VALUES_MAX};
 use haft_server::{BuildError, Server, ServerBuilder};
@@ -49,13 +50,13 @@ pub(crate) fn server(meant: &Meant, store: Option<&Store>) -> Result<Server, Bui
 }
 
 fn tools(meant: &Meant, store: Option<&Store>) -> Vec<haft_server::Tool> {
-    meant.tools.iter().map(|tool| self::tool(tool, &meant.templates, store)).collect()
+    let shared = (&meant.templates, &Clients::new(), store);
+    meant.tools.iter().map(|tool| self::tool(tool, shared)).collect()
 }
 
 fn tool(
     tool: &Tool,
-    templates: &Arc<Environment<'static>>,
-    store: Option<&Store>,
+    (templates, clients, store): (&Arc<Environment<'static>>, &Clients, Option<&Store>),
 ) -> haft_server::Tool {
     let name = tool.name.value.clone();
     let defaults: Map<String, Value> = tool
@@ -64,8 +65,8 @@ fn tool(
         .iter()
         .filter_map(|argument| Some((argument.name.clone(), argument.default()?.clone())))
         .collect();
-    let (templates, store) = (Arc::clone(templates), store.cloned());
-    let mut built = tool.kind.tool(Setting { name, defaults, templates, store });
+    let (templates, clients, store) = (Arc::clone(templates), clients.clone(), store.cloned());
+    let mut built = tool.kind.tool(Setting { name, defaults, templates, clients, store });
     built = built.annotations(tool.annotations).input_schema(&tool.input.schema);
     if let Some(title) = &tool.title {
         built = built.title(title);

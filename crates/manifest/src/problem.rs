@@ -4,6 +4,7 @@
 
 use crate::amount::{DURATION_EXAMPLES, SIZE_EXAMPLES};
 use crate::around::Mistake;
+use crate::http::mistake::HttpMistake;
 use crate::limits::{DEPTH_MAX, FILE_BYTES_MAX, FILLED_BYTES_MAX};
 use crate::pipeline::mistake;
 
@@ -62,6 +63,8 @@ pub enum Problem {
     FilledInsideTag { source: String },
     /// A template where the text must be fixed.
     FixedText { key: &'static str, reason: &'static str },
+    /// Something of a request to a server.
+    Http(HttpMistake),
     /// The path is a directory.
     IsDirectory,
     /// A key that has no meaning without another one.
@@ -142,6 +145,7 @@ impl Problem {
         match (self, self.not_one()) {
             (Self::Around(mistake), _) => mistake.message(),
             (Self::NoState { reason }, _) => reason.clone(),
+            (Self::Http(mistake), _) => mistake.message(),
             (Self::Pipeline(mistake), _) => mistake.message(),
             (_, Some((shown, noun))) => format!("{shown} is no {noun}"),
             (_, None) => self.sentence(),
@@ -264,6 +268,7 @@ impl Problem {
             Self::UnknownWord { nearest, known, .. } => {
                 Some(suggest(nearest.as_deref(), known, "words", "remove it"))
             }
+            Self::Http(mistake) => Some(mistake.help()),
             Self::BadType { nearest: Some(nearest), .. } => Some(did_you_mean(nearest)),
             // YAML reads `-d:` and `{x}` as mappings.
             Self::WrongType { expected, found, .. }

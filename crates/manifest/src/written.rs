@@ -3,9 +3,11 @@
 //! mean is `meant`'s business.
 
 pub(crate) mod around;
+pub(crate) mod http;
 pub(crate) mod pipeline;
 pub(crate) mod prompt;
 pub(crate) mod resource;
+pub(crate) mod shape;
 pub(crate) mod shown;
 pub(crate) mod state;
 pub(crate) mod tool;

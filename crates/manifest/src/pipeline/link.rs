@@ -52,7 +52,7 @@ impl<'a> Callable<'a> {
 }
 
 fn is_text(command: &Command) -> bool {
-    command.parse == Parse::Text
+    command.output.parse == Parse::Text
 }
 
 /// Checks the pipelines among the tools, which may call all of them and those of elsewhere, and

@@ -4,7 +4,7 @@
 use super::{Body, Compiler, FILLED, Known, RenderError, Template, describe};
 use crate::arguments::Arguments;
 use crate::fault::Wrong;
-use crate::place::Placed;
+use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::tags;
 use minijinja::{Environment, Value};
@@ -33,13 +33,19 @@ impl Compiler<'_> {
     ) -> Result<Expression, Wrong> {
         let place = typed.place;
         let template = self.compile(typed, known)?;
-        let (Body::Compiled(name) | Body::Variable(_, name)) = &template.body else {
-            return Ok(Expression { template, paths: Vec::new(), only: None });
+        let compiled = match &template.body {
+            Body::Compiled(name) => name,
+            Body::Fixed(_) => return Ok(Expression { template, paths: Vec::new(), only: None }),
+            Body::Variable(name) => {
+                let (paths, expression) = (vec![name.clone()], name.clone());
+                let only = Some(self.value_of(place, expression)?);
+                return Ok(Expression { template, paths, only });
+            }
         };
         let bad = |error: minijinja::Error| {
             Wrong::new(place, Problem::BadTemplate { reason: describe(&error) })
         };
-        let compiled = self.environment.get_template(name).map_err(bad)?;
+        let compiled = self.environment.get_template(compiled).map_err(bad)?;
         let is_typed = |path: &String| !path.starts_with(FILLED);
         let mut paths: Vec<_> =
             compiled.undeclared_variables(true).into_iter().filter(is_typed).collect();
@@ -48,11 +54,19 @@ impl Compiler<'_> {
         let Some(expression) = tags::only_expression(&source).map(str::to_owned) else {
             return Ok(Expression { template, paths, only: None });
         };
+        let only = Some(self.value_of(place, expression)?);
+        Ok(Expression { template, paths, only })
+    }
+
+    /// An expression, and the name of a template that gives its value.
+    fn value_of(&mut self, place: Place, expression: String) -> Result<(String, String), Wrong> {
         let name = self.compiled.to_string();
         self.compiled += 1;
         let source = format!("{{% set {VALUE} = ({expression}) %}}");
-        self.environment.add_template_owned(name.clone(), source).map_err(bad)?;
-        Ok(Expression { template, paths, only: Some((expression, name)) })
+        self.environment.add_template_owned(name.clone(), source).map_err(|error| {
+            Wrong::new(place, Problem::BadTemplate { reason: describe(&error) })
+        })?;
+        Ok((expression, name))
     }
 }
 
