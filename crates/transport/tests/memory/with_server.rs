@@ -93,7 +93,7 @@ async fn an_idle_session_takes_less_than_four_kilobytes_with_its_place_on_the_bu
 #[tokio::test]
 async fn ten_thousand_abandoned_sessions_leave_nothing_on_the_bus() {
     let counter = Counter::start();
-    let limits = Limits { session_idle: Duration::from_millis(500), ..Limits::default() };
+    let limits = Limits { session_idle: Duration::from_secs(5), ..Limits::default() };
     let address = serve(limits).await;
     let mut client = TcpStream::connect(&address).await.expect("the server listens");
     begin_and_watch(&mut client).await;
@@ -101,12 +101,15 @@ async fn ten_thousand_abandoned_sessions_leave_nothing_on_the_bus() {
     for _ in 0..ABANDONED {
         begin_and_watch(&mut client).await;
     }
+    let held = counter.live_bytes().saturating_sub(before);
     let forgotten = async {
         while counter.live_bytes() > before + 64 * 1024 {
             ask(&mut client, &modern("server/discover"), "}}").await;
         }
     };
-    timeout(Duration::from_secs(20), forgotten).await.expect("they are forgotten");
+    let is_forgotten = timeout(Duration::from_secs(60), forgotten).await;
+    let more = counter.live_bytes().saturating_sub(before);
+    is_forgotten.unwrap_or_else(|_| panic!("{more} bytes are left of {held}"));
 }
 
 #[tokio::test]
