@@ -46,7 +46,7 @@ pub(crate) fn join(
 /// The path from the root without links; the file itself need not be there.
 fn whole(path: &Path) -> PathBuf {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let parent = parent.unwrap_or(Path::new(".")).canonicalize();
+    let parent = parent.unwrap_or_else(|| Path::new(".")).canonicalize();
     match (path.canonicalize(), parent, path.file_name()) {
         (Ok(whole), ..) => whole,
         (_, Ok(parent), Some(name)) => parent.join(name),
