@@ -14,6 +14,8 @@ mod named;
 mod print;
 mod probe;
 mod reach;
+#[cfg(test)]
+mod reference;
 mod signature;
 mod table;
 mod wanted;

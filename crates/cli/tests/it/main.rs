@@ -2,6 +2,7 @@
 
 mod arguments;
 mod asking;
+mod book;
 mod check_schema_new;
 mod completions;
 mod dialogs;
@@ -18,7 +19,6 @@ mod new_rust;
 mod origin;
 mod pty;
 mod quickstart;
-mod readme;
 mod requests;
 mod resources_and_prompts;
 mod secure_requests;
