@@ -33,6 +33,12 @@ const FORBIDDEN: &[Forbidden] = &[
         reason: "the registry must not know over which wire it is asked",
     },
     Forbidden {
+        package: "haft-fetch",
+        edges: "normal",
+        dependency: "haft-proto",
+        reason: "what is asked of other servers must not know of MCP, nor of tools",
+    },
+    Forbidden {
         package: "haft-macros",
         edges: "normal,build",
         dependency: "haft-proto",

@@ -6,6 +6,8 @@ use crate::command::handler::CommandHandler;
 use crate::command::{self, Command};
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
+use crate::http::handler::HttpHandler;
+use crate::http::{self, Http};
 use crate::input::Input;
 use crate::problem::Problem;
 use crate::template::{Compiler, Template};
@@ -13,6 +15,7 @@ use crate::text::TextHandler;
 use crate::tool::typed;
 use crate::tree::Tree;
 use crate::written::tool as written;
+use haft_fetch::Clients;
 use minijinja::Environment;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -22,16 +25,19 @@ use std::sync::Arc;
 pub(crate) enum Kind {
     /// It runs a program.
     Command(Box<Command>),
+    /// It asks a server.
+    Http(Box<Http>),
     /// It answers with a text.
     Text(Template),
 }
 
 /// The key of each kind, and those that belong to it alone.
-const KEYS: [(&str, &[&str]); 2] = [
+const KEYS: [(&str, &[&str]); 3] = [
     (
         "command",
         &["stdin", "env", "cwd", "output", "output_schema", "ok_exit", "timeout", "concurrency"],
     ),
+    ("http", &["output", "output_schema", "timeout"]),
     ("text", &[]),
 ];
 
@@ -44,6 +50,8 @@ pub(crate) struct Setting {
     pub(crate) defaults: Map<String, Value>,
     /// All of the file's.
     pub(crate) templates: Arc<Environment<'static>>,
+    /// What they all ask servers with.
+    pub(crate) clients: Clients,
 }
 
 impl Setting {
@@ -64,6 +72,10 @@ impl Kind {
         if let Some(text) = &tool.text {
             return Ok(Self::Text(compiler.compile(typed(text), input.known())?));
         }
+        if tool.http.is_some() {
+            let http = http::check(tool, input, surroundings, compiler)?;
+            return Ok(Self::Http(Box::new(http)));
+        }
         let command = command::check(tool, input, surroundings, compiler)?;
         Ok(Self::Command(Box::new(command)))
     }
@@ -72,6 +84,7 @@ impl Kind {
     pub(crate) fn key(&self) -> &'static str {
         match self {
             Self::Command(_) => "command",
+            Self::Http(_) => "http",
             Self::Text(_) => "text",
         }
     }
@@ -83,6 +96,9 @@ impl Kind {
             Self::Command(command) => {
                 let command = Command::clone(command);
                 haft_server::Tool::new(name, CommandHandler::new(setting, command))
+            }
+            Self::Http(http) => {
+                haft_server::Tool::new(name, HttpHandler::new(setting, Http::clone(http)))
             }
             Self::Text(template) => {
                 haft_server::Tool::new(name, TextHandler { template: template.clone(), setting })
@@ -97,7 +113,7 @@ pub(crate) fn check_keys(tool: &written::Tool, tree: &Tree) -> Result<(), Wrong>
     let mut kinds = KEYS.iter().filter_map(|(key, _)| Some((*key, place_of(key)?)));
     let Some((kind, first)) = kinds.next() else {
         let what = format!("the tool `{}` does nothing", tool.name.value);
-        let help = "give it a `command` to run or a `text` to answer";
+        let help = "give it a `command` to run, an `http` request to send or a `text` to answer";
         return Err(Wrong::new(tool.name.place, Problem::KindMissing { what, help }));
     };
     if let Some((key, place)) = kinds.next() {

@@ -1,6 +1,7 @@
 //! haft.yaml becomes a server. [`load()`] reads and checks a file; the [`Manifest`] that it gives
 //! has the server to serve and the addresses to serve it at. Opens no socket, and starts no program
-//! before a tool is called. The files of resources are read when clients read them.
+//! and asks no server before a tool is called. The files of resources are read when clients read
+//! them.
 //!
 //! From as typed to as run: `tree` (YAML with places) → `decode` → `written` (as typed) → `meant`
 //! (as run) → [`haft_server::Server`].
@@ -31,6 +32,7 @@ mod decode;
 mod fault;
 mod fill;
 mod filters;
+mod http;
 mod input;
 mod kind;
 pub mod limits;
@@ -39,6 +41,7 @@ mod load;
 mod meant;
 mod media_type;
 mod offer;
+mod output;
 mod place;
 mod problem;
 mod prompt;
@@ -56,6 +59,7 @@ mod written;
 
 pub use cost::{Cost, Part, tokens};
 pub use fault::Fault;
+pub use http::mistake::HttpMistake;
 pub use lint::Warning;
 pub use load::{Manifest, load, parse};
 pub use meant::Listen;

@@ -23,6 +23,8 @@ pub const OUTPUT_BYTES_MAX: usize = 64 * 1024 * 1024;
 pub const OUTPUT_DEPTH_MAX: usize = 128;
 /// How much of its last words on stderr a failing program is quoted with.
 pub const LAST_WORDS_BYTES: usize = 2 * 1024;
+/// How much of the answer of a failing server is searched for a message.
+pub const FAILURE_BYTES_MAX: usize = 64 * 1024;
 /// The most calls of a tool with a `concurrency` that wait for their turn.
 pub const WAITING_MAX: usize = 64;
 /// The most programs of one tool at once, where it has no `concurrency`.

@@ -1,12 +1,14 @@
 //! What is allowed in a manifest and yet probably not meant, or not safe. Called by `haft check`
 //! through `Manifest::warnings`; changes nothing.
 
+mod http;
 mod prompt;
 mod resource;
 
 use crate::command::{Command, Program};
 use crate::cost::Part;
 use crate::fault::line_and_column;
+use crate::http::Http;
 use crate::input::Argument;
 use crate::kind::Kind;
 use crate::meant::Meant;
@@ -118,6 +120,7 @@ fn judge(tool: &Tool, notes: &mut Notes) {
     }
     match &tool.kind {
         Kind::Command(command) => judge_command(tool, command, notes),
+        Kind::Http(http) => judge_http(tool, http, notes),
         Kind::Text(text) => judge_use(tool, &[text], notes),
     }
 }
@@ -140,6 +143,13 @@ fn judge_command(tool: &Tool, command: &Command, notes: &mut Notes) {
     }
     for (index, argument) in command.arguments.iter().enumerate() {
         judge_argument(tool, &command.arguments[..index], argument, notes);
+    }
+}
+
+fn judge_http(tool: &Tool, http: &Http, notes: &mut Notes) {
+    http::judge(tool, http, notes);
+    for template in http.templates() {
+        notes.spelling(template);
     }
 }
 

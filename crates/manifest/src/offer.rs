@@ -7,6 +7,7 @@ use crate::prompt::Prompt;
 use crate::reading::Readings;
 use crate::resource::{Below, Resource, Source};
 use crate::tool::Tool;
+use haft_fetch::Clients;
 use haft_proto::encode::fields::Caching;
 use haft_proto::spec::completion::{Completion, VALUES_MAX};
 use haft_server::{BuildError, Server, ServerBuilder};
@@ -49,10 +50,15 @@ pub(crate) fn server(meant: &Meant) -> Result<Server, BuildError> {
 
 /// The tools.
 pub(crate) fn tools(meant: &Meant) -> Vec<haft_server::Tool> {
-    meant.tools.iter().map(|tool| self::tool(tool, &meant.templates)).collect()
+    let clients = Clients::new();
+    meant.tools.iter().map(|tool| self::tool(tool, &meant.templates, &clients)).collect()
 }
 
-fn tool(tool: &Tool, templates: &Arc<Environment<'static>>) -> haft_server::Tool {
+fn tool(
+    tool: &Tool,
+    templates: &Arc<Environment<'static>>,
+    clients: &Clients,
+) -> haft_server::Tool {
     let name = tool.name.value.clone();
     let defaults: Map<String, Value> = tool
         .input
@@ -60,8 +66,8 @@ fn tool(tool: &Tool, templates: &Arc<Environment<'static>>) -> haft_server::Tool
         .iter()
         .filter_map(|argument| Some((argument.name.clone(), argument.default()?.clone())))
         .collect();
-    let templates = Arc::clone(templates);
-    let mut built = tool.kind.tool(Setting { name, defaults, templates });
+    let (templates, clients) = (Arc::clone(templates), clients.clone());
+    let mut built = tool.kind.tool(Setting { name, defaults, templates, clients });
     built = built.annotations(tool.annotations).input_schema(&tool.input.schema);
     if let Some(title) = &tool.title {
         built = built.title(title);

@@ -3,6 +3,7 @@
 //! environment or from a file.
 
 use crate::amount::{DURATION_EXAMPLES, SIZE_EXAMPLES};
+use crate::http::mistake::HttpMistake;
 use crate::limits::{DEPTH_MAX, FILE_BYTES_MAX, FILLED_BYTES_MAX};
 
 /// A mistake.
@@ -58,6 +59,8 @@ pub enum Problem {
     FilledInsideTag { source: String },
     /// A template where the text must be fixed.
     FixedText { key: &'static str, reason: &'static str },
+    /// Something of a request to a server.
+    Http(HttpMistake),
     /// The path is a directory.
     IsDirectory,
     /// A key that has no meaning without another one.
@@ -131,6 +134,9 @@ impl Problem {
     /// One line: what is wrong.
     #[must_use]
     pub fn message(&self) -> String {
+        if let Self::Http(mistake) = self {
+            return mistake.message();
+        }
         match self.not_one() {
             Some((shown, noun)) => format!("{shown} is no {noun}"),
             None => self.sentence(),
@@ -253,6 +259,7 @@ impl Problem {
             Self::UnknownWord { nearest, known, .. } => {
                 Some(suggest(nearest.as_deref(), known, "words", "remove it"))
             }
+            Self::Http(mistake) => Some(mistake.help()),
             Self::BadType { nearest: Some(nearest), .. } => Some(did_you_mean(nearest)),
             // YAML reads `-d:` and `{x}` as mappings.
             Self::WrongType { expected, found, .. }

@@ -10,6 +10,7 @@ use crate::limits::{RENDER_FUEL, RENDERED_BYTES_MAX};
 use crate::place::Placed;
 use crate::problem::Problem;
 use crate::tags::{self, Tag};
+use haft_fetch::escape;
 use haft_server::nearest;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::ValueKind;
@@ -63,6 +64,37 @@ enum Body {
     Variable(String, String),
 }
 
+/// How values are written into a template's text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Escape {
+    /// As they are.
+    None,
+    /// As parts of the path of an address, which must not be empty; what was filled in, and what
+    /// the filter `safe` lets pass, as it is.
+    Path,
+    /// As parts of its query.
+    Query,
+}
+
+impl Escape {
+    const ALL: [Self; 3] = [Self::None, Self::Path, Self::Query];
+
+    /// How the names of such templates begin.
+    const fn prefix(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Path => "path-",
+            Self::Query => "query-",
+        }
+    }
+
+    fn of_name(name: &str) -> AutoEscape {
+        let is_of = |escape: &Self| *escape != Self::None && name.starts_with(escape.prefix());
+        let found = Self::ALL.into_iter().find(is_of);
+        found.map_or(AutoEscape::None, |escape| AutoEscape::Custom(escape.prefix().into()))
+    }
+}
+
 /// Names that every template has, and that are no arguments.
 const FUNCTIONS: [&str; 3] = ["dict", "namespace", "range"];
 /// How the variables begin that stand for what was filled in.
@@ -74,7 +106,7 @@ impl<'a> Compiler<'a> {
         // It would show everything that was filled in.
         environment.remove_global("debug");
         filters::bound(&mut environment);
-        environment.set_auto_escape_callback(|_| AutoEscape::None);
+        environment.set_auto_escape_callback(Escape::of_name);
         environment.set_undefined_behavior(UndefinedBehavior::Chainable);
         environment.set_formatter(write_value);
         environment.set_fuel(Some(RENDER_FUEL));
@@ -92,6 +124,16 @@ impl<'a> Compiler<'a> {
         typed: Placed<String>,
         known: Known<'_>,
     ) -> Result<Template, Wrong> {
+        self.compile_for(Escape::None, typed, known)
+    }
+
+    /// The same for a text in which values are escaped.
+    pub(crate) fn compile_for(
+        &mut self,
+        escape: Escape,
+        typed: Placed<String>,
+        known: Known<'_>,
+    ) -> Result<Template, Wrong> {
         let (source, origin) = self.source(&typed)?;
         if !tags::has_any(&source) {
             return Ok(Template { typed, variables: Vec::new(), body: Body::Fixed(source) });
@@ -100,7 +142,7 @@ impl<'a> Compiler<'a> {
             let part = origin.typed(part);
             narrow(self.surroundings.text, typed.place, &typed.value, part)
         };
-        let name = self.compiled.to_string();
+        let name = format!("{}{}", escape.prefix(), self.compiled);
         self.compiled += 1;
         let bad = |reason: String, part: Range<usize>| {
             Wrong::new(point(part), Problem::BadTemplate { reason })
@@ -172,7 +214,7 @@ impl<'a> Compiler<'a> {
                     let name = format!("{FILLED}{}", self.filled);
                     self.filled += 1;
                     source.push_str(&format!("{{{{ {name} }}}}"));
-                    self.environment.add_global(name, text);
+                    self.environment.add_global(name, Value::from_safe_string(text));
                 }
             }
         }
@@ -312,6 +354,14 @@ impl Template {
         self.variables.iter().map(String::as_str).find(|name| *name == leading)
     }
 
+    /// The argument, if it is just `{{ name }}`.
+    pub(crate) fn variable(&self) -> Option<&str> {
+        match &self.body {
+            Body::Variable(name, _) => Some(name),
+            _ => None,
+        }
+    }
+
     /// Its text, if that is always the same.
     pub(crate) fn fixed(&self) -> Option<&str> {
         match &self.body {
@@ -322,7 +372,7 @@ impl Template {
 }
 
 /// An item of a list as a text: texts as they are, everything else as JSON.
-fn plain(item: &serde_json::Value) -> String {
+pub(crate) fn plain(item: &serde_json::Value) -> String {
     match item {
         serde_json::Value::String(text) => text.clone(),
         serde_json::Value::Null => String::new(),
@@ -347,12 +397,33 @@ fn describe(error: &Error) -> String {
     }
 }
 
-/// Texts and numbers as they are, what is absent as nothing, lists and objects as JSON.
+/// Texts and numbers as they are, what is absent as nothing, lists and objects as JSON; escaped
+/// where the template's text is a part of an address.
 fn write_value(
     out: &mut minijinja::Output<'_>,
-    _: &mut minijinja::State<'_, '_>,
+    state: &mut minijinja::State<'_, '_>,
     value: &Value,
 ) -> Result<(), Error> {
+    let AutoEscape::Custom(prefix) = state.auto_escape() else { return write_plain(out, value) };
+    let is_path = prefix == Escape::Path.prefix();
+    if is_path && value.is_safe() {
+        return write_plain(out, value);
+    }
+    let text = match value.as_str() {
+        Some(text) => escape::text(text),
+        None => {
+            let mut text = String::new();
+            write_plain(&mut text, value)?;
+            escape::text(&text)
+        }
+    };
+    if is_path && text.is_empty() {
+        return Err(Error::new(ErrorKind::InvalidOperation, "a part of the path is empty"));
+    }
+    Ok(out.write_str(&text)?)
+}
+
+fn write_plain(out: &mut dyn fmt::Write, value: &Value) -> Result<(), Error> {
     match value.kind() {
         ValueKind::Undefined | ValueKind::None => Ok(()),
         // As JSON spells them, and not as Python does.

@@ -7,6 +7,7 @@ use crate::fill::Surroundings;
 use crate::input::{Input, check_schema};
 use crate::kind::{self, Kind};
 use crate::limits::TIMEOUT_MAX;
+use crate::output;
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::shown;
@@ -14,7 +15,7 @@ use crate::tags;
 use crate::template::Compiler;
 use crate::tree::Tree;
 use crate::written::Scalar;
-use crate::written::tool::{self as written, Output, Parse};
+use crate::written::tool::{self as written, Parse};
 use haft_proto::spec::Meta;
 use haft_proto::spec::icon::Icon;
 use haft_proto::spec::tool::{Annotations, is_valid_name};
@@ -98,7 +99,7 @@ fn check_keys(tool: &written::Tool, tree: &Tree) -> Result<(), Wrong> {
         return Err(Wrong::new(place, problem));
     }
     match place_of("output_schema") {
-        Some(place) if parse_of(tool) != Parse::Json => {
+        Some(place) if !matches!(parse_of(tool), Parse::Auto | Parse::Json) => {
             let (key, other) = ("output_schema", "output: json");
             Err(Wrong::new(place, Problem::KeyBelongsTo { key, owners: "tools", other }))
         }
@@ -150,11 +151,8 @@ pub(crate) fn limit(
 }
 
 fn parse_of(tool: &written::Tool) -> Parse {
-    match tool.output.as_ref().map(|output| &output.value) {
-        None => Parse::Text,
-        Some(Output::Word(parse)) => *parse,
-        Some(Output::Detailed(options)) => options.parse,
-    }
+    let default = if tool.http.is_some() { Parse::Auto } else { Parse::Text };
+    output::parse_of(tool.output.as_ref().map(|output| &output.value), default)
 }
 
 pub(crate) fn out_of_range(key: &'static str, allowed: &str, place: Place) -> Wrong {

@@ -2,8 +2,10 @@
 //! by `decode`, which calls a struct by its serde name when a key of it is wrong; what the values
 //! mean is `meant`'s business.
 
+pub(crate) mod http;
 pub(crate) mod prompt;
 pub(crate) mod resource;
+pub(crate) mod shape;
 pub(crate) mod shown;
 pub(crate) mod tool;
 

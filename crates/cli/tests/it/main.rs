@@ -9,9 +9,13 @@ mod foreign_servers;
 mod haft;
 mod list_call_inspect;
 mod new_rust;
+#[path = "../../../fetch/tests/it/origin.rs"]
+#[expect(dead_code, reason = "other crates count connections and wait for their ends")]
+mod origin;
 mod pty;
 mod quickstart;
 mod readme;
+mod requests;
 mod resources_and_prompts;
 mod stdio;
 mod two_paths;

@@ -119,7 +119,7 @@ impl Command {
     async fn run(&self, prepared: Prepared) -> ToolResult {
         let mut command = process::Command::new(&self.program.path);
         command.args(prepared.arguments).envs(prepared.env).current_dir(&self.cwd.value);
-        match group::run(command, prepared.stdin, self.limit).await {
+        match group::run(command, prepared.stdin, self.output.limit).await {
             Ok(spoken) => self.result(spoken),
             Err(error) => ToolResult::error(self.cannot_start(&error)),
         }
@@ -130,14 +130,14 @@ impl Command {
         if spoken.is_cut {
             return ToolResult::error(format!(
                 "`{program}` was stopped: it printed more than {} bytes. Ask for less at once.",
-                self.limit
+                self.output.limit
             ));
         }
         let code = spoken.status.code().and_then(|code| u8::try_from(code).ok());
         if !code.is_some_and(|code| self.ok_exit.contains(&code)) {
             return ToolResult::error(spoken::failure(program, &spoken));
         }
-        spoken::understand(program, self.parse, spoken.out)
+        spoken::understand(program, &self.output, spoken.out)
     }
 
     fn cannot_start(&self, error: &io::Error) -> String {

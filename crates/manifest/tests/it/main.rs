@@ -1,8 +1,11 @@
 //! Manifests as their users have them: faults as they are drawn, tools as they are called.
 
+mod answered;
+mod asked;
 mod command_lines;
 mod directories;
 mod faults_in_prompts;
+mod faults_in_requests;
 mod faults_in_resources;
 mod faults_in_texts;
 mod faults_in_tools;
@@ -10,6 +13,8 @@ mod faults_in_yaml;
 mod faults_of_files;
 mod fixture;
 mod lifetimes;
+#[path = "../../../fetch/tests/it/origin.rs"]
+mod origin;
 mod outputs;
 mod prompts;
 mod published;
