@@ -191,7 +191,8 @@ fn host_of(url: &Uri) -> &str {
 }
 
 fn port_of(url: &Uri) -> u16 {
-    url.port_u16().unwrap_or(if url.scheme_str() == Some("https") { 443 } else { 80 })
+    let default = if url.scheme_str() == Some("https") { 443 } else { 80 };
+    url.port_u16().unwrap_or(default)
 }
 
 /// An error and what it comes of.

@@ -54,9 +54,10 @@ pub(crate) fn only_names(source: &str) -> bool {
 }
 
 /// A part of a source whose tags only name variables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Part<'s> {
-    Name(&'s str),
+    /// A whole tag.
+    Name(Range<usize>, &'s str),
     Text(&'s str),
 }
 
@@ -70,7 +71,8 @@ pub(crate) fn parts(source: &str) -> Option<Vec<Part<'_>>> {
     for tag in Tags::new(source) {
         // `{{-` takes the white space before it away.
         parts.push(Part::Text(source[from..tag.start].trim()));
-        parts.push(Part::Name(&source[tag.words.first()?.clone()]));
+        let name = &source[tag.words.first()?.clone()];
+        parts.push(Part::Name(tag.start..tag.end, name));
         from = tag.end;
     }
     parts.push(Part::Text(source[from..].trim()));

@@ -60,8 +60,8 @@ enum Body {
     /// The name of a template of the environment.
     Compiled(String),
     Fixed(String),
-    /// Just `{{ name }}`, and the template for it.
-    Variable(String, String),
+    /// Just `{{ name }}`, which needs no engine.
+    Variable(String),
 }
 
 /// How values are written into a template's text.
@@ -142,6 +142,12 @@ impl<'a> Compiler<'a> {
             let part = origin.typed(part);
             narrow(self.surroundings.text, typed.place, &typed.value, part)
         };
+        let variable = tags::only_variable(&source).filter(|name| is_plain(name));
+        if let Some(name) = variable.filter(|_| escape != Escape::Path) {
+            let (name, variables) = (name.to_owned(), vec![name.to_owned()]);
+            self.check_names(&typed, &source, &origin, (&variables, known))?;
+            return Ok(Template { typed, variables, body: Body::Variable(name) });
+        }
         let name = format!("{}{}", escape.prefix(), self.compiled);
         self.compiled += 1;
         let bad = |reason: String, part: Range<usize>| {
@@ -157,28 +163,38 @@ impl<'a> Compiler<'a> {
             }
         }
         let names = self.names(&name);
+        self.check_names(&typed, &source, &origin, (&names, known))?;
+        let variables: Vec<_> = names.into_iter().filter(|name| !is_function(name)).collect();
+        Ok(Template { typed, variables, body: Body::Compiled(name) })
+    }
+
+    /// Checks that every name is one of an argument.
+    fn check_names(
+        &self,
+        typed: &Placed<String>,
+        source: &str,
+        origin: &Origin,
+        (names, known): (&[String], Known<'_>),
+    ) -> Result<(), Wrong> {
+        let point = |name: &str| {
+            let part = tags::find_variable(source, name).unwrap_or(0..source.len());
+            narrow(self.surroundings.text, typed.place, &typed.value, origin.typed(part))
+        };
         if let Some(function) = names.iter().find(|name| is_function(name) && known.has(name)) {
             let reason = format!("`{function}` is a function here; give the argument another name");
-            let part = tags::find_variable(&source, function).unwrap_or(0..source.len());
-            return Err(bad(reason, part));
+            return Err(Wrong::new(point(function), Problem::BadTemplate { reason }));
         }
-        let variables: Vec<_> = names.into_iter().filter(|name| !is_function(name)).collect();
-        if let Some(unknown) = unknown(&variables, known) {
-            let part = tags::find_variable(&source, unknown).unwrap_or(0..source.len());
-            let names = known.names;
-            let problem = Problem::UnknownArgument {
-                name: unknown.to_owned(),
-                nearest: nearest(unknown, names.iter().map(String::as_str)).map(str::to_owned),
-                known: names.to_vec(),
-                none: known.none,
-            };
-            return Err(Wrong::new(point(part), problem));
-        }
-        let body = match tags::only_variable(&source).filter(|only| variables == [*only]) {
-            Some(variable) => Body::Variable(variable.to_owned(), name),
-            None => Body::Compiled(name),
+        let mut variables = names.iter().filter(|name| !is_function(name));
+        let is_unknown = |name: &&String| !known.is_open && !known.has(name);
+        let Some(unknown) = variables.find(is_unknown) else { return Ok(()) };
+        let names = known.names;
+        let problem = Problem::UnknownArgument {
+            name: unknown.to_owned(),
+            nearest: nearest(unknown, names.iter().map(String::as_str)).map(str::to_owned),
+            known: names.to_vec(),
+            none: known.none,
         };
-        Ok(Template { typed, variables, body })
+        Err(Wrong::new(point(unknown), problem))
     }
 
     /// All templates, to be rendered from now on.
@@ -247,9 +263,15 @@ fn is_function(name: &str) -> bool {
     FUNCTIONS.contains(&name)
 }
 
-fn unknown<'v>(variables: &'v [String], known: Known<'_>) -> Option<&'v str> {
-    let is_unknown = |name: &&String| !known.is_open && !known.has(name);
-    variables.iter().find(is_unknown).map(String::as_str)
+/// Whether a name means an argument and nothing else, neither to the language nor to the engine.
+fn is_plain(name: &str) -> bool {
+    const WORDS: [&str; 15] = [
+        "True", "False", "None", "true", "false", "none", "and", "or", "not", "in", "is", "if",
+        "else", "loop", "self",
+    ];
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let is_reserved = WORDS.contains(&name) || is_function(name) || name.starts_with("__");
+    name.bytes().all(is_part) && !is_reserved
 }
 
 /// Which byte of the typed text each part of a template's source comes from.
@@ -296,7 +318,12 @@ impl Template {
     ) -> Result<String, RenderError> {
         let name = match &self.body {
             Body::Fixed(text) => return Ok(text.clone()),
-            Body::Compiled(name) | Body::Variable(_, name) => name,
+            Body::Variable(name) => {
+                let text = arguments.values.get(name).map(plain).unwrap_or_default();
+                let is_short = text.len() <= RENDERED_BYTES_MAX;
+                return if is_short { Ok(text) } else { Err(RenderError::TooLong) };
+            }
+            Body::Compiled(name) => name,
         };
         let mut out = Bounded(Vec::new());
         environment
@@ -338,7 +365,7 @@ impl Template {
         arguments: &Arguments,
         list: &mut Vec<String>,
     ) -> Result<(), RenderError> {
-        if let Body::Variable(variable, _) = &self.body
+        if let Body::Variable(variable) = &self.body
             && let Some(serde_json::Value::Array(items)) = arguments.values.get(variable)
         {
             list.extend(items.iter().map(plain));
@@ -357,7 +384,7 @@ impl Template {
     /// The argument, if it is just `{{ name }}`.
     pub(crate) fn variable(&self) -> Option<&str> {
         match &self.body {
-            Body::Variable(name, _) => Some(name),
+            Body::Variable(name) => Some(name),
             _ => None,
         }
     }

@@ -17,5 +17,6 @@ mod quickstart;
 mod readme;
 mod requests;
 mod resources_and_prompts;
+mod secure_requests;
 mod stdio;
 mod two_paths;

@@ -12,7 +12,7 @@ fn example() -> PathBuf {
 }
 
 /// `haft call`, with these variables set: its exit code, and what it printed.
-async fn call(
+pub(crate) async fn call(
     file: PathBuf,
     arguments: &'static [&'static str],
     variables: Vec<(&'static str, String)>,

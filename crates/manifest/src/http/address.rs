@@ -114,26 +114,36 @@ pub(crate) fn check(
         }
     }
     let is_filled = surroundings.pieces(&path)?.iter().any(is_filled);
-    let template = compiler.compile_for(Escape::Path, path, known)?;
-    let path = match pieces(&template).filter(|_| !is_filled) {
-        Some(pieces) => Path::Pieces(pieces),
-        None => Path::Template(template),
-    };
+    let path = self::path(path, is_filled, known, (surroundings, compiler))?;
     Ok((Address { base, prefix, path, is_filled }, query))
+}
+
+/// A path whose tags only name arguments is put together without the engine.
+fn path(
+    typed: Placed<String>,
+    is_filled: bool,
+    known: Known<'_>,
+    (surroundings, compiler): (&Surroundings<'_>, &mut Compiler<'_>),
+) -> Result<Path, Wrong> {
+    let Some(parts) = tags::parts(&typed.value).filter(|_| !is_filled) else {
+        return compiler.compile_for(Escape::Path, typed, known).map(Path::Template);
+    };
+    let mut pieces = Vec::new();
+    for part in parts {
+        pieces.push(match part {
+            tags::Part::Text(text) => Piece::Text(text.to_owned()),
+            tags::Part::Name(range, name) => {
+                let place = narrow(surroundings.text, typed.place, &typed.value, range.clone());
+                compiler.compile(Placed::new(place, typed.value[range].to_owned()), known)?;
+                Piece::Argument(name.to_owned())
+            }
+        });
+    }
+    Ok(Path::Pieces(pieces))
 }
 
 fn is_filled(piece: &crate::fill::Piece) -> bool {
     matches!(piece.content, Content::Filled(_))
-}
-
-/// The pieces of a path whose tags only name arguments.
-fn pieces(template: &Template) -> Option<Vec<Piece>> {
-    let source = &template.typed.value;
-    let piece = |part: tags::Part<'_>| match part {
-        tags::Part::Name(name) => Piece::Argument(name.to_owned()),
-        tags::Part::Text(text) => Piece::Text(text.to_owned()),
-    };
-    Some(tags::parts(source)?.into_iter().map(piece).collect())
 }
 
 /// Finds where the host ends.

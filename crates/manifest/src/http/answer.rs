@@ -195,7 +195,10 @@ fn words(kind: Kind, essence: &str, body: &str) -> Option<String> {
     };
     let is_shown = |character: &char| !character.is_control() || *character == '\n';
     let said: String = said.trim().chars().filter(is_shown).collect();
-    let end = said.floor_char_boundary(LAST_WORDS_BYTES);
+    let mut end = said.len().min(LAST_WORDS_BYTES);
+    while !said.is_char_boundary(end) {
+        end -= 1;
+    }
     let more = if end < said.len() { "…" } else { "" };
     (!said.is_empty()).then(|| format!("{}{more}", &said[..end]))
 }

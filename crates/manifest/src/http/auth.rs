@@ -129,11 +129,10 @@ fn unusable(text: &Placed<Scalar>, name: &str) -> Wrong {
     bad(text.place, HttpMistake::HeaderValue { name: name.to_owned() })
 }
 
-fn tokens(
-    oauth: &written::OAuth,
-    reach: &Reach,
-    text: &dyn Fn(&Placed<Scalar>, &'static str) -> Result<String, Wrong>,
-) -> Result<Tokens, Wrong> {
+/// Fills a text that is no template.
+type Fixed<'a> = dyn Fn(&Placed<Scalar>, &'static str) -> Result<String, Wrong> + 'a;
+
+fn tokens(oauth: &written::OAuth, reach: &Reach, text: &Fixed<'_>) -> Result<Tokens, Wrong> {
     let url = Url::parse(&text(&oauth.token_url, "token_url")?).map_err(|error| {
         bad(oauth.token_url.place, HttpMistake::BadUrl { reason: error.0.to_owned() })
     })?;

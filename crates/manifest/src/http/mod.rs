@@ -208,7 +208,7 @@ fn ok_status(
     }
     let status = |text: &Placed<Scalar>| {
         let filled = surroundings.fill(&typed(text))?;
-        let class = filled.value.strip_suffix("xx").or(filled.value.strip_suffix("XX"));
+        let class = filled.value.strip_suffix("xx");
         let class = class.and_then(|class| class.parse::<u16>().ok());
         let range = match (class, filled.value.parse::<u16>()) {
             (Some(class @ 1..=5), _) => class * 100..=class * 100 + 99,
