@@ -3,6 +3,7 @@
 
 use crate::fault::{Wrong, line_of};
 use crate::fill::Surroundings;
+use crate::openapi::{self, Note};
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::prompt::{self, Prompt};
@@ -16,6 +17,7 @@ use haft_proto::encode::fields::Caching;
 use haft_proto::spec::icon::Icon;
 use haft_server::StateKey;
 use minijinja::Environment;
+use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
@@ -27,6 +29,8 @@ pub(crate) struct Meant {
     pub(crate) resources: Vec<Resource>,
     pub(crate) prompts: Vec<Prompt>,
     pub(crate) templates: Arc<Environment<'static>>,
+    /// What is odd about upstreams.
+    pub(crate) notes: Vec<Note>,
 }
 
 /// Who the server is.
@@ -92,6 +96,7 @@ impl Meant {
             }
             tools.push(tool);
         }
+        let notes = upstreams(file.upstreams, &mut tools, surroundings, &mut compiler)?;
         let resources = resources(&file.resources, tree, surroundings)?;
         let mut prompts: Vec<Prompt> = Vec::new();
         for (index, written) in file.prompts.iter().enumerate() {
@@ -104,8 +109,28 @@ impl Meant {
             }
             prompts.push(prompt);
         }
-        Ok(Self { server, listeners, tools, resources, prompts, templates: compiler.finish() })
+        let templates = compiler.finish();
+        Ok(Self { server, listeners, tools, resources, prompts, templates, notes })
     }
+}
+
+/// The tools of upstreams come after those of the file.
+fn upstreams(
+    written: written::upstream::Upstreams,
+    tools: &mut Vec<Tool>,
+    surroundings: &Surroundings<'_>,
+    compiler: &mut Compiler<'_>,
+) -> Result<Vec<Note>, Wrong> {
+    let imported = openapi::check(written, surroundings, compiler)?;
+    let mut known: HashMap<String, Placed<String>> =
+        tools.iter().map(|tool| (tool.name.value.clone(), tool.name.clone())).collect();
+    for tool in &imported.tools {
+        if let Some(first) = known.insert(tool.name.value.clone(), tool.name.clone()) {
+            return Err(duplicate("tool", &first, &tool.name, surroundings));
+        }
+    }
+    tools.extend(imported.tools);
+    Ok(imported.notes)
 }
 
 /// The same item of a list in the file.

@@ -5,6 +5,7 @@
 use crate::amount::{DURATION_EXAMPLES, SIZE_EXAMPLES};
 use crate::http::mistake::HttpMistake;
 use crate::limits::{DEPTH_MAX, FILE_BYTES_MAX, FILLED_BYTES_MAX};
+use crate::openapi::mistake::OpenApiMistake;
 
 /// A mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +86,8 @@ pub enum Problem {
     NotAPicture { path: String },
     /// A resource that cannot be put into a message.
     NotEmbeddable { uri: String },
+    /// Something of a document that describes an API.
+    OpenApi(OpenApiMistake),
     /// An argument that is optional by its name and required by its key.
     OptionalAndRequired { argument: String },
     /// A number outside of what is allowed.
@@ -135,6 +138,9 @@ impl Problem {
     #[must_use]
     pub fn message(&self) -> String {
         if let Self::Http(mistake) = self {
+            return mistake.message();
+        }
+        if let Self::OpenApi(mistake) = self {
             return mistake.message();
         }
         match self.not_one() {
@@ -260,6 +266,7 @@ impl Problem {
                 Some(suggest(nearest.as_deref(), known, "words", "remove it"))
             }
             Self::Http(mistake) => Some(mistake.help()),
+            Self::OpenApi(mistake) => Some(mistake.help()),
             Self::BadType { nearest: Some(nearest), .. } => Some(did_you_mean(nearest)),
             // YAML reads `-d:` and `{x}` as mappings.
             Self::WrongType { expected, found, .. }

@@ -120,7 +120,10 @@ pub(crate) fn fixed_text(
     Ok(Placed::new(text.place, surroundings.fill(text)?.value))
 }
 
-fn timeout(text: &Placed<Scalar>, surroundings: &Surroundings<'_>) -> Result<Duration, Wrong> {
+pub(crate) fn timeout(
+    text: &Placed<Scalar>,
+    surroundings: &Surroundings<'_>,
+) -> Result<Duration, Wrong> {
     let filled = surroundings.fill(&typed(text))?;
     let Some(timeout) = amount::duration(&filled.value) else {
         let problem = Problem::BadDuration { key: "timeout", shown: filled.shown };
