@@ -194,7 +194,7 @@ fn parse(text: &str) -> Result<Value, String> {
             max_documents: 1,
             max_nodes: nodes,
             max_events: nodes.saturating_mul(2),
-            max_total_scalar_bytes: text.len().saturating_mul(4),
+            max_total_scalar_bytes: text.len().saturating_mul(4).max(100_000),
             max_reader_input_bytes: None,
         },
         strict_booleans: true,
@@ -211,6 +211,7 @@ fn yaml_reason(error: &Error) -> String {
         Error::Budget { breach: BudgetBreach::Depth { .. }, .. } => {
             format!("it is nested deeper than {DOCUMENT_DEPTH_MAX} levels")
         }
+        Error::AliasError { error, .. } => yaml_reason(error),
         Error::Budget { .. }
         | Error::AliasExpansionLimitExceeded { .. }
         | Error::AliasReplayLimitExceeded { .. }

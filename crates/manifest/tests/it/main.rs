@@ -4,6 +4,7 @@ mod answered;
 mod asked;
 mod command_lines;
 mod directories;
+mod faults_in_openapi;
 mod faults_in_prompts;
 mod faults_in_requests;
 mod faults_in_resources;
