@@ -166,7 +166,11 @@ impl Published {
 
 fn roomy() -> serde_saphyr::Options {
     serde_saphyr::options! {
-        budget: serde_saphyr::budget! { max_depth: 120, max_nodes: 10_000_000, max_events: 20_000_000 },
+        budget: serde_saphyr::budget! {
+            max_depth: 120,
+            max_nodes: 10_000_000,
+            max_events: 20_000_000,
+        },
         with_snippet: false,
     }
 }

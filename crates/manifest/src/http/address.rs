@@ -353,10 +353,17 @@ impl Path {
 
     pub(crate) fn reads(&self, argument: &str) -> bool {
         match self {
-            Self::Pieces(pieces) => pieces
-                .iter()
-                .any(|piece| matches!(piece, Piece::Argument(name) | Piece::Styled { argument: name, .. } if name == argument)),
+            Self::Pieces(pieces) => pieces.iter().any(|piece| piece.reads(argument)),
             Self::Template(template) => template.variables.iter().any(|name| name == argument),
+        }
+    }
+}
+
+impl Piece {
+    fn reads(&self, argument: &str) -> bool {
+        match self {
+            Self::Argument(name) | Self::Styled { argument: name, .. } => name == argument,
+            Self::Text(_) => false,
         }
     }
 }

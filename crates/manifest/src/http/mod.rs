@@ -105,8 +105,8 @@ pub(crate) fn check(
     let output = output::check(tool.output, Parse::Auto, surroundings)?;
     #[rustfmt::skip]
     let http = Http {
-        method, address, query, headers, body, cookies: Vec::new(), auth, keeps_null: false, ok_status,
-        redirects, reach, output, place,
+        method, address, query, headers, body, cookies: Vec::new(), auth, keeps_null: false,
+        ok_status, redirects, reach, output, place,
     };
     Ok(http)
 }
@@ -132,8 +132,11 @@ impl Http {
             slots.chain(self.headers.iter().map(|(_, slot)| slot)).chain(self.body.slots());
         slots.any(|slot| slot.reads(argument))
             || self.address.reads(argument)
-            || matches!(&self.body, Body::Json(json) if json.reads(argument))
-            || matches!(&self.body, Body::Optional(_, names) if names.iter().any(|name| name == argument))
+            || match &self.body {
+                Body::Json(json) => json.reads(argument),
+                Body::Optional(_, names) => names.iter().any(|name| name == argument),
+                _ => false,
+            }
     }
 }
 

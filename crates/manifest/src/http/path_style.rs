@@ -1,4 +1,4 @@
-//! Values in a path, in the styles of OpenAPI (3.1, "Style Values"): `simple`, `label` and `matrix`,
+//! Values in a path, in the styles of OpenAPI (3.1, "Style Values"): `simple`, `label`, `matrix`,
 //! exploded or not. Called by `address`; what stands between values is written as it is, and all
 //! else is escaped.
 

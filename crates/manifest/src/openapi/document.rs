@@ -1,6 +1,6 @@
 //! A document that describes an API: its text becomes one value, in which references are followed
-//! when somebody asks. Read by `source`; never fetches anything, and copies nothing that a reference
-//! leads to.
+//! when somebody asks. Read by `source`; never fetches anything, and copies nothing that is
+//! referred to.
 
 use crate::openapi::limits::{
     DOCUMENT_DEPTH_MAX, DOCUMENT_STACK_BYTES, REFERENCES_MAX, YAML_NODES_PER_BYTE,

@@ -231,7 +231,8 @@ impl<'d, 'a> Import<'d, 'a> {
                 Unusable::Other(format!("its arguments cannot be checked: {reason}"))
             }
         })?;
-        let base = self.base(operation)?;
+        let asking = self.security.of(value);
+        let base = self.base(operation, &asking.who)?;
         let wanted = match operation.id() {
             Some(id) => id.to_owned(),
             None => format!("{}_{path}", method.word()),
@@ -243,7 +244,6 @@ impl<'d, 'a> Import<'d, 'a> {
         }
         let output_schema = self.output_schema(value);
         self.bytes += written.text.len() + output_schema.as_ref().map_or(0, String::len);
-        let asking = self.security.of(value);
         for scheme in asking.missing {
             *self.missing.entry(scheme).or_default() += 1;
         }
@@ -303,20 +303,21 @@ impl<'d, 'a> Import<'d, 'a> {
     }
 
     /// Where requests of an operation go. Who asks is told to the upstream's own server only.
-    fn base(&self, operation: Operation<'d>) -> Result<Url, Unusable> {
+    fn base(&self, operation: Operation<'d>, who: &Who) -> Result<Url, Unusable> {
         let start = &self.settings.base;
-        let own = operation.value.get("servers").or(operation.item.get("servers"));
+        let own = operation.value.get("servers").or_else(|| operation.item.get("servers"));
         let Some(own) = own.filter(|own| !start.is_typed && own.get(0).is_some()) else {
             return Ok(start.url.clone());
         };
         let url = server(own, self.settings.found_at.as_ref()).map_err(Unusable::Other)?;
-        if url.is_same_origin(&start.url) {
+        let tells_nothing = matches!(who, Who::Nobody) && self.settings.headers.is_empty();
+        if tells_nothing || url.is_same_origin(&start.url) {
             return Ok(url);
         }
         let host = url.host().to_owned();
         Err(Unusable::Other(format!(
-            "it has a server of its own, `{host}`; import it by another upstream with that \
-             `base_url`"
+            "it has a server of its own, `{host}`, which is not told who asks; import it by \
+             another upstream with that `base_url`"
         )))
     }
 

@@ -1,7 +1,7 @@
 //! Documents of OpenAPI 3.0 and 3.1 become tools: `source` finds a document, `document` reads it,
-//! `import` goes through its operations, `operation` plans the request of each (`parameter`, `body`,
-//! `security`), and `schema` says what its arguments may be. Called by `meant` with `upstreams`;
-//! the tools that come of it are those of the `http` kind.
+//! `import` goes through its operations, `operation` plans the request of each (`parameter`,
+//! `body`, `security`), and `schema` says what its arguments may be. Called by `meant` with
+//! `upstreams`; the tools that come of it are those of the `http` kind.
 
 mod body;
 mod document;

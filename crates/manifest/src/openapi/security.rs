@@ -112,14 +112,12 @@ impl Given<'_> {
         let http = text(self.scheme, "scheme").unwrap_or_default().to_ascii_lowercase();
         match (kind, &*http, &credential.value) {
             ("apiKey", _, Credential::Key(key)) => self.key(&self.secret(credential.place, key)?),
-            (
-                "http",
-                "basic",
-                Credential::Somebody(Somebody { user: Some(user), password, .. }),
-            ) => {
-                let user = self.text(user)?;
-                let password = password.as_ref().map(|text| self.text(text)).transpose()?;
-                let password = password.unwrap_or_default();
+            ("http", "basic", Credential::Somebody(somebody)) if somebody.user.is_some() => {
+                let given = |text: &Option<Placed<Scalar>>| {
+                    let text = text.as_ref().map(|text| self.text(text)).transpose();
+                    text.map(Option::unwrap_or_default)
+                };
+                let (user, password) = (given(&somebody.user)?, given(&somebody.password)?);
                 let auth = Auth::basic(&user, &password).map_err(|_| self.unusable())?;
                 Ok(Who::Header(auth, Secret(password)))
             }

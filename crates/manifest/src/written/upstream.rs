@@ -108,7 +108,7 @@ pub(crate) enum Credential {
     /// A key or token.
     Key(Scalar),
     /// Somebody.
-    Somebody(Somebody),
+    Somebody(Box<Somebody>),
 }
 
 /// Somebody with a name and a secret.
@@ -204,6 +204,7 @@ impl<'de> Visitor<'de> for CredentialVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Credential, A::Error> {
-        Somebody::deserialize(MapAccessDeserializer::new(map)).map(Credential::Somebody)
+        Somebody::deserialize(MapAccessDeserializer::new(map))
+            .map(|somebody| Credential::Somebody(Box::new(somebody)))
     }
 }

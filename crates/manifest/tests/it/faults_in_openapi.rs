@@ -1,5 +1,5 @@
-//! What can be wrong with documents that describe APIs, and with what haft.yaml says of them: faults
-//! as they are drawn, documents that want to hurt, and warnings.
+//! What can be wrong with documents that describe APIs, and with what haft.yaml says of them:
+//! faults as they are drawn, documents that want to hurt, and warnings.
 
 use crate::fixture::{Desk, ask, check_fault};
 use crate::openapi::desk;
@@ -274,8 +274,8 @@ fn ten_thousand_schemas_that_lead_to_each_other_are_cut() {
         let (one, two) = ((at + 1) % 10_000, (at * 7 + 3) % 10_000);
         _ = writeln!(
             schemas,
-            "    C{at}: {{ type: object, properties: {{ a: {{ $ref: '#/components/schemas/C{one}' }}, \
-             b: {{ $ref: '#/components/schemas/C{two}' }} }} }}"
+            "    C{at}: {{ type: object, properties: {{ a: {{ $ref: '#/components/schemas/C{one}' \
+             }}, b: {{ $ref: '#/components/schemas/C{two}' }} }} }}"
         );
     }
     let document = with_paths(&format!(
@@ -339,9 +339,10 @@ async fn an_answer_is_described_only_where_that_is_asked_for_and_certain() {
     let document = "openapi: 3.0.0
 paths:
   /a: { get: { responses: { 200: { content: { application/json: { schema: { type: object,
-    required: [n, w], properties: { n: { type: integer, minimum: 1 }, w: { type: string, writeOnly: true }
-    } } } } } } } }
-  /b: { get: { responses: { 200: { content: { application/json: { schema: { type: array } } } } } } }
+    required: [n, w], properties: { n: { type: integer, minimum: 1 },
+    w: { type: string, writeOnly: true } } } } } } } } }
+  /b: { get: { responses: { 200: { content: { application/json: {
+    schema: { type: array } } } } } } }
   /c: { get: { responses: { 200: { content: { application/json: { schema: { type: object,
     properties: { n: { type: integer } } } } } }, 204: {} } } }";
     let served = desk(document, KEYS).serve();

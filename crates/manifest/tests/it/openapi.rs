@@ -26,10 +26,11 @@ async fn echo() -> Origin {
 
 /// A document with the operation `ask`, which these lines describe.
 fn document(method: &str, path: &str, lines: &str) -> String {
-    let lines: String = lines.lines().map(|line| format!("      {line}\n")).collect();
+    let (pad, lines) = ("      ", lines.lines());
+    let lines: String = lines.map(|line| format!("{pad}{line}\n")).collect();
     format!(
-        "openapi: 3.0.3\ninfo: {{ title: t, version: '1' }}\npaths:\n  {path:?}:\n    {method}:\n      \
-         operationId: ask\n{lines}"
+        "openapi: 3.0.3\ninfo: {{ title: t, version: '1' }}\npaths:\n  {path:?}:\n    {method}:\n\
+         {pad}operationId: ask\n{lines}"
     )
 }
 
@@ -280,4 +281,24 @@ async fn a_document_from_an_address_is_asked_for_once() {
     assert_eq!(result["structuredContent"], json!([1]), "{result}");
     let targets: Vec<_> = origin.seen().into_iter().map(|seen| seen.target).collect();
     assert_eq!(targets, ["/api.json", "/v2/pets"]);
+}
+
+#[test]
+fn who_asks_is_not_told_to_another_server() {
+    let document = "openapi: 3.0.0
+servers: [{ url: 'https://a.example/v1' }]
+paths:
+  /a: { get: {} }
+  /b:
+    get: { servers: [{ url: 'https://b.example' }] }
+    put: { servers: [{ url: 'https://a.example' }] }
+";
+    let names = |keys: &str| desk(document, keys).manifest().server().map(|it| it.tool_names());
+    assert_eq!(names(""), Ok(["api_get_a", "api_get_b", "api_put_b"].map(str::to_owned).into()));
+    let two = ["api_get_a", "api_put_b"].map(str::to_owned);
+    assert_eq!(names("auth: { bearer: secret-token }"), Ok(two.clone().into()));
+    assert_eq!(names("headers: { x-key: secret-token }"), Ok(two.into()));
+    let desk = desk(document, "auth: { bearer: secret-token }");
+    let left: Vec<_> = desk.manifest().warnings().iter().map(|note| note.name.clone()).collect();
+    assert!(left.contains(&"GET /b".to_owned()), "{left:?}");
 }

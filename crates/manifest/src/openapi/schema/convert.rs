@@ -161,7 +161,7 @@ impl<'d> Schemas<'d> {
         match &*types {
             [] => {}
             [one] if self.is_sent || *one == "null" => {
-                out.json("type", &Value::from(*one).to_string())
+                out.json("type", &Value::from(*one).to_string());
             }
             several => {
                 let mut several = several.to_vec();
@@ -257,7 +257,6 @@ impl<'d> Schemas<'d> {
         if let Some(Value::String(pattern)) = gathered.get("pattern")
             && self.is_pattern(pattern)
         {
-            out.draft.is_intricate = true;
             out.json("pattern", &Value::from(&**pattern).to_string());
         }
         let is_text = types.contains(&"string") || types.is_empty();
@@ -309,7 +308,6 @@ impl<'d> Schemas<'d> {
         }
         for keyword in ["patternProperties"] {
             let Some(Value::Object(members)) = gathered.get(keyword) else { continue };
-            out.draft.is_intricate = true;
             let mut inner = Members::begin(out.key(keyword));
             for (pattern, schema) in members {
                 if self.is_pattern(pattern) {
@@ -338,13 +336,12 @@ impl<'d> Schemas<'d> {
         if let Some(Value::Array(schemas)) = gathered.get("prefixItems")
             && !schemas.is_empty()
         {
-            out.draft.is_intricate = true;
             self.list(schemas, out.key("prefixItems"), depth);
         }
     }
 
-    /// Other schemas for the same value. Of `oneOf` it is enough that one fits: documents are seldom
-    /// exact enough for others not to.
+    /// Other schemas for the same value. Of `oneOf` it is enough that one fits: documents are
+    /// seldom exact enough for others not to.
     fn applied(&mut self, gathered: &Gathered<'d>, out: &mut Members<'_>, depth: usize) {
         let mut choices = gathered.choices("anyOf");
         choices.extend(gathered.choices("oneOf"));
@@ -353,11 +350,9 @@ impl<'d> Schemas<'d> {
         match &*choices {
             [] => {}
             [one] => {
-                out.draft.is_intricate = true;
                 self.alternatives(one, is_nullable, out.key("anyOf"), depth);
             }
             several => {
-                out.draft.is_intricate = true;
                 let draft = out.key("allOf");
                 draft.text.push('[');
                 for (at, one) in several.iter().enumerate() {
@@ -372,7 +367,6 @@ impl<'d> Schemas<'d> {
             return;
         }
         if let Some(schema @ Value::Object(_)) = gathered.get("not") {
-            out.draft.is_intricate = true;
             self.convert(schema, out.key("not"), depth + 1);
         }
     }

@@ -40,8 +40,6 @@ pub(crate) struct Draft {
     pub(crate) text: String,
     /// Where, in order, and which.
     references: Vec<(usize, usize)>,
-    /// It has keywords that not every check bears at any length.
-    is_intricate: bool,
     /// A reference in it that cannot be followed.
     pub(crate) lost: Option<Lost>,
 }

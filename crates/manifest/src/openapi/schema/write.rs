@@ -34,10 +34,11 @@ impl Schemas<'_> {
         }
         if draft.references.is_empty() {
             let written = Written { text: draft.text.clone(), is_cut: false };
-            return match draft.is_intricate.then(|| Schema::compile(&written.text)) {
-                Some(Err(bad)) => Err(Unwritable::Refused(bad.reason)),
-                _ => Ok(written),
-            };
+            if is_tame(&written.text) {
+                return Ok(written);
+            }
+            let refused = |bad: haft_server::schema::BadSchema| Unwritable::Refused(bad.reason);
+            return Schema::compile(&written.text).map(|_| written).map_err(refused);
         }
         let (reached, is_cut) = self.reach(draft);
         let is_lost = |id: &usize| self.draft(*id).lost.clone();
@@ -45,14 +46,10 @@ impl Schemas<'_> {
             return Err(Unwritable::Lost(lost));
         }
         let shared = self.with_definitions(draft, &reached);
-        let is_intricate =
-            draft.is_intricate || reached.iter().any(|id| self.draft(*id).is_intricate);
         if !is_cut {
             let mut text = String::new();
             let budget = INLINE_BYTES.max(shared.len() * 2).min(SCHEMA_BYTES_MAX);
-            if self.inline(draft, &mut text, budget, 0)
-                && (!is_intricate || Schema::compile(&text).is_ok())
-            {
+            if self.inline(draft, &mut text, budget, 0) && is_tame(&text) {
                 return Ok(Written { text, is_cut });
             }
         }
@@ -145,5 +142,50 @@ impl Schemas<'_> {
             }
         }
         out.push_str(&draft.text[done..]);
+    }
+}
+
+/// Whether a text is surely a schema that the check of arguments takes, of all that `convert`
+/// writes: it refers to nothing, is not deep, and its regular expressions, each of which is known
+/// to be one, are few. To know this costs a look at each byte; to compile it costs a hundred.
+fn is_tame(text: &str) -> bool {
+    const NESTED_MAX: usize = 60;
+    const PATTERNS_MAX: usize = 100;
+    let (mut nested, mut is_text, mut is_escaped) = (0_usize, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_text => is_escaped = true,
+            b'"' => is_text = !is_text,
+            b'{' | b'[' if !is_text => nested += 1,
+            b'}' | b']' if !is_text => nested = nested.saturating_sub(1),
+            _ => {}
+        }
+        if nested > NESTED_MAX {
+            return false;
+        }
+    }
+    text.len() <= SCHEMA_BYTES_MAX
+        && text.matches(r#""pattern"#).take(PATTERNS_MAX).count() < PATTERNS_MAX
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_tame_is_neither_deep_nor_long() {
+        let nested =
+            |depth: usize| format!("{}{{}}{}", r#"{"items":"#.repeat(depth), "}".repeat(depth));
+        assert!(is_tame(&nested(50)));
+        assert!(is_tame(&format!(r#"{{"const":"\\\"{}"}}"#, "[".repeat(100))));
+        assert!(!is_tame(&nested(70)));
+        let pattern = r#"{"pattern":"a"},"#.repeat(100);
+        assert!(!is_tame(&format!(r#"{{"anyOf":[{pattern}{{}}]}}"#)));
+        assert!(!is_tame(&format!(r#"{{"const":"{}"}}"#, "a".repeat(SCHEMA_BYTES_MAX))));
+        // The most that is tame is a schema.
+        for text in [nested(58), format!("{}{{}}{}", r#"{"anyOf":["#.repeat(29), "]}".repeat(29))] {
+            assert!(is_tame(&text) && Schema::compile(&text).is_ok(), "{text}");
+        }
     }
 }
