@@ -45,6 +45,12 @@ const FORBIDDEN: &[Forbidden] = &[
         reason: "the compiler loads it; what runs in a server is called through haft::__private",
     },
     Forbidden {
+        package: "haft-editors",
+        edges: "normal,build",
+        dependency: "haft-proto",
+        reason: "somebody else's settings are text; what the protocol means must not reach them",
+    },
+    Forbidden {
         package: "haft",
         edges: "normal",
         dependency: "haft-manifest",

@@ -6,13 +6,17 @@ mod arguments;
 mod asked;
 mod commands;
 mod exit;
+mod export;
 mod inventory;
 mod kinds;
 mod meter;
+mod named;
 mod print;
+mod probe;
 mod reach;
 mod signature;
 mod table;
+mod wanted;
 
 use crate::args::Cli;
 use crate::exit::{Exit, Failure};

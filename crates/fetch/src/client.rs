@@ -12,7 +12,7 @@ use crate::redirect;
 use crate::request::Request;
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, PROXY_AUTHORIZATION, USER_AGENT};
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper_util::client::legacy;
@@ -131,7 +131,14 @@ impl Client {
             sent.headers_mut().insert(PROXY_AUTHORIZATION, password);
         }
         let pool = self.0.pool.get_or_init(|| pool(&self.0.reach, proxies));
-        pool.request(sent).await.map_err(|error| said(host, &error))
+        // A connection that was kept may have been closed by its server just now. What only reads
+        // is asked once more (RFC 9110, 9.2.2).
+        let again = [Method::GET, Method::HEAD].contains(&request.method).then(|| sent.clone());
+        let answer = match (pool.request(sent).await, again) {
+            (Err(error), Some(again)) if is_cut_off(&error) => pool.request(again).await,
+            (answer, _) => answer,
+        };
+        answer.map_err(|error| said(host, &error))
     }
 }
 
@@ -156,6 +163,12 @@ fn headers(own: &HeaderMap) -> HeaderMap {
     // What is not packed cannot be a thousand times as large when it is unpacked.
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     headers
+}
+
+/// Whether the server closed the connection without a word.
+fn is_cut_off(error: &legacy::Error) -> bool {
+    let cause = error.source().and_then(|source| source.downcast_ref::<hyper::Error>());
+    cause.is_some_and(hyper::Error::is_incomplete_message)
 }
 
 fn said(host: &str, error: &legacy::Error) -> FetchError {

@@ -9,6 +9,9 @@ use crate::fill::Surroundings;
 use crate::http::handler::HttpHandler;
 use crate::http::{self, Http};
 use crate::input::Input;
+use crate::limits::{RUNNING_DEFAULT, WAITING_DEFAULT};
+use crate::pipeline::handler::PipelineHandler;
+use crate::pipeline::{self, Pipeline};
 use crate::problem::Problem;
 use crate::template::{Compiler, Template};
 use crate::text::TextHandler;
@@ -27,17 +30,17 @@ pub(crate) enum Kind {
     Command(Box<Command>),
     /// It asks a server.
     Http(Box<Http>),
+    /// It calls other tools.
+    Pipeline(Arc<Pipeline>),
     /// It answers with a text.
     Text(Template),
 }
 
 /// The key of each kind, and those that belong to it alone.
-const KEYS: [(&str, &[&str]); 3] = [
-    (
-        "command",
-        &["stdin", "env", "cwd", "output", "output_schema", "ok_exit", "timeout", "concurrency"],
-    ),
-    ("http", &["output", "output_schema", "timeout"]),
+const KEYS: [(&str, &[&str]); 4] = [
+    ("command", &["stdin", "env", "cwd", "output", "output_schema", "ok_exit"]),
+    ("http", &["output", "output_schema"]),
+    ("pipeline", &["result", "output_schema"]),
     ("text", &[]),
 ];
 
@@ -65,6 +68,7 @@ impl Kind {
     /// Checks what a tool does, once its keys are known to go together.
     pub(crate) fn check(
         tool: written::Tool,
+        tree: &Tree,
         input: &Input,
         surroundings: &Surroundings<'_>,
         compiler: &mut Compiler<'_>,
@@ -76,6 +80,10 @@ impl Kind {
             let http = http::check(tool, input, surroundings, compiler)?;
             return Ok(Self::Http(Box::new(http)));
         }
+        if tool.pipeline.is_some() {
+            let pipeline = pipeline::check(&tool, tree, input, compiler)?;
+            return Ok(Self::Pipeline(Arc::new(pipeline)));
+        }
         let command = command::check(tool, input, surroundings, compiler)?;
         Ok(Self::Command(Box::new(command)))
     }
@@ -85,7 +93,17 @@ impl Kind {
         match self {
             Self::Command(_) => "command",
             Self::Http(_) => "http",
+            Self::Pipeline(_) => "pipeline",
             Self::Text(_) => "text",
+        }
+    }
+
+    /// How many calls run at once and how many wait, where a tool does not say it.
+    pub(crate) fn turns(&self) -> Option<(usize, usize)> {
+        match self {
+            Self::Command(_) | Self::Http(_) => Some((RUNNING_DEFAULT, WAITING_DEFAULT)),
+            // The steps of a pipeline wait for the turns of the tools that they call.
+            Self::Pipeline(_) | Self::Text(_) => None,
         }
     }
 
@@ -99,6 +117,10 @@ impl Kind {
             }
             Self::Http(http) => {
                 haft_server::Tool::new(name, HttpHandler::new(setting, Http::clone(http)))
+            }
+            Self::Pipeline(pipeline) => {
+                let pipeline = Arc::clone(pipeline);
+                haft_server::Tool::new(name, PipelineHandler { pipeline, setting: setting.into() })
             }
             Self::Text(template) => {
                 haft_server::Tool::new(name, TextHandler { template: template.clone(), setting })

@@ -2,6 +2,7 @@
 //! through `Manifest::warnings`; changes nothing.
 
 mod http;
+mod pipeline;
 mod prompt;
 mod resource;
 
@@ -61,6 +62,9 @@ pub(crate) fn warnings(meant: &Meant, path: &Path, text: &str) -> Vec<Warning> {
     for tool in &meant.tools {
         let mut notes = Notes(Vec::new());
         judge(tool, &mut notes);
+        if let Kind::Pipeline(pipeline) = &tool.kind {
+            pipeline::judge(tool, pipeline, &meant.tools, &mut notes);
+        }
         keep(Part::Tool, &tool.name.value, notes);
     }
     for note in &meant.notes {
@@ -124,6 +128,7 @@ fn judge(tool: &Tool, notes: &mut Notes) {
     match &tool.kind {
         Kind::Command(command) => judge_command(tool, command, notes),
         Kind::Http(http) => judge_http(tool, http, notes),
+        Kind::Pipeline(pipeline) => judge_use(tool, &pipeline.templates(), notes),
         Kind::Text(text) => judge_use(tool, &[text], notes),
     }
 }

@@ -1,9 +1,11 @@
 //! A manifest as it is run: everything filled in, checked and compiled. Made by `load` from the
 //! structs of `written`; starts nothing.
 
+use crate::around::Around;
 use crate::fault::{Wrong, line_of};
 use crate::fill::Surroundings;
 use crate::openapi::{self, Note};
+use crate::pipeline;
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::prompt::{self, Prompt};
@@ -86,17 +88,19 @@ impl Meant {
     ) -> Result<Self, Wrong> {
         let server = Server::new(file.server, surroundings)?;
         let listeners = listeners(file.listen, surroundings)?;
+        let around = Around::of_all(&file.defaults.unwrap_or_default(), surroundings)?;
         let mut compiler = Compiler::new(surroundings);
         let mut tools: Vec<Tool> = Vec::new();
         for (index, written) in file.tools.into_iter().enumerate() {
             let tree = part(tree, "tools", index);
-            let tool = tool::check(written.value, tree, surroundings, &mut compiler)?;
+            let tool = tool::check(written.value, tree, &around, surroundings, &mut compiler)?;
             if let Some(first) = tools.iter().find(|first| first.name.value == tool.name.value) {
                 return Err(duplicate("tool", &first.name, &tool.name, surroundings));
             }
             tools.push(tool);
         }
-        let notes = upstreams(file.upstreams, &mut tools, surroundings, &mut compiler)?;
+        let notes = upstreams(file.upstreams, &mut tools, &around, surroundings, &mut compiler)?;
+        pipeline::link::link(&mut tools, &[], surroundings.text)?;
         let resources = resources(&file.resources, tree, surroundings)?;
         let mut prompts: Vec<Prompt> = Vec::new();
         for (index, written) in file.prompts.iter().enumerate() {
@@ -118,10 +122,11 @@ impl Meant {
 fn upstreams(
     written: written::upstream::Upstreams,
     tools: &mut Vec<Tool>,
+    around: &Around,
     surroundings: &Surroundings<'_>,
     compiler: &mut Compiler<'_>,
 ) -> Result<Vec<Note>, Wrong> {
-    let imported = openapi::check(written, surroundings, compiler)?;
+    let imported = openapi::check(written, around, surroundings, compiler)?;
     let mut known: HashMap<String, Placed<String>> =
         tools.iter().map(|tool| (tool.name.value.clone(), tool.name.clone())).collect();
     for tool in &imported.tools {

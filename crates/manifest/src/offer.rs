@@ -82,10 +82,7 @@ fn tool(
         built = built.meta(meta.clone());
     }
     built = tool.icons.iter().cloned().fold(built, haft_server::Tool::icon);
-    match tool.timeout {
-        Some(timeout) => built.timeout(timeout),
-        None => built,
-    }
+    tool.around.wrap(built, tool.kind.turns())
 }
 
 /// What clients are told is the same for a resource and for a family of resources.

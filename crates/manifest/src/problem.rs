@@ -3,15 +3,19 @@
 //! environment or from a file.
 
 use crate::amount::{DURATION_EXAMPLES, SIZE_EXAMPLES};
+use crate::around::Mistake;
 use crate::http::mistake::HttpMistake;
 use crate::limits::{DEPTH_MAX, FILE_BYTES_MAX, FILLED_BYTES_MAX};
 use crate::openapi::mistake::OpenApiMistake;
+use crate::pipeline::mistake;
 
 /// A mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are the words of the sentences below")]
 pub enum Problem {
+    /// What stands around a tool.
+    Around(Mistake),
     /// A listener's address.
     BadAddress { shown: String },
     /// A default that the argument's own schema refuses.
@@ -92,6 +96,8 @@ pub enum Problem {
     OptionalAndRequired { argument: String },
     /// A number outside of what is allowed.
     OutOfRange { key: &'static str, allowed: String },
+    /// A mistake in a pipeline.
+    Pipeline(mistake::Mistake),
     /// A second YAML document.
     SecondDocument,
     /// The file is too large.
@@ -137,15 +143,13 @@ impl Problem {
     /// One line: what is wrong.
     #[must_use]
     pub fn message(&self) -> String {
-        if let Self::Http(mistake) = self {
-            return mistake.message();
-        }
-        if let Self::OpenApi(mistake) = self {
-            return mistake.message();
-        }
-        match self.not_one() {
-            Some((shown, noun)) => format!("{shown} is no {noun}"),
-            None => self.sentence(),
+        match (self, self.not_one()) {
+            (Self::Around(mistake), _) => mistake.message(),
+            (Self::Http(mistake), _) => mistake.message(),
+            (Self::OpenApi(mistake), _) => mistake.message(),
+            (Self::Pipeline(mistake), _) => mistake.message(),
+            (_, Some((shown, noun))) => format!("{shown} is no {noun}"),
+            (_, None) => self.sentence(),
         }
     }
 
@@ -274,6 +278,7 @@ impl Problem {
             {
                 Some("text with `:` or `{` in it needs quotes".to_owned())
             }
+            Self::Around(mistake) => mistake.help().map(str::to_owned),
             Self::WrongType { example, .. } => example.clone(),
             Self::EmptyList { help, .. } | Self::KindMissing { help, .. } => {
                 Some((*help).to_owned())
@@ -281,6 +286,7 @@ impl Problem {
             Self::UnknownSubstitution { nearest, .. } => {
                 Some(format!("did you mean `${{{nearest}:…}}`? `$${{` writes `${{` itself"))
             }
+            Self::Pipeline(mistake) => mistake.help(),
             Self::NotYaml { reason } => quoting(reason).map(str::to_owned),
             problem => problem.fixed_help().map(str::to_owned),
         }

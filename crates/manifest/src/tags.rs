@@ -45,6 +45,14 @@ pub(crate) fn only_variable(source: &str) -> Option<&str> {
     }
 }
 
+/// The expression, if the source is `{{ expression }}` and nothing else.
+pub(crate) fn only_expression(source: &str) -> Option<&str> {
+    let mut tags = Tags::new(source);
+    let tag = tags.next().filter(|tag| tag.start == 0 && tag.end == source.len())?;
+    let (first, last) = (tag.words.first()?, tag.words.last()?);
+    (tag.is_closed && source.starts_with("{{")).then(|| &source[first.start..last.end])
+}
+
 /// Whether every tag is `{{ name }}`, and so decides nothing.
 pub(crate) fn only_names(source: &str) -> bool {
     Tags::new(source).all(|tag| match &*tag.words {

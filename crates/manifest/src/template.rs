@@ -1,6 +1,8 @@
 //! Templates: compiled once when the manifest is read, rendered on every call. A template reads
 //! arguments and nothing else; what it makes has a bound, and so has its work.
 
+pub(crate) mod value;
+
 use crate::align::narrow;
 use crate::arguments::Arguments;
 use crate::fault::Wrong;
@@ -319,7 +321,18 @@ impl Template {
         let name = match &self.body {
             Body::Fixed(text) => return Ok(text.clone()),
             Body::Variable(name) => {
-                let text = arguments.values.get(name).map(plain).unwrap_or_default();
+                let text = match arguments.values.get(name) {
+                    Some(value) => plain(value),
+                    // Within a pipeline, values stand in the context alone.
+                    None => {
+                        let mut text = String::new();
+                        let value = arguments.context.get_attr(name);
+                        let value = value.map_err(|error| RenderError::new(&error))?;
+                        let written = write_plain(&mut text, &value);
+                        written.map_err(|error| RenderError::new(&error))?;
+                        text
+                    }
+                };
                 let is_short = text.len() <= RENDERED_BYTES_MAX;
                 return if is_short { Ok(text) } else { Err(RenderError::TooLong) };
             }

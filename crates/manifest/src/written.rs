@@ -2,7 +2,9 @@
 //! by `decode`, which calls a struct by its serde name when a key of it is wrong; what the values
 //! mean is `meant`'s business.
 
+pub(crate) mod around;
 pub(crate) mod http;
+pub(crate) mod pipeline;
 pub(crate) mod prompt;
 pub(crate) mod resource;
 pub(crate) mod shape;
@@ -28,6 +30,9 @@ pub(crate) struct File {
     pub(crate) server: Server,
     /// Where it listens. Without this key: on 127.0.0.1:7300.
     pub(crate) listen: Option<Placed<Vec<Placed<Listen>>>>,
+    /// What stands around the calls of every tool that does not say it itself; what is taken out
+    /// of answers adds up.
+    pub(crate) defaults: Option<around::Defaults>,
     /// What it can do, in the order in which clients see it.
     #[serde(default)]
     pub(crate) tools: Vec<Placed<tool::Tool>>,

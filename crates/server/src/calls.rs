@@ -83,7 +83,7 @@ fn admit<'a>(
 
 /// What a model meant that put values in quotes or wrote null for nothing, unless the server is
 /// strict.
-fn mend(core: &Core, tool: &Registered, arguments: &str) -> Option<String> {
+pub(crate) fn mend(core: &Core, tool: &Registered, arguments: &str) -> Option<String> {
     let repaired = tool.input.repair(arguments).filter(|_| !core.is_strict)?;
     let count = u64::try_from(repaired.count).unwrap_or(u64::MAX);
     core.repairs.fetch_add(count, Ordering::Relaxed);
@@ -242,7 +242,7 @@ pub(crate) fn refuse(out: &mut Vec<u8>, id: Id<'_>, refusal: &Refusal) -> Turn {
 }
 
 /// A tool that breaks its own promise is told so; nobody gets a structure that does not fit.
-fn misfit(tool: &Registered, structured: Option<&str>) -> Option<ToolResult> {
+pub(crate) fn misfit(tool: &Registered, structured: Option<&str>) -> Option<ToolResult> {
     let schema = tool.output.as_ref()?;
     let list = match structured {
         Some(json) => join(&schema.check(json).err()?),
@@ -252,7 +252,7 @@ fn misfit(tool: &Registered, structured: Option<&str>) -> Option<ToolResult> {
 }
 
 /// What a model needs to send the call again, right this time.
-fn explain(tool: &str, violations: &[Violation]) -> String {
+pub(crate) fn explain(tool: &str, violations: &[Violation]) -> String {
     let list = join(violations);
     let end = if list.ends_with('?') { "" } else { "." };
     format!("Invalid arguments for `{tool}`: {list}{end}")

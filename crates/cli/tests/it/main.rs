@@ -3,7 +3,11 @@
 mod arguments;
 mod asking;
 mod check_schema_new;
+mod completions;
 mod dialogs;
+mod doctor;
+mod editors;
+mod export;
 mod foreign;
 mod foreign_servers;
 mod haft;

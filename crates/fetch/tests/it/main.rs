@@ -7,3 +7,4 @@ mod proxies;
 mod reach;
 mod redirects;
 mod tokens;
+mod urls;

@@ -136,6 +136,28 @@ async fn a_server_that_hangs_up_is_told_from_one_that_answers() {
 }
 
 #[tokio::test]
+async fn a_kept_connection_that_was_closed_is_no_failure_of_what_only_reads() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}/", listener.local_addr().expect("it is bound"));
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            // The first request of each connection is answered, the second one is not.
+            _ = stream.read(&mut [0; 1024]).await;
+            _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
+            _ = stream.read(&mut [0; 1024]).await;
+        }
+    });
+    let client = direct().of(&Reach::Anywhere);
+    let mut request = Request::get(Url::parse(&url).expect("an address"));
+    for _ in 0..4 {
+        assert_eq!(text(client.send(&request, &Auth::None).await).await, "ok");
+    }
+    request.method = http::Method::POST;
+    let refused = client.send(&request, &Auth::None).await.map(|_| ());
+    assert!(matches!(refused, Err(FetchError::Broken { .. })), "{refused:?}");
+}
+
+#[tokio::test]
 async fn a_dropped_request_is_taken_back() {
     let origin = Origin::serve(|_| Reply::never()).await;
     let url = origin.url("/");

@@ -2,6 +2,7 @@
 
 use crate::origin::{Origin, Reply};
 use crate::reach::{direct, text};
+use haft_fetch::limits::REDIRECTS_MAX;
 use haft_fetch::{Answer, Auth, FetchError, Reach, Request, Url};
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderValue, Method};
@@ -65,6 +66,11 @@ async fn a_loop_ends() {
     let error = ask(&origin.url("/"), Method::GET, 3).await.expect_err("it never ends");
     assert_eq!(error, FetchError::TooManyRedirects { host: "127.0.0.1".into(), max: 3 });
     assert_eq!(origin.seen().len(), 4);
+    let error = ask(&origin.url("/"), Method::GET, 1000).await.expect_err("it never ends");
+    assert_eq!(
+        error,
+        FetchError::TooManyRedirects { host: "127.0.0.1".into(), max: REDIRECTS_MAX }
+    );
     let answer = ask(&origin.url("/"), Method::GET, 0).await.expect("none is followed");
     assert_eq!(answer.status, 302);
 }

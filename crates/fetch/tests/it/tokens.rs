@@ -3,6 +3,7 @@
 
 use crate::origin::{Origin, Reply, Seen};
 use crate::reach::direct;
+use haft_fetch::limits::TOKEN_TIME_MAX;
 use haft_fetch::{Answer, Auth, Clients, FetchError, Placement, Reach, Request, Tokens, Url};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -117,4 +118,45 @@ async fn a_refusal_says_why_and_not_the_secret() {
         }
         assert_eq!(origin.seen().len(), 1);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_authorization_server_that_never_ends_is_given_up() {
+    for (reply, expected) in [
+        (Reply::never as fn() -> Reply, "no answer within"),
+        (Reply::silent, "no answer within"),
+        (Reply::endless, "is longer than 65536 bytes"),
+    ] {
+        let origin = Origin::serve(move |_| reply()).await;
+        let (clients, tokens) = (direct(), tokens(&origin, Placement::Basic));
+        let begun = tokio::time::Instant::now();
+        let error = ask(&clients, &origin, &tokens).await.expect_err("there is none");
+        assert!(error.to_string().contains(expected), "{error}");
+        assert!(begun.elapsed() <= TOKEN_TIME_MAX + Duration::from_secs(1));
+    }
+}
+
+#[tokio::test]
+async fn who_gives_up_while_a_token_comes_does_not_hold_up_others() {
+    let is_first = AtomicUsize::new(0);
+    let origin = Origin::serve(move |seen| match &*seen.target {
+        "/token" if is_first.fetch_add(1, Ordering::Relaxed) == 0 => Reply::never(),
+        "/token" => Reply::json(r#"{"access_token":"t2"}"#),
+        _ => Reply::text("in"),
+    })
+    .await;
+    let (clients, tokens) = (direct(), tokens(&origin, Placement::Basic));
+    let mut first = Box::pin(ask(&clients, &origin, &tokens));
+    let mut second = Box::pin(ask(&clients, &origin, &tokens));
+    while origin.seen().is_empty() {
+        tokio::select! {
+            biased;
+            _ = &mut first => panic!("there is no token"),
+            _ = &mut second => panic!("there is no token"),
+            () = tokio::task::yield_now() => {}
+        }
+    }
+    drop(first);
+    assert_eq!(second.await.expect("an answer").status, 200);
+    assert_eq!(asked(&origin, "/x")[0].header("authorization"), Some("Bearer t2"));
 }

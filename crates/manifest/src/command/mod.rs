@@ -8,12 +8,11 @@ mod spoken;
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
 use crate::input::Input;
-use crate::limits::RUNNING_MAX;
 use crate::output::{self, Output};
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::template::{Compiler, Template};
-use crate::tool::{fixed_text, out_of_range, typed};
+use crate::tool::{fixed_text, typed};
 use crate::written::Scalar;
 use crate::written::tool::{self as written, Parse};
 use std::path::PathBuf;
@@ -28,7 +27,6 @@ pub(crate) struct Command {
     pub(crate) cwd: Placed<PathBuf>,
     pub(crate) output: Output,
     pub(crate) ok_exit: Vec<u8>,
-    pub(crate) concurrency: Option<usize>,
 }
 
 /// A program.
@@ -81,9 +79,8 @@ pub(crate) fn check(
         return Err(Wrong::new(ok_exit.place, Problem::EmptyList { key: "ok_exit", help }));
     }
     let output = output::check(tool.output, Parse::Text, surroundings)?;
-    let concurrency = tool.concurrency.map(|number| concurrency(&number)).transpose()?;
     let ok_exit = ok_exit.value;
-    Ok(Command { program, arguments, stdin, env, cwd, output, ok_exit, concurrency })
+    Ok(Command { program, arguments, stdin, env, cwd, output, ok_exit })
 }
 
 fn program(written: &Placed<Scalar>, surroundings: &Surroundings<'_>) -> Result<Program, Wrong> {
@@ -97,12 +94,4 @@ fn program(written: &Placed<Scalar>, surroundings: &Surroundings<'_>) -> Result<
     let path =
         if is_path { surroundings.directory.join(&filled.value) } else { filled.value.into() };
     Ok(Program { path, shown: written.value.0.clone(), place: written.place })
-}
-
-fn concurrency(written: &Placed<u32>) -> Result<usize, Wrong> {
-    let number = written.value as usize;
-    if (1..=RUNNING_MAX).contains(&number) {
-        return Ok(number);
-    }
-    Err(out_of_range("concurrency", &format!("from 1 to {RUNNING_MAX}"), written.place))
 }

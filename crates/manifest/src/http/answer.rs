@@ -7,7 +7,7 @@ use crate::output::{self, Flaw};
 use crate::written::tool::Parse;
 use haft_fetch::{Answer, FetchError};
 use haft_proto::spec::content::{Content, ResourceContents};
-use haft_proto::spec::tool_result::ToolResult;
+use haft_proto::spec::tool_result::{Cause, ToolResult};
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, Method};
 use serde_json::{Map, Value, json};
@@ -24,12 +24,42 @@ enum Kind {
     Unknown,
 }
 
+/// Why there is no result.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) reason: String,
+    pub(crate) cause: Option<Cause>,
+}
+
+impl From<String> for Failure {
+    fn from(reason: String) -> Self {
+        Self { reason, cause: None }
+    }
+}
+
+/// What a request failed for, in words.
+pub(crate) fn failed(error: &FetchError) -> String {
+    format!("The request failed: {error}.")
+}
+
+/// What it failed for, to those who may try again.
+pub(crate) fn cause(error: &FetchError) -> Option<Cause> {
+    match error {
+        FetchError::Broken { .. } | FetchError::Unreachable { .. } => Some(Cause::Unreachable),
+        FetchError::SlowConnection { .. } | FetchError::UnknownHost { .. } => {
+            Some(Cause::Unreachable)
+        }
+        _ => None,
+    }
+}
+
 impl Http {
     /// The result, or why there is none.
-    pub(crate) async fn understand(&self, answer: Answer) -> Result<ToolResult, String> {
+    pub(crate) async fn understand(&self, answer: Answer) -> Result<ToolResult, Failure> {
         let status = answer.status.as_u16();
         if !self.ok_status.iter().any(|range| range.contains(&status)) {
-            return Err(failure(answer).await);
+            let cause = Some(Cause::Status(status));
+            return Err(Failure { reason: failure(answer).await, cause });
         }
         if self.method == Method::HEAD {
             return Ok(head(&answer));
@@ -37,7 +67,7 @@ impl Http {
         let host = answer.url.host().to_owned();
         let coding = header(&answer.headers, &CONTENT_ENCODING);
         if coding.is_some_and(|coding| !coding.eq_ignore_ascii_case("identity")) {
-            return Err(format!("`{host}` packed its answer, which nobody asked for."));
+            return Err(format!("`{host}` packed its answer, which nobody asked for.").into());
         }
         let mime_type = header(&answer.headers, &CONTENT_TYPE).unwrap_or_default().to_owned();
         let uri = match self.address.is_filled {
@@ -47,9 +77,9 @@ impl Http {
         let line = answer.status;
         let body = answer.bytes(self.output.limit).await.map_err(|error| match error {
             error @ FetchError::TooLarge { .. } => {
-                format!("The request failed: {error}. Ask for less at once.")
+                format!("{} Ask for less at once.", failed(&error)).into()
             }
-            error => format!("The request failed: {error}."),
+            error => Failure { cause: cause(&error), ..failed(&error).into() },
         })?;
         if body.is_empty() && matches!(self.output.parse, Parse::Auto | Parse::Text) {
             return Ok(ToolResult::text(format!("`{host}` answered {line} without a body.")));
@@ -78,10 +108,14 @@ impl Http {
         }
     }
 
-    fn json(&self, host: &str, text: String) -> Result<ToolResult, String> {
-        self.output.json(text).map_err(|flaw| match flaw {
-            Flaw::NotJson(reason) => format!("`{host}` did not answer one JSON value: {reason}"),
-            Flaw::NotThere(pointer) => format!("`{host}` answered JSON without {pointer}."),
+    fn json(&self, host: &str, text: String) -> Result<ToolResult, Failure> {
+        self.output.json(text).map_err(|flaw| {
+            Failure::from(match flaw {
+                Flaw::NotJson(reason) => {
+                    format!("`{host}` did not answer one JSON value: {reason}")
+                }
+                Flaw::NotThere(pointer) => format!("`{host}` answered JSON without {pointer}."),
+            })
         })
     }
 }

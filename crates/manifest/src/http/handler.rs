@@ -2,6 +2,7 @@
 //! becomes a result. Dropping the call takes the request back.
 
 use crate::http::Http;
+use crate::http::answer::{Failure, cause, failed};
 use crate::http::slot::Filling;
 use crate::kind::Setting;
 use haft_fetch::{Auth, Client, Request};
@@ -56,8 +57,11 @@ impl Asking {
     async fn ask(&self, request: Request) -> ToolResult {
         let result = match self.client.send(&request, &self.auth).await {
             Ok(answer) => self.http.understand(answer).await,
-            Err(error) => Err(format!("The request failed: {error}.")),
+            Err(error) => Err(Failure { cause: cause(&error), ..failed(&error).into() }),
         };
-        result.unwrap_or_else(|reason| ToolResult::error(self.http.auth.redact(reason)))
+        result.unwrap_or_else(|Failure { reason, cause }| ToolResult {
+            cause,
+            ..ToolResult::error(self.http.auth.redact(reason))
+        })
     }
 }

@@ -3,7 +3,7 @@
 //! `answer` understands what comes back. Called by `kind`; an [`Http`] can be made by code as well.
 
 pub(crate) mod address;
-pub(crate) mod answer;
+mod answer;
 pub(crate) mod auth;
 pub(crate) mod body;
 pub(crate) mod handler;
@@ -276,4 +276,61 @@ fn body(
     let Some(text) = &written.body else { return Ok(Body::None) };
     let text = compiler.compile(typed(text), known)?;
     Ok(Body::Text(Slot::Template(text), body::TEXT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::Arguments;
+    use crate::http::address::{Base, Path, Piece};
+    use crate::http::slot::{Filling, Style};
+    use haft_fetch::{Url, escape};
+    use minijinja::Environment;
+    use serde_json::json;
+
+    /// As a description of an API would have it.
+    fn made_by_code() -> Http {
+        let argument = |name: &str, style| Slot::Argument { name: name.to_owned(), style };
+        let base = Url::parse("https://api.example.com/v2/").expect("an address");
+        let path = ["/pets/", "/photos"].map(|text| Piece::Text(text.to_owned()));
+        let [before, after] = path;
+        let path = Path::Pieces(vec![before, Piece::Argument("pet".to_owned()), after]);
+        let prefix = base.path().trim_end_matches('/').to_owned();
+        let body = [("name", "name"), ("tags", "tags")]
+            .map(|(key, name)| (Json::key(key), Json::Argument(name.to_owned())));
+        Http {
+            method: Method::POST,
+            address: Address { base: Base::Fixed(base), prefix, path, is_filled: false },
+            query: vec![
+                (escape::text("ids"), argument("ids", Style::Comma)),
+                (escape::text("filter"), argument("filter", Style::Deep)),
+            ],
+            headers: vec![(HeaderName::from_static("x-trace"), argument("trace", Style::Comma))],
+            body: Body::Json(Json::Map(body.into())),
+            auth: Who::Nobody,
+            ok_status: vec![SUCCESS],
+            redirects: REDIRECTS,
+            reach: Reach::Public,
+            output: Output::new(Parse::Auto),
+            place: Place::default(),
+        }
+    }
+
+    #[test]
+    fn a_request_can_be_made_by_code() {
+        let http = made_by_code();
+        let arguments = json!({
+            "pet": "a/b", "ids": [1, 2], "filter": {"age": 3}, "trace": ["x", "y"], "tags": ["t"],
+        });
+        let json = arguments.to_string();
+        let arguments = Arguments::of_call(&json, &serde_json::Map::new()).expect("an object");
+        let templates = Environment::new();
+        let filling = Filling { templates: &templates, arguments: &arguments };
+        let request = http.request(filling).expect("it can be made");
+        let expected = "https://api.example.com/v2/pets/a%2Fb/photos?ids=1,2&filter%5Bage%5D=3";
+        assert_eq!(request.url.to_string(), expected);
+        assert_eq!(request.headers["x-trace"], "x,y");
+        assert_eq!(request.body, r#"{"tags":["t"]}"#);
+        assert!(http.reads("name") && http.reads("pet") && !http.reads("owner"));
+    }
 }

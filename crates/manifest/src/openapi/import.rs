@@ -1,6 +1,7 @@
 //! Every chosen operation of a document becomes a tool, in the order of the document; what becomes
 //! none is noted by name, and the rest is served. Called by `check`.
 
+use crate::around::Around;
 use crate::fault::Wrong;
 use crate::http::auth::Who;
 use crate::http::slot::Slot;
@@ -27,7 +28,6 @@ use http::HeaderName;
 use http::header::ACCEPT;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 /// What haft.yaml says for all operations.
 pub(crate) struct Settings<'a> {
@@ -38,7 +38,7 @@ pub(crate) struct Settings<'a> {
     pub(crate) base: Start,
     pub(crate) found_at: Option<Url>,
     pub(crate) headers: Vec<(HeaderName, Slot)>,
-    pub(crate) timeout: Option<Duration>,
+    pub(crate) around: Around,
     pub(crate) limit: usize,
     pub(crate) redirects: usize,
     pub(crate) reach: Reach,
@@ -267,7 +267,7 @@ impl<'d, 'a> Import<'d, 'a> {
             meta: None,
             input,
             output_schema,
-            timeout: self.settings.timeout,
+            around: self.settings.around.clone(),
             kind: Kind::Http(Box::new(self.http(operation, plan, &base, asking.who))),
         })
     }

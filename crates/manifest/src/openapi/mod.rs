@@ -18,6 +18,7 @@ mod select;
 mod source;
 mod words;
 
+use crate::around::Around;
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
 use crate::http::address::{Address, Base, Path};
@@ -55,12 +56,13 @@ pub(crate) struct Note {
 /// Checks `upstreams`, and makes their tools.
 pub(crate) fn check(
     Upstreams(written): Upstreams,
+    defaults: &Around,
     surroundings: &Surroundings<'_>,
     compiler: &mut Compiler<'_>,
 ) -> Result<Imported, Wrong> {
     let mut all = Imported::default();
     for (name, upstream) in written {
-        let imported = import(&name, upstream.value, surroundings, compiler)?;
+        let imported = import(&name, upstream.value, defaults, surroundings, compiler)?;
         all.tools.extend(imported.tools);
         all.notes.extend(imported.notes);
     }
@@ -74,6 +76,7 @@ pub(crate) fn bad(place: Place, mistake: OpenApiMistake) -> Wrong {
 fn import(
     name: &Placed<String>,
     mut written: Upstream,
+    defaults: &Around,
     surroundings: &Surroundings<'_>,
     compiler: &mut Compiler<'_>,
 ) -> Result<Imported, Wrong> {
@@ -82,8 +85,7 @@ fn import(
     let none = "what a request has for every operation is no template";
     let known = Known { names: &[], is_open: false, none };
     let headers = http::headers(written.headers.take(), known, compiler)?;
-    let timeout = written.timeout.as_ref().map(|text| tool::timeout(text, surroundings));
-    let timeout = timeout.transpose()?;
+    let around = defaults.of_upstream(written.timeout.as_ref(), surroundings)?;
     let limit = match &written.limit {
         Some(limit) => tool::limit(limit, crate::limits::OUTPUT_BYTES_MAX, surroundings)?,
         None => crate::limits::OUTPUT_BYTES,
@@ -113,7 +115,7 @@ fn import(
         base,
         found_at: url,
         headers,
-        timeout,
+        around,
         limit,
         redirects,
         reach: reach.clone(),

@@ -2,17 +2,19 @@
 //! `decode`; what the values mean is the business of `tool`, `kind` and the folders of the kinds.
 
 use crate::place::Placed;
-use crate::written::Scalar;
 use crate::written::http::Http;
+use crate::written::pipeline::{Anything, Step};
 use crate::written::shown::{Icon, Meta};
+use crate::written::{Scalar, around};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 
-/// A tool: it runs a program (`command`), asks a server (`http`) or answers with a text (`text`).
-/// Templates write arguments as `{{ name }}`, and know the filters and statements of Jinja.
+/// A tool: it runs a program (`command`), asks a server (`http`), answers with a text (`text`) or
+/// calls other tools (`pipeline`). Templates write arguments as `{{ name }}`, and know the filters
+/// and statements of Jinja.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename = "a tool")]
 #[schemars(rename = "Tool")]
@@ -59,13 +61,32 @@ pub(crate) struct Tool {
     pub(crate) ok_exit: Option<Placed<Vec<u8>>>,
     /// A request to a server.
     pub(crate) http: Option<Placed<Http>>,
-    /// How long a call may take, its wait for a turn included, like 500ms, 5s or 2m; then the
-    /// program and all that it started are killed. A minute without this key.
+    /// How long a call may take, its wait for a turn and all attempts included, like 500ms, 5s or
+    /// 2m; then what it runs is ended, a program with all that it started. A minute without this
+    /// key.
     pub(crate) timeout: Option<Placed<Scalar>>,
     /// How many calls may run at once; 64 more wait for their turn.
     pub(crate) concurrency: Option<Placed<u32>>,
+    /// Calls that fail are made again. Only for tools that are `readOnly` or `idempotent`.
+    pub(crate) retry: Option<Placed<around::Retry>>,
+    /// A tool that fails again and again rests for a while.
+    pub(crate) breaker: Option<Placed<around::Breaker>>,
+    /// Answers are kept, and given again for the same arguments of the same caller. Only for tools
+    /// that are `readOnly` or `idempotent`.
+    pub(crate) cache: Option<Placed<around::Cache>>,
+    /// The most bytes of an answer, like 256KiB; a larger one becomes an error.
+    pub(crate) max_size: Option<Placed<Scalar>>,
+    /// What is taken out of answers: texts like `${env:TOKEN}`, and patterns.
+    #[serde(default)]
+    pub(crate) redact: Vec<Placed<around::Redacted>>,
     /// A template for the answer.
     pub(crate) text: Option<Placed<Scalar>>,
+    /// Steps that call other tools, pass values on, and make one tool of them.
+    pub(crate) pipeline: Option<Placed<Vec<Placed<Step>>>>,
+    /// What a pipeline answers: a value with templates in any depth. Without this key, what its
+    /// last step did.
+    #[expect(dead_code, reason = "`pipeline` reads it from the tree")]
+    pub(crate) result: Option<Anything>,
 }
 
 /// How a tool behaves.

@@ -5,6 +5,7 @@ use crate::asked::tool;
 use crate::fixture::{Begun, Desk, begin, call, failure, text};
 use crate::origin::{Origin, Reply};
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// The result of one answer, with more keys of the tool.
@@ -129,6 +130,19 @@ async fn a_status_is_no_failure_if_it_is_named() {
     assert!(
         failure(&served("[2xx, 410]"), "ask", json!({})).await.ends_with("404 Not Found: none")
     );
+}
+
+#[tokio::test]
+async fn a_request_that_only_reads_is_tried_again() {
+    let asked = AtomicUsize::new(0);
+    let origin = Origin::serve(move |_| match asked.fetch_add(1, Ordering::Relaxed) {
+        0 => Reply::status(503),
+        _ => Reply::text("in"),
+    })
+    .await;
+    let keys = "annotations: { readOnly: true }\nretry: { attempts: 2, delay: 1ms, on: [5xx] }";
+    assert_eq!(text(&tool(&origin, "get: BASE/", keys), "ask", json!({})).await, "in");
+    assert_eq!(origin.seen().len(), 2);
 }
 
 #[tokio::test]

@@ -45,14 +45,6 @@ fn keys_of_commands_do_not_belong_to_texts() {
         ],
     );
     check_fault_of_tool(
-        "text: x\ntimeout: 5s",
-        &[
-            "haft.yaml:5:5: `timeout` belongs to tools with `command`",
-            "5 |     timeout: 5s",
-            "  |     ^^^^^^^",
-        ],
-    );
-    check_fault_of_tool(
         "command: [wc]\noutput_schema: { type: object }",
         &[
             "haft.yaml:5:5: `output_schema` belongs to tools with `output: json`",

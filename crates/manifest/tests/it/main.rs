@@ -1,10 +1,12 @@
 //! Manifests as their users have them: faults as they are drawn, tools as they are called.
 
 mod answered;
+mod around;
 mod asked;
 mod command_lines;
 mod directories;
 mod faults_in_openapi;
+mod faults_in_pipelines;
 mod faults_in_prompts;
 mod faults_in_requests;
 mod faults_in_resources;
@@ -18,6 +20,8 @@ mod openapi;
 #[path = "../../../fetch/tests/it/origin.rs"]
 mod origin;
 mod outputs;
+mod pipeline_bounds;
+mod pipelines;
 mod prompts;
 mod published;
 mod resources;
