@@ -33,7 +33,7 @@ pub(crate) struct Described {
 /// Reads and checks a file.
 pub(crate) fn described(path: &Path) -> Result<Described, Failure> {
     let manifest = haft_manifest::load(path)?;
-    manifest.server()?;
+    manifest.verify()?;
     let file = std::path::absolute(path)?;
     let text = std::fs::read_to_string(&file)?;
     let written: Value = serde_saphyr::from_str(&text).unwrap_or_default();
@@ -44,7 +44,8 @@ pub(crate) fn described(path: &Path) -> Result<Described, Failure> {
         Some(number @ Value::Number(_)) => Some(number.to_string()),
         _ => None,
     };
-    let tools = manifest.tools().iter().map(tool).collect();
+    let owned = |(name, description): (&str, &str)| (name.to_owned(), description.to_owned());
+    let tools = manifest.tools().map(owned).collect();
     Ok(Described {
         directory: file.parent().map(Path::to_owned).unwrap_or_default(),
         name: manifest.name().to_owned(),
@@ -57,11 +58,6 @@ pub(crate) fn described(path: &Path) -> Result<Described, Failure> {
         written,
         file,
     })
-}
-
-fn tool(tool: &haft_server::Tool) -> (String, String) {
-    let description = tool.definition().ok().and_then(|definition| definition.description);
-    (tool.name().to_owned(), description.unwrap_or_default())
 }
 
 /// A server's name as part of a file's name or of an identifier.

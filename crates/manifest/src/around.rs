@@ -8,7 +8,7 @@ use crate::limits::{
     CACHE_BYTES_MAX, CACHE_ENTRIES_MAX, MAX_SIZE_MAX, PAUSE_MAX, RUNNING_MAX, TIMEOUT_MAX, TTL_MAX,
     WAITING_MAX,
 };
-use crate::place::Placed;
+use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::tool::{out_of_range, typed};
 use crate::written::around::{self as written, FailureKind, Redacted};
@@ -208,12 +208,19 @@ impl Mistake {
 /// How long a breaker rests.
 const REST: Duration = Duration::from_secs(30);
 
-/// What may be done twice alone is tried again or kept; who says so of another tool is mistaken.
-pub(crate) fn check_use(tool: &tool::Tool, annotations: Annotations) -> Result<(), Wrong> {
-    let is_repeatable = annotations.read_only == Some(true) || annotations.idempotent == Some(true);
+/// The key of a tool by which it may be called twice, or not at all, and its place.
+pub(crate) fn repeats(tool: &tool::Tool) -> Option<(&'static str, Place)> {
     let retry = tool.retry.as_ref().map(|retry| ("retry", retry.place));
-    let cache = tool.cache.as_ref().map(|cache| ("cache", cache.place));
-    match retry.or(cache) {
+    retry.or_else(|| tool.cache.as_ref().map(|cache| ("cache", cache.place)))
+}
+
+/// What may be done twice alone is tried again or kept; who says so of another tool is mistaken.
+pub(crate) fn check_use(
+    repeats: Option<(&'static str, Place)>,
+    annotations: Annotations,
+) -> Result<(), Wrong> {
+    let is_repeatable = annotations.read_only == Some(true) || annotations.idempotent == Some(true);
+    match repeats {
         Some((key, place)) if !is_repeatable => {
             Err(Wrong::new(place, Problem::Around(Mistake::NotRepeatable { key })))
         }
@@ -288,7 +295,7 @@ fn redact(
     }
 }
 
-fn time(
+pub(crate) fn time(
     key: &'static str,
     text: &Placed<Scalar>,
     max: Duration,
@@ -306,7 +313,7 @@ fn time(
     Ok(time)
 }
 
-fn size_of(
+pub(crate) fn size_of(
     key: &'static str,
     text: &Placed<Scalar>,
     max: usize,

@@ -16,7 +16,7 @@ pub struct Cost {
     pub part: Part,
     /// Its name; of a resource, its address.
     pub name: String,
-    /// What it is: `command`, `http`, `pipeline`, `text`, `file`, `directory`, `message` or
+    /// What it is: `command`, `http`, `pipeline`, `state`, `text`, `file`, `directory`, `message` or
     /// `messages`.
     pub kind: &'static str,
     /// Its arguments; optional ones end in `?`.

@@ -13,12 +13,16 @@ use crate::limits::{RUNNING_DEFAULT, WAITING_DEFAULT};
 use crate::pipeline::handler::PipelineHandler;
 use crate::pipeline::{self, Pipeline};
 use crate::problem::Problem;
+use crate::state::handler::StateHandler;
+use crate::state::{self, Operation};
 use crate::template::{Compiler, Template};
 use crate::text::TextHandler;
 use crate::tool::typed;
 use crate::tree::Tree;
 use crate::written::tool as written;
 use haft_fetch::Clients;
+use haft_proto::spec::tool::Annotations;
+use haft_store::Store;
 use minijinja::Environment;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -32,15 +36,18 @@ pub(crate) enum Kind {
     Http(Box<Http>),
     /// It calls other tools.
     Pipeline(Arc<Pipeline>),
+    /// It looks into the state, or changes it.
+    State(Arc<Operation>),
     /// It answers with a text.
     Text(Template),
 }
 
 /// The key of each kind, and those that belong to it alone.
-const KEYS: [(&str, &[&str]); 4] = [
+const KEYS: [(&str, &[&str]); 5] = [
     ("command", &["stdin", "env", "cwd", "output", "output_schema", "ok_exit"]),
     ("http", &["output", "output_schema"]),
     ("pipeline", &["result", "output_schema"]),
+    ("state", &[]),
     ("text", &[]),
 ];
 
@@ -53,6 +60,8 @@ pub(crate) struct Setting {
     pub(crate) defaults: Map<String, Value>,
     /// All of the file's.
     pub(crate) templates: Arc<Environment<'static>>,
+    /// Where state is kept, if any tool keeps some.
+    pub(crate) store: Option<Store>,
     /// What they all ask servers with.
     pub(crate) clients: Clients,
 }
@@ -76,6 +85,9 @@ impl Kind {
         if let Some(text) = &tool.text {
             return Ok(Self::Text(compiler.compile(typed(text), input.known())?));
         }
+        if let Some(state) = &tool.state {
+            return Ok(Self::State(Arc::new(state::check(state, input, surroundings, compiler)?)));
+        }
         if tool.http.is_some() {
             let http = http::check(tool, input, surroundings, compiler)?;
             return Ok(Self::Http(Box::new(http)));
@@ -94,7 +106,26 @@ impl Kind {
             Self::Command(_) => "command",
             Self::Http(_) => "http",
             Self::Pipeline(_) => "pipeline",
+            Self::State(_) => "state",
             Self::Text(_) => "text",
+        }
+    }
+
+    /// The schema of its answers, where that is always the same.
+    pub(crate) fn output_schema(&self) -> Option<&'static str> {
+        match self {
+            Self::State(operation) => Some(operation.output_schema()),
+            Self::Command(_) | Self::Http(_) | Self::Pipeline(_) | Self::Text(_) => None,
+        }
+    }
+
+    /// How it behaves, where its tool does not say it.
+    pub(crate) fn annotations(&self) -> Annotations {
+        match self {
+            Self::State(operation) => operation.annotations(),
+            Self::Command(_) | Self::Http(_) | Self::Pipeline(_) | Self::Text(_) => {
+                Annotations::default()
+            }
         }
     }
 
@@ -103,7 +134,7 @@ impl Kind {
         match self {
             Self::Command(_) | Self::Http(_) => Some((RUNNING_DEFAULT, WAITING_DEFAULT)),
             // The steps of a pipeline wait for the turns of the tools that they call.
-            Self::Pipeline(_) | Self::Text(_) => None,
+            Self::Pipeline(_) | Self::State(_) | Self::Text(_) => None,
         }
     }
 
@@ -121,6 +152,11 @@ impl Kind {
             Self::Pipeline(pipeline) => {
                 let pipeline = Arc::clone(pipeline);
                 haft_server::Tool::new(name, PipelineHandler { pipeline, setting: setting.into() })
+            }
+            Self::State(operation) => {
+                let store = setting.store.clone().expect("a server of such tools has a store");
+                let operation = Arc::clone(operation);
+                haft_server::Tool::new(name, StateHandler { operation, setting, store })
             }
             Self::Text(template) => {
                 haft_server::Tool::new(name, TextHandler { template: template.clone(), setting })

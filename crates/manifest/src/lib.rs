@@ -53,6 +53,7 @@ mod reading;
 mod resource;
 mod shown;
 mod starter;
+mod state;
 mod tags;
 mod template;
 mod text;

@@ -54,6 +54,8 @@ pub const PASSED_BYTES_MAX: usize = 8 * 1024 * 1024;
 pub const RESULT_DEPTH_MAX: usize = 120;
 /// How much of why a step failed is passed on.
 pub const REASON_BYTES: usize = 4 * 1024;
+/// The most that the `max_size` of a `state` may be, in bytes.
+pub const STATE_BYTES_MAX: usize = 1 << 40;
 /// The longest pause of a `retry`, and the longest time for one attempt.
 pub const PAUSE_MAX: Duration = Duration::from_secs(60 * 60);
 /// The most answers that a `cache` keeps.

@@ -127,6 +127,7 @@ fn judge(tool: &Tool, notes: &mut Notes) {
     }
     match &tool.kind {
         Kind::Command(command) => judge_command(tool, command, notes),
+        Kind::State(operation) => judge_use(tool, &operation.templates(), notes),
         Kind::Http(http) => judge_http(tool, http, notes),
         Kind::Pipeline(pipeline) => judge_use(tool, &pipeline.templates(), notes),
         Kind::Text(text) => judge_use(tool, &[text], notes),

@@ -5,6 +5,7 @@ use crate::cost::Cost;
 use crate::decode::decode;
 use crate::fault::{Fault, Wrong};
 use crate::fill::Surroundings;
+use crate::kind::Kind;
 use crate::limits::FILE_BYTES_MAX;
 use crate::lint::{self, Warning};
 use crate::meant::{Listen, Meant};
@@ -13,6 +14,7 @@ use crate::problem::Problem;
 use crate::tree::{Node, Tree};
 use crate::written::File;
 use haft_server::{BuildError, Server};
+use haft_store::Store;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
@@ -108,13 +110,43 @@ impl Manifest {
     /// # Errors
     /// A [`Fault`] at the tool that the server refuses.
     pub fn server(&self) -> Result<Server, Fault> {
-        offer::server(&self.meant).map_err(|error| self.refused(&error))
+        let store = self.store()?;
+        offer::server(&self.meant, store.as_ref()).map_err(|error| self.refused(&error))
     }
 
-    /// The tools, for a server that is there already.
-    #[must_use]
-    pub fn tools(&self) -> Vec<haft_server::Tool> {
-        offer::tools(&self.meant)
+    /// Whether there could be such a server. It opens nothing: what its tools would keep is left
+    /// alone, as another process may have it.
+    ///
+    /// # Errors
+    /// Those of [`Manifest::server`], but for that of a state that cannot be opened.
+    pub fn verify(&self) -> Result<(), Fault> {
+        let store = self.keeps_state().then(Store::memory).and_then(Result::ok);
+        offer::server(&self.meant, store.as_ref()).map(drop).map_err(|error| self.refused(&error))
+    }
+
+    /// The names of the tools, and what models are told of them.
+    pub fn tools(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.meant.tools.iter().map(|tool| {
+            let description = tool.description.as_ref().map(|text| text.value.as_str());
+            (tool.name.value.as_str(), description.unwrap_or_default())
+        })
+    }
+
+    fn keeps_state(&self) -> bool {
+        self.meant.tools.iter().any(|tool| matches!(tool.kind, Kind::State(_)))
+    }
+
+    /// Where the tools keep state, if any does.
+    fn store(&self) -> Result<Option<Store>, Fault> {
+        if !self.keeps_state() {
+            return Ok(None);
+        }
+        let kept = &self.meant.state;
+        kept.open().map(Some).map_err(|error| {
+            let place = kept.file.as_ref().map(|file| file.place).unwrap_or_default();
+            let problem = Problem::NoState { reason: error.to_string() };
+            Fault::in_text(&self.path, &self.text, Wrong::new(place, problem))
+        })
     }
 
     /// What is allowed and yet probably not meant.

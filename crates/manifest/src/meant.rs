@@ -11,6 +11,7 @@ use crate::problem::Problem;
 use crate::prompt::{self, Prompt};
 use crate::resource::{self, Resource};
 use crate::shown;
+use crate::state::Kept;
 use crate::template::Compiler;
 use crate::tool::{self, Tool};
 use crate::tree::Tree;
@@ -27,6 +28,8 @@ use std::sync::Arc;
 pub(crate) struct Meant {
     pub(crate) server: Server,
     pub(crate) listeners: Vec<Listen>,
+    /// Where tools keep state.
+    pub(crate) state: Kept,
     pub(crate) tools: Vec<Tool>,
     pub(crate) resources: Vec<Resource>,
     pub(crate) prompts: Vec<Prompt>,
@@ -89,6 +92,7 @@ impl Meant {
         let server = Server::new(file.server, surroundings)?;
         let listeners = listeners(file.listen, surroundings)?;
         let around = Around::of_all(&file.defaults.unwrap_or_default(), surroundings)?;
+        let state = Kept::check(&file.state.unwrap_or_default(), surroundings)?;
         let mut compiler = Compiler::new(surroundings);
         let mut tools: Vec<Tool> = Vec::new();
         for (index, written) in file.tools.into_iter().enumerate() {
@@ -114,7 +118,9 @@ impl Meant {
             prompts.push(prompt);
         }
         let templates = compiler.finish();
-        Ok(Self { server, listeners, tools, resources, prompts, templates, notes })
+        #[rustfmt::skip]
+        let meant = Self { server, listeners, state, tools, resources, prompts, templates, notes };
+        Ok(meant)
     }
 }
 

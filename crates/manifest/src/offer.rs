@@ -11,13 +11,14 @@ use haft_fetch::Clients;
 use haft_proto::encode::fields::Caching;
 use haft_proto::spec::completion::{Completion, VALUES_MAX};
 use haft_server::{BuildError, Server, ServerBuilder};
+use haft_store::Store;
 use minijinja::Environment;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A server of everything.
-pub(crate) fn server(meant: &Meant) -> Result<Server, BuildError> {
+pub(crate) fn server(meant: &Meant, store: Option<&Store>) -> Result<Server, BuildError> {
     let who = &meant.server;
     let mut builder = Server::builder(&who.name, &who.version).fixed();
     if let Some(title) = &who.title {
@@ -39,7 +40,7 @@ pub(crate) fn server(meant: &Meant) -> Result<Server, BuildError> {
     if who.strict_arguments {
         builder = builder.strict_arguments();
     }
-    builder = builder.state_keys(who.state_keys.iter().cloned()).tools(tools(meant));
+    builder = builder.state_keys(who.state_keys.iter().cloned()).tools(tools(meant, store));
     let readings = Readings::new();
     builder = resources(builder, meant, &readings);
     for prompt in &meant.prompts {
@@ -48,16 +49,14 @@ pub(crate) fn server(meant: &Meant) -> Result<Server, BuildError> {
     builder.build()
 }
 
-/// The tools.
-pub(crate) fn tools(meant: &Meant) -> Vec<haft_server::Tool> {
-    let clients = Clients::new();
-    meant.tools.iter().map(|tool| self::tool(tool, &meant.templates, &clients)).collect()
+fn tools(meant: &Meant, store: Option<&Store>) -> Vec<haft_server::Tool> {
+    let shared = (&meant.templates, &Clients::new(), store);
+    meant.tools.iter().map(|tool| self::tool(tool, shared)).collect()
 }
 
 fn tool(
     tool: &Tool,
-    templates: &Arc<Environment<'static>>,
-    clients: &Clients,
+    (templates, clients, store): (&Arc<Environment<'static>>, &Clients, Option<&Store>),
 ) -> haft_server::Tool {
     let name = tool.name.value.clone();
     let defaults: Map<String, Value> = tool
@@ -66,8 +65,8 @@ fn tool(
         .iter()
         .filter_map(|argument| Some((argument.name.clone(), argument.default()?.clone())))
         .collect();
-    let (templates, clients) = (Arc::clone(templates), clients.clone());
-    let mut built = tool.kind.tool(Setting { name, defaults, templates, clients });
+    let (templates, clients, store) = (Arc::clone(templates), clients.clone(), store.cloned());
+    let mut built = tool.kind.tool(Setting { name, defaults, templates, clients, store });
     built = built.annotations(tool.annotations).input_schema(&tool.input.schema);
     if let Some(title) = &tool.title {
         built = built.title(title);

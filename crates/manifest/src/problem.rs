@@ -80,6 +80,8 @@ pub enum Problem {
     MissingVariable { name: String },
     /// A key without a value.
     NoValue { key: String },
+    /// The state cannot be opened.
+    NoState { reason: String },
     /// The file does not exist.
     NotThere,
     /// The file is not UTF-8.
@@ -145,6 +147,7 @@ impl Problem {
     pub fn message(&self) -> String {
         match (self, self.not_one()) {
             (Self::Around(mistake), _) => mistake.message(),
+            (Self::NoState { reason }, _) => reason.clone(),
             (Self::Http(mistake), _) => mistake.message(),
             (Self::OpenApi(mistake), _) => mistake.message(),
             (Self::Pipeline(mistake), _) => mistake.message(),

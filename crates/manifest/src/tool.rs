@@ -74,10 +74,18 @@ pub(crate) fn check(
     let (icons, meta) =
         (shown::icons(&tool.icons, surroundings)?, shown::meta(tree, surroundings)?);
     let written::Annotations { read_only, destructive, idempotent, open_world } = tool.annotations;
-    let annotations = Annotations { read_only, destructive, idempotent, open_world };
-    around::check_use(&tool, annotations)?;
     let name = tool.name.clone();
+    let repeats = around::repeats(&tool);
     let kind = Kind::check(tool, tree, &input, surroundings, compiler)?;
+    let unsaid = kind.annotations();
+    let annotations = Annotations {
+        read_only: read_only.or(unsaid.read_only),
+        destructive: destructive.or(unsaid.destructive),
+        idempotent: idempotent.or(unsaid.idempotent),
+        open_world: open_world.or(unsaid.open_world),
+    };
+    around::check_use(repeats, annotations)?;
+    let output_schema = output_schema.or_else(|| kind.output_schema().map(str::to_owned));
     Ok(Tool {
         name,
         title,

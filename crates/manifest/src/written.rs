@@ -9,6 +9,7 @@ pub(crate) mod prompt;
 pub(crate) mod resource;
 pub(crate) mod shape;
 pub(crate) mod shown;
+pub(crate) mod state;
 pub(crate) mod tool;
 pub(crate) mod upstream;
 
@@ -33,6 +34,8 @@ pub(crate) struct File {
     /// What stands around the calls of every tool that does not say it itself; what is taken out
     /// of answers adds up.
     pub(crate) defaults: Option<around::Defaults>,
+    /// Where tools with `state` keep what they are told; in memory without this key.
+    pub(crate) state: Option<state::State>,
     /// What it can do, in the order in which clients see it.
     #[serde(default)]
     pub(crate) tools: Vec<Placed<tool::Tool>>,

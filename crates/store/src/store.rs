@@ -110,8 +110,9 @@ impl Store {
     /// microseconds mostly.
     ///
     /// # Errors
-    /// [`StoreError::Failed`]: the disk cannot be read.
+    /// [`StoreError::Failed`]: the disk cannot be read. [`StoreError::KeyUnfit`].
     pub fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        check(key)?;
         let transaction = self.0.database.begin_read().map_err(StoreError::failed)?;
         let entries = match transaction.open_table(ENTRIES) {
             Ok(entries) => entries,
@@ -213,11 +214,15 @@ fn builder() -> Builder {
     builder
 }
 
-fn checked(key: &str) -> Result<Box<str>, StoreError> {
+fn check(key: &str) -> Result<(), StoreError> {
     if key.is_empty() || key.len() > KEY_BYTES_MAX {
         return Err(StoreError::KeyUnfit);
     }
-    Ok(key.into())
+    Ok(())
+}
+
+fn checked(key: &str) -> Result<Box<str>, StoreError> {
+    check(key).map(|()| key.into())
 }
 
 /// When a time that begins now ends.

@@ -235,7 +235,7 @@ fn entry(args: &Args, printer: Printer) -> Result<Entry, Failure> {
     }
     let Some(file) = &args.file else { return Err(Failure::usage("name the haft.yaml to serve")) };
     let manifest = haft_manifest::load(file)?;
-    manifest.server()?;
+    manifest.verify()?;
     let name = match &args.name {
         Some(name) => name.clone(),
         None => plain(manifest.name()),

@@ -22,5 +22,6 @@ mod readme;
 mod requests;
 mod resources_and_prompts;
 mod secure_requests;
+mod state;
 mod stdio;
 mod two_paths;

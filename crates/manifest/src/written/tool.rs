@@ -5,6 +5,7 @@ use crate::place::Placed;
 use crate::written::http::Http;
 use crate::written::pipeline::{Anything, Step};
 use crate::written::shown::{Icon, Meta};
+use crate::written::state::Operation;
 use crate::written::{Scalar, around};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
@@ -79,6 +80,8 @@ pub(crate) struct Tool {
     /// What is taken out of answers: texts like `${env:TOKEN}`, and patterns.
     #[serde(default)]
     pub(crate) redact: Vec<Placed<around::Redacted>>,
+    /// What it does with the state of the file.
+    pub(crate) state: Option<Placed<Operation>>,
     /// A template for the answer.
     pub(crate) text: Option<Placed<Scalar>>,
     /// Steps that call other tools, pass values on, and make one tool of them.

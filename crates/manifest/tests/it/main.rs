@@ -26,6 +26,7 @@ mod prompts;
 mod published;
 mod resources;
 mod servers;
+mod state;
 mod templates;
 mod turns;
 mod warnings;
