@@ -307,6 +307,8 @@ mod tests {
             ],
             headers: vec![(HeaderName::from_static("x-trace"), argument("trace", Style::Comma))],
             body: Body::Json(Json::Map(body.into())),
+            cookies: Vec::new(),
+            keeps_null: false,
             auth: Who::Nobody,
             ok_status: vec![SUCCESS],
             redirects: REDIRECTS,
