@@ -89,6 +89,16 @@ impl Around {
         self.clone().with(&keys, surroundings)
     }
 
+    /// Around the tools of an upstream.
+    pub(crate) fn of_upstream(
+        &self,
+        timeout: Option<&Placed<Scalar>>,
+        surroundings: &Surroundings<'_>,
+    ) -> Result<Self, Wrong> {
+        let timeout = timeout.map(|text| time("timeout", text, TIMEOUT_MAX, surroundings));
+        Ok(Self { timeout: timeout.transpose()?.or(self.timeout), ..self.clone() })
+    }
+
     fn with(mut self, keys: &Keys<'_>, surroundings: &Surroundings<'_>) -> Result<Self, Wrong> {
         let time = |key, text: &Placed<Scalar>, max| time(key, text, max, surroundings);
         if let Some(text) = keys.timeout {

@@ -67,6 +67,9 @@ pub(crate) fn warnings(meant: &Meant, path: &Path, text: &str) -> Vec<Warning> {
         }
         keep(Part::Tool, &tool.name.value, notes);
     }
+    for note in &meant.notes {
+        keep(Part::Tool, &note.name, Notes(vec![(note.place, note.message.clone())]));
+    }
     for (index, one) in meant.resources.iter().enumerate() {
         let mut notes = Notes(Vec::new());
         resource::judge(one, &meant.resources[..index], (path, text), &mut notes);

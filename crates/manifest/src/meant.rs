@@ -4,6 +4,7 @@
 use crate::around::Around;
 use crate::fault::{Wrong, line_of};
 use crate::fill::Surroundings;
+use crate::openapi::{self, Note};
 use crate::pipeline;
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
@@ -19,6 +20,7 @@ use haft_proto::encode::fields::Caching;
 use haft_proto::spec::icon::Icon;
 use haft_server::StateKey;
 use minijinja::Environment;
+use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
@@ -32,6 +34,8 @@ pub(crate) struct Meant {
     pub(crate) resources: Vec<Resource>,
     pub(crate) prompts: Vec<Prompt>,
     pub(crate) templates: Arc<Environment<'static>>,
+    /// What is odd about upstreams.
+    pub(crate) notes: Vec<Note>,
 }
 
 /// Who the server is.
@@ -99,6 +103,7 @@ impl Meant {
             }
             tools.push(tool);
         }
+        let notes = upstreams(file.upstreams, &mut tools, &around, surroundings, &mut compiler)?;
         pipeline::link::link(&mut tools, &[], surroundings.text)?;
         let resources = resources(&file.resources, tree, surroundings)?;
         let mut prompts: Vec<Prompt> = Vec::new();
@@ -112,16 +117,31 @@ impl Meant {
             }
             prompts.push(prompt);
         }
-        Ok(Self {
-            server,
-            listeners,
-            state,
-            tools,
-            resources,
-            prompts,
-            templates: compiler.finish(),
-        })
+        let templates = compiler.finish();
+        #[rustfmt::skip]
+        let meant = Self { server, listeners, state, tools, resources, prompts, templates, notes };
+        Ok(meant)
     }
+}
+
+/// The tools of upstreams come after those of the file.
+fn upstreams(
+    written: written::upstream::Upstreams,
+    tools: &mut Vec<Tool>,
+    around: &Around,
+    surroundings: &Surroundings<'_>,
+    compiler: &mut Compiler<'_>,
+) -> Result<Vec<Note>, Wrong> {
+    let imported = openapi::check(written, around, surroundings, compiler)?;
+    let mut known: HashMap<String, Placed<String>> =
+        tools.iter().map(|tool| (tool.name.value.clone(), tool.name.clone())).collect();
+    for tool in &imported.tools {
+        if let Some(first) = known.insert(tool.name.value.clone(), tool.name.clone()) {
+            return Err(duplicate("tool", &first, &tool.name, surroundings));
+        }
+    }
+    tools.extend(imported.tools);
+    Ok(imported.notes)
 }
 
 /// The same item of a list in the file.

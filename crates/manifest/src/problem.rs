@@ -6,6 +6,7 @@ use crate::amount::{DURATION_EXAMPLES, SIZE_EXAMPLES};
 use crate::around::Mistake;
 use crate::http::mistake::HttpMistake;
 use crate::limits::{DEPTH_MAX, FILE_BYTES_MAX, FILLED_BYTES_MAX};
+use crate::openapi::mistake::OpenApiMistake;
 use crate::pipeline::mistake;
 
 /// A mistake.
@@ -91,6 +92,8 @@ pub enum Problem {
     NotAPicture { path: String },
     /// A resource that cannot be put into a message.
     NotEmbeddable { uri: String },
+    /// Something of a document that describes an API.
+    OpenApi(OpenApiMistake),
     /// An argument that is optional by its name and required by its key.
     OptionalAndRequired { argument: String },
     /// A number outside of what is allowed.
@@ -146,6 +149,7 @@ impl Problem {
             (Self::Around(mistake), _) => mistake.message(),
             (Self::NoState { reason }, _) => reason.clone(),
             (Self::Http(mistake), _) => mistake.message(),
+            (Self::OpenApi(mistake), _) => mistake.message(),
             (Self::Pipeline(mistake), _) => mistake.message(),
             (_, Some((shown, noun))) => format!("{shown} is no {noun}"),
             (_, None) => self.sentence(),
@@ -269,6 +273,7 @@ impl Problem {
                 Some(suggest(nearest.as_deref(), known, "words", "remove it"))
             }
             Self::Http(mistake) => Some(mistake.help()),
+            Self::OpenApi(mistake) => Some(mistake.help()),
             Self::BadType { nearest: Some(nearest), .. } => Some(did_you_mean(nearest)),
             // YAML reads `-d:` and `{x}` as mappings.
             Self::WrongType { expected, found, .. }

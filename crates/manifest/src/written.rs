@@ -11,6 +11,7 @@ pub(crate) mod shape;
 pub(crate) mod shown;
 pub(crate) mod state;
 pub(crate) mod tool;
+pub(crate) mod upstream;
 
 use crate::place::Placed;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -44,6 +45,10 @@ pub(crate) struct File {
     /// What a person can begin a conversation with, in the order in which clients show it.
     #[serde(default)]
     pub(crate) prompts: Vec<Placed<prompt::Prompt>>,
+    /// Servers behind this one, by names of your own: their operations become tools, after those
+    /// of this file.
+    #[serde(default)]
+    pub(crate) upstreams: upstream::Upstreams,
 }
 
 /// Who the server is.

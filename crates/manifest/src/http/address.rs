@@ -5,6 +5,7 @@ use crate::align::narrow;
 use crate::fault::Wrong;
 use crate::fill::{Content, Surroundings};
 use crate::http::mistake::HttpMistake;
+use crate::http::path_style::Styled;
 use crate::http::slot::{Filling, Slot};
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
@@ -47,6 +48,8 @@ pub(crate) enum Path {
 pub(crate) enum Piece {
     /// A value, all of it within one segment. Lists have commas.
     Argument(String),
+    /// A value in a style of OpenAPI, with the name that the path has for it.
+    Styled { argument: String, name: String, style: Styled },
     /// A text, escaped already.
     Text(String),
 }
@@ -323,6 +326,16 @@ impl Path {
                 for piece in pieces {
                     match piece {
                         Piece::Text(text) => path.push_str(text),
+                        Piece::Styled { argument, name, style } => {
+                            let value = filling.arguments.values.get(argument);
+                            let before = path.len();
+                            value.into_iter().for_each(|value| style.push(&mut path, name, value));
+                            if path.len() == before {
+                                return Err(not_usable(&format!(
+                                    "`{argument}` is absent or empty"
+                                )));
+                            }
+                        }
                         Piece::Argument(name) => {
                             let value = filling.arguments.values.get(name);
                             let before = path.len();
@@ -340,10 +353,17 @@ impl Path {
 
     pub(crate) fn reads(&self, argument: &str) -> bool {
         match self {
-            Self::Pieces(pieces) => pieces
-                .iter()
-                .any(|piece| matches!(piece, Piece::Argument(name) if name == argument)),
+            Self::Pieces(pieces) => pieces.iter().any(|piece| piece.reads(argument)),
             Self::Template(template) => template.variables.iter().any(|name| name == argument),
+        }
+    }
+}
+
+impl Piece {
+    fn reads(&self, argument: &str) -> bool {
+        match self {
+            Self::Argument(name) | Self::Styled { argument: name, .. } => name == argument,
+            Self::Text(_) => false,
         }
     }
 }

@@ -19,6 +19,10 @@ use std::fmt;
 /// Who asks.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Who {
+    /// Somebody who is known by several things at once.
+    All(Vec<Self>),
+    /// Somebody who has a cookie.
+    Cookie(String, Secret),
     /// Somebody who has a header.
     Header(Auth, Secret),
     #[default]
@@ -44,8 +48,26 @@ impl Who {
     pub(crate) fn auth(&self, clients: &Clients) -> Auth {
         match self {
             Self::Header(auth, _) => auth.clone(),
-            Self::Nobody | Self::Query(..) => Auth::None,
+            Self::All(all) => {
+                let one = |who: &Self| match who.auth(clients) {
+                    Auth::None => None,
+                    auth => Some(auth),
+                };
+                let mut found: Vec<_> = all.iter().filter_map(one).collect();
+                // The headers of the others are written with the request.
+                let token = found.iter().position(|auth| matches!(auth, Auth::Token(_)));
+                if found.is_empty() { Auth::None } else { found.swap_remove(token.unwrap_or(0)) }
+            }
+            Self::Cookie(..) | Self::Nobody | Self::Query(..) => Auth::None,
             Self::Tokens(tokens) => Auth::Token(clients.tokens(tokens)),
+        }
+    }
+
+    /// Each thing that it is known by.
+    pub(crate) fn each(&self) -> &[Self] {
+        match self {
+            Self::All(all) => all,
+            one => std::slice::from_ref(one),
         }
     }
 
@@ -54,7 +76,10 @@ impl Who {
         /// Shorter ones are words of any text.
         const LENGTH_MIN: usize = 6;
         match self {
-            Self::Header(_, secret) | Self::Query(_, secret) if secret.0.len() >= LENGTH_MIN => {
+            Self::All(all) => all.iter().fold(text, |text, who| who.redact(text)),
+            Self::Cookie(_, secret) | Self::Header(_, secret) | Self::Query(_, secret)
+                if secret.0.len() >= LENGTH_MIN =>
+            {
                 text.replace(&secret.0, "…")
             }
             Self::Tokens(tokens) if tokens.client_secret.len() >= LENGTH_MIN => {

@@ -18,12 +18,16 @@ use http::HeaderValue;
 /// A body.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Body {
+    /// Base64 of the bytes, and what kind they are.
+    Base64(Slot, HeaderValue),
     /// Names, which are escaped, and values.
     Form(Vec<(String, Slot)>),
     Json(Json),
     Multipart(Vec<Part>),
     #[default]
     None,
+    /// Nothing, if none of these arguments is there.
+    Optional(Box<Self>, Vec<String>),
     /// A text, and what kind it is.
     Text(Slot, HeaderValue),
 }
@@ -51,6 +55,13 @@ impl Body {
     /// The bytes for a call, if it has any.
     pub(crate) fn write(&self, filling: Filling<'_>) -> Result<Written, String> {
         match self {
+            Self::Base64(slot, kind) => {
+                let Some(text) = slot.text(filling)? else { return Ok(None) };
+                let bytes = STANDARD
+                    .decode(text.trim())
+                    .map_err(|error| format!("The body is not Base64: {error}"))?;
+                Ok(Some((bytes, kind.clone())))
+            }
             Self::Form(fields) => {
                 let mut pairs = Pairs::default();
                 for (name, slot) in fields {
@@ -64,6 +75,11 @@ impl Body {
             }
             Self::Multipart(parts) => multipart(parts, filling).map(Some),
             Self::None => Ok(None),
+            Self::Optional(body, names) => {
+                let values = &filling.arguments.values;
+                let is_there = names.iter().any(|name| values.contains_key(name));
+                if is_there { body.write(filling) } else { Ok(None) }
+            }
             Self::Text(slot, kind) => {
                 Ok(slot.text(filling)?.map(|text| (text.into_bytes(), kind.clone())))
             }
@@ -75,11 +91,12 @@ impl Body {
         match self {
             Self::Form(fields) => fields.iter().map(|(_, slot)| slot).collect(),
             Self::Json(_) | Self::None => Vec::new(),
+            Self::Optional(body, _) => body.slots(),
             Self::Multipart(parts) => parts
                 .iter()
                 .flat_map(|part| [&part.content].into_iter().chain(&part.filename))
                 .collect(),
-            Self::Text(slot, _) => vec![slot],
+            Self::Base64(slot, _) | Self::Text(slot, _) => vec![slot],
         }
     }
 }

@@ -29,8 +29,11 @@ impl HttpHandler {
         Self { setting, asking: Arc::new(Asking { http, client, auth }) }
     }
 
-    fn prepare(&self, arguments: &str) -> Result<Request, String> {
-        let arguments = self.setting.arguments(arguments)?;
+    fn prepare(&self, call: &str) -> Result<Request, String> {
+        let mut arguments = self.setting.arguments(call)?;
+        if self.asking.http.keeps_null {
+            arguments.keep_null(call);
+        }
         let filling = Filling { templates: &self.setting.templates, arguments: &arguments };
         self.asking.http.request(filling)
     }

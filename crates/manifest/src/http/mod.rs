@@ -9,6 +9,7 @@ pub(crate) mod body;
 pub(crate) mod handler;
 pub(crate) mod json;
 pub(crate) mod mistake;
+pub(crate) mod path_style;
 mod request;
 pub(crate) mod slot;
 
@@ -44,7 +45,11 @@ pub(crate) struct Http {
     pub(crate) query: Vec<(String, Slot)>,
     pub(crate) headers: Vec<(HeaderName, Slot)>,
     pub(crate) body: Body,
+    /// Names and values of cookies.
+    pub(crate) cookies: Vec<(String, Slot)>,
     pub(crate) auth: Who,
+    /// An argument that is null is a value of its own in a body of JSON.
+    pub(crate) keeps_null: bool,
     /// The statuses that are no failure.
     pub(crate) ok_status: Vec<RangeInclusive<u16>>,
     pub(crate) redirects: usize,
@@ -55,11 +60,11 @@ pub(crate) struct Http {
 }
 
 /// How many redirects are followed.
-const REDIRECTS: usize = 5;
+pub(crate) const REDIRECTS: usize = 5;
 /// Every status of success.
-const SUCCESS: RangeInclusive<u16> = 200..=299;
+pub(crate) const SUCCESS: RangeInclusive<u16> = 200..=299;
 /// Headers that the connection needs for itself.
-const OWN_HEADERS: [&str; 12] = [
+pub(crate) const OWN_HEADERS: [&str; 12] = [
     "accept-encoding",
     "connection",
     "content-length",
@@ -100,7 +105,8 @@ pub(crate) fn check(
     let output = output::check(tool.output, Parse::Auto, surroundings)?;
     #[rustfmt::skip]
     let http = Http {
-        method, address, query, headers, body, auth, ok_status, redirects, reach, output, place,
+        method, address, query, headers, body, cookies: Vec::new(), auth, keeps_null: false,
+        ok_status, redirects, reach, output, place,
     };
     Ok(http)
 }
@@ -121,19 +127,24 @@ impl Http {
     /// Whether it has a use for an argument.
     pub(crate) fn reads(&self, argument: &str) -> bool {
         let slots = self.query.iter().map(|(_, slot)| slot);
+        let slots = slots.chain(self.cookies.iter().map(|(_, slot)| slot));
         let mut slots =
             slots.chain(self.headers.iter().map(|(_, slot)| slot)).chain(self.body.slots());
         slots.any(|slot| slot.reads(argument))
             || self.address.reads(argument)
-            || matches!(&self.body, Body::Json(json) if json.reads(argument))
+            || match &self.body {
+                Body::Json(json) => json.reads(argument),
+                Body::Optional(_, names) => names.iter().any(|name| name == argument),
+                _ => false,
+            }
     }
 }
 
-fn pairs(written: Option<Placed<Env>>) -> Vec<(Placed<String>, Placed<Scalar>)> {
+pub(crate) fn pairs(written: Option<Placed<Env>>) -> Vec<(Placed<String>, Placed<Scalar>)> {
     written.map(|pairs| pairs.value.0).unwrap_or_default()
 }
 
-fn bad(place: Place, mistake: HttpMistake) -> Wrong {
+pub(crate) fn bad(place: Place, mistake: HttpMistake) -> Wrong {
     Wrong::new(place, Problem::Http(mistake))
 }
 
@@ -157,7 +168,7 @@ fn method(written: &mut written::Http, place: Place) -> Result<(Method, Placed<S
     }
 }
 
-fn headers(
+pub(crate) fn headers(
     written: Option<Placed<Env>>,
     known: Known<'_>,
     compiler: &mut Compiler<'_>,
@@ -183,7 +194,7 @@ fn is_header_value(text: &str) -> bool {
     http::HeaderValue::from_bytes(text.as_bytes()).is_ok()
 }
 
-fn reach(written: Placed<AllowPrivate>) -> Result<Reach, Wrong> {
+pub(crate) fn reach(written: Placed<AllowPrivate>) -> Result<Reach, Wrong> {
     let list = match written.value {
         AllowPrivate::All(true) => return Ok(Reach::Anywhere),
         AllowPrivate::All(false) => return Ok(Reach::Public),
@@ -220,7 +231,7 @@ fn ok_status(
     written.value.iter().map(status).collect()
 }
 
-fn redirects(written: Option<Placed<u32>>) -> Result<usize, Wrong> {
+pub(crate) fn redirects(written: Option<Placed<u32>>) -> Result<usize, Wrong> {
     let Some(written) = written else { return Ok(REDIRECTS) };
     let number = written.value as usize;
     if number <= REDIRECTS_MAX {
@@ -296,6 +307,8 @@ mod tests {
             ],
             headers: vec![(HeaderName::from_static("x-trace"), argument("trace", Style::Comma))],
             body: Body::Json(Json::Map(body.into())),
+            cookies: Vec::new(),
+            keeps_null: false,
             auth: Who::Nobody,
             ok_status: vec![SUCCESS],
             redirects: REDIRECTS,

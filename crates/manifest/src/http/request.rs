@@ -4,8 +4,8 @@ use crate::http::Http;
 use crate::http::auth::Who;
 use crate::http::slot::{Filling, Pairs};
 use bytes::Bytes;
-use haft_fetch::{Request, escape};
-use http::header::CONTENT_TYPE;
+use haft_fetch::{Auth, Request, escape};
+use http::header::{CONTENT_TYPE, COOKIE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 impl Http {
@@ -16,8 +16,10 @@ impl Http {
         for (name, slot) in &self.query {
             slot.pairs(name, filling, &mut query)?;
         }
-        if let Who::Query(name, secret) = &self.auth {
-            query.push(name, &escape::text(&secret.0));
+        for who in self.auth.each() {
+            if let Who::Query(name, secret) = who {
+                query.push(name, &escape::text(&secret.0));
+            }
         }
         if !query.0.is_empty() {
             url = url
@@ -30,6 +32,7 @@ impl Http {
                 headers.append(name, value(name, &text)?);
             }
         }
+        self.cookies(filling, &mut headers)?;
         let mut request = Request::new(self.method.clone(), url);
         if let Some((body, kind)) = self.body.write(filling)? {
             headers.entry(CONTENT_TYPE).or_insert(kind);
@@ -38,6 +41,29 @@ impl Http {
         request.headers = headers;
         request.redirects = self.redirects;
         Ok(request)
+    }
+
+    /// All cookies, in the one header that they have (RFC 6265, 5.4), and further headers of who
+    /// asks.
+    fn cookies(&self, filling: Filling<'_>, headers: &mut HeaderMap) -> Result<(), String> {
+        let mut cookies = Vec::new();
+        for (name, slot) in &self.cookies {
+            let text = slot.text(filling)?;
+            cookies.extend(text.map(|text| format!("{name}={}", escape::text(&text))));
+        }
+        for who in self.auth.each() {
+            match who {
+                Who::Cookie(name, secret) => cookies.push(format!("{name}={}", secret.0)),
+                Who::Header(Auth::Header(name, value), _) => {
+                    headers.insert(name, value.clone());
+                }
+                _ => {}
+            }
+        }
+        if !cookies.is_empty() {
+            headers.append(COOKIE, value(&COOKIE, &cookies.join("; "))?);
+        }
+        Ok(())
     }
 }
 

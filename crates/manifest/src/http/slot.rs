@@ -24,17 +24,12 @@ pub(crate) enum Slot {
 /// How lists and objects are written; everything else is written as it is. The names of OpenAPI's
 /// styles stand beside those that have one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    not(test),
-    expect(
-        dead_code,
-        reason = "descriptions of APIs ask for the others; a file has `Repeat` alone"
-    )
-)]
 pub(crate) enum Style {
+    /// `a,b` and `k=v,l=w` (`simple`, exploded).
+    Assigned,
     /// `a,b` and `k,v` (`form` and `simple`, not exploded).
     Comma,
-    /// `name[k]=v` (`deepObject`).
+    /// `name[k]=v` (`deepObject`), and `name[k][0]=v` for what is deeper.
     Deep,
     /// A list as `name=a&name=b`, an object as `k=v` for each member (`form`, exploded).
     Form,
@@ -72,7 +67,7 @@ impl Slot {
     pub(crate) fn text(&self, filling: Filling<'_>) -> Result<Option<String>, String> {
         match self {
             Self::Argument { name, style } => {
-                Ok(filling.arguments.values.get(name).map(|value| joined(value, *style)))
+                Ok(filling.argument(name).map(|value| joined(value, *style)))
             }
             Self::Fixed(text) => Ok(Some(text.clone())),
             Self::Escaped(template) | Self::Template(template) => filling.render(template),
@@ -98,7 +93,7 @@ impl Slot {
     ) -> Result<(), String> {
         match self {
             Self::Argument { name: argument, style } => {
-                if let Some(value) = filling.arguments.values.get(argument) {
+                if let Some(value) = filling.argument(argument) {
                     out.styled(name, value, *style);
                 }
             }
@@ -137,7 +132,12 @@ impl Slot {
     }
 }
 
-impl Filling<'_> {
+impl<'a> Filling<'a> {
+    /// An argument; null is as good as none.
+    fn argument(self, name: &str) -> Option<&'a Value> {
+        self.arguments.values.get(name).filter(|value| !value.is_null())
+    }
+
     pub(crate) fn render(self, template: &Template) -> Result<Option<String>, String> {
         template
             .render_if_any(self.templates, self.arguments)
@@ -167,10 +167,15 @@ impl Pairs {
                     self.push(&escape::text(member), &escape::text(&plain(value)));
                 }
             }
+            // As deep as JSON that was read.
             (Style::Deep, Value::Object(members)) => {
                 for (member, value) in members {
-                    let name = format!("{name}%5B{}%5D", escape::text(member));
-                    self.push(&name, &escape::text(&plain(value)));
+                    self.styled(&format!("{name}%5B{}%5D", escape::text(member)), value, style);
+                }
+            }
+            (Style::Deep, Value::Array(items)) => {
+                for (index, value) in items.iter().enumerate() {
+                    self.styled(&format!("{name}%5B{index}%5D"), value, style);
                 }
             }
             // The separator is no part of a value, so it alone may stand as it is.
@@ -186,6 +191,14 @@ impl Pairs {
 /// A value as one text.
 fn joined(value: &Value, style: Style) -> String {
     let separator = match style {
+        Style::Assigned => {
+            if let Value::Object(members) = value {
+                let assigned =
+                    |(name, value): (&String, &Value)| format!("{name}={}", plain(value));
+                return members.iter().map(assigned).collect::<Vec<_>>().join(",");
+            }
+            ","
+        }
         Style::Json | Style::Deep | Style::Repeat | Style::Form => {
             return plain_or_list(value, style);
         }
@@ -234,6 +247,12 @@ mod tests {
             (Style::Comma, json!(["a,b", "c"]), "n=a%2Cb,c"),
             (Style::Comma, json!({"k": "v"}), "n=k,v"),
             (Style::Deep, json!({"k": "v", "l&": 2}), "n%5Bk%5D=v&n%5Bl%26%5D=2"),
+            (
+                Style::Deep,
+                json!({"a": {"b": [1, {"c": 2}]}}),
+                "n%5Ba%5D%5Bb%5D%5B0%5D=1&n%5Ba%5D%5Bb%5D%5B1%5D%5Bc%5D=2",
+            ),
+            (Style::Assigned, json!({"k": "v", "l": 1}), "n=k%3Dv%2Cl%3D1"),
             (Style::Pipe, json!(["a", "b"]), "n=a%7Cb"),
             (Style::Space, json!(["a", "b"]), "n=a%20b"),
             (Style::Json, json!("a"), "n=%22a%22"),

@@ -5,6 +5,7 @@ mod around;
 mod asked;
 mod command_lines;
 mod directories;
+mod faults_in_openapi;
 mod faults_in_pipelines;
 mod faults_in_prompts;
 mod faults_in_requests;
@@ -15,6 +16,7 @@ mod faults_in_yaml;
 mod faults_of_files;
 mod fixture;
 mod lifetimes;
+mod openapi;
 #[path = "../../../fetch/tests/it/origin.rs"]
 mod origin;
 mod outputs;
