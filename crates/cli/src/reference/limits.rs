@@ -17,6 +17,11 @@ const FILES: &[(&str, &str, &str)] = &[
         "Of the file, its templates, programs, pipelines and resources.",
     ),
     (
+        "crates/manifest/src/openapi/limits.rs",
+        "Documents that describe APIs",
+        "Of the documents of `upstreams`, and of the tools that are made of them.",
+    ),
+    (
         "crates/server/src/schema/limits.rs",
         "Schemas",
         "Of the schemas of tools, and of the work that a check of arguments may be.",
