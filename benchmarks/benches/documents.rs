@@ -80,7 +80,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = manifest.parent().unwrap_or(manifest).join("target/apis");
     println!(
-        "{:<11} {:>8} {:>10} {:>10} {:>7} {:>10} {:>6} {:>7} {:>9}  bytes of schemas",
+        "{:<11} {:>8} {:>10} {:>10} {:>7} {:>10} {:>6} {:>7} {:>9}  bytes listed",
         "document", "MB", "parse", "load", "ratio", "+ server", "tools", "notes", "left out"
     );
     for published in DOCUMENTS {
