@@ -124,7 +124,7 @@ fn run(page: &Page, weather_api: &str) -> String {
             std::fs::write(place.directory.join(name), &block.text).expect("there is room");
         }
         match &*block.language {
-            "yaml" => place.try_file(&whole(block, &at), &at),
+            "yaml" if block.name.is_none() => place.try_file(&whole(block, &at), &at),
             "console" => {
                 for command in page::commands(&block.text) {
                     let printed = place.printed(&mut shell(&place, &command, page));
