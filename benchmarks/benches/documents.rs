@@ -3,6 +3,8 @@
 //! publish, fetched through npm and PyPI into `target/apis`; without them a line says why.
 //! `cargo bench -p haft-benchmarks --bench documents`.
 
+#![expect(clippy::print_stdout, reason = "a benchmark says what it measured")]
+
 use serde_json::Value;
 use std::error::Error;
 use std::hint::black_box;

@@ -126,7 +126,7 @@ pub(crate) struct Somebody {
     pub(crate) client_secret: Option<Placed<Scalar>>,
     /// Where tokens are granted; without this key, what the document says.
     pub(crate) token_url: Option<Placed<Scalar>>,
-    /// What the token is to allow, as words; without this key, what the operations ask for.
+    /// What the token is to allow, as words; without this key, whatever the server grants.
     pub(crate) scope: Option<Placed<Scalar>>,
     /// Where name and secret are sent: in the header (`basic`), as without this key, or in the
     /// `body`.
