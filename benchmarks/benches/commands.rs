@@ -1,5 +1,5 @@
-//! What a tool that runs a program adds to running it: `true`, started by tokio alone, and by a call.
-//! `cargo bench -p haft-benchmarks --bench commands`
+//! What a tool that runs a program adds to running it: `true`, started by tokio alone, and by a
+//! call. `cargo bench -p haft-benchmarks --bench commands`
 
 use divan::Bencher;
 use haft_benchmarks::{answered, call};

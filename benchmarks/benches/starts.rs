@@ -1,6 +1,6 @@
-//! From the start of the process to its first answer: `haft serve FILE --stdio` with files of several
-//! sizes, beside a process that does nothing, in turns. Prints medians and their ratios; judges
-//! nothing. It runs `target/release/haft`, which `cargo build --release -p haft-cli` makes.
+//! From the start of the process to its first answer: `haft serve FILE --stdio` with files of
+//! several sizes, beside a process that does nothing, in turns. Prints medians and their ratios;
+//! judges nothing. It runs `target/release/haft`, which `cargo build --release -p haft-cli` makes.
 //! `cargo bench -p haft-benchmarks --bench starts`
 
 #![expect(clippy::print_stdout, reason = "a benchmark says what it measured")]

@@ -58,7 +58,8 @@ impl Breaker {
         let Some(until) = circuit.open_until else { return Ok(()) };
         let now = Instant::now();
         let left = until.saturating_duration_since(now);
-        // Who tries and never ends, because a person is asked or it became a task, is not waited for.
+        // Who tries and never ends, because a person is asked or it became a task, is not waited
+        // for.
         let tried = circuit.tried_since.map(|since| now.saturating_duration_since(since));
         let left =
             left.max(tried.map_or(Duration::ZERO, |tried| self.open_for.saturating_sub(tried)));

@@ -13,8 +13,9 @@ use tokio::time::Instant;
 
 /// Keeps results for a time: of tools that are `readOnly` by their annotations, for the same
 /// arguments (however they are ordered or spaced) of the same principal. Failures are not kept, and
-/// nothing of tools that change something: to be told again that it was done is not to do it. A tool whose answer depends on more than its arguments and who asks, on HTTP headers say,
-/// must not have one.
+/// nothing of tools that change something: to be told again that it was done is not to do it. A
+/// tool whose answer depends on more than its arguments and who asks, on HTTP headers say, must not
+/// have one.
 #[derive(Clone, Debug)]
 pub struct Cache {
     ttl: Duration,

@@ -10,9 +10,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-/// Takes texts out of what tools answer: of their texts, links and structured content, of texts that
-/// they embed, and of errors. Pictures, sounds and other bytes stay as they are, and so does what a
-/// tool says while it runs.
+/// Takes texts out of what tools answer: of their texts, links and structured content, of texts
+/// that they embed, and of errors. Pictures, sounds and other bytes stay as they are, and so does
+/// what a tool says while it runs.
 #[derive(Clone, Debug, Default)]
 pub struct Redact {
     words: Vec<Arc<str>>,
@@ -95,8 +95,8 @@ impl Redact {
         clean
     }
 
-    /// Whether there is something to take out of a JSON text. Its strings may be spelled in any way,
-    /// so one with escapes may have something.
+    /// Whether there is something to take out of a JSON text. Its strings may be spelled in any
+    /// way, so one with escapes may have something.
     fn is_in(&self, json: &str) -> bool {
         json.contains('\\') || matches!(self.text(json), Cow::Owned(_))
     }
