@@ -17,9 +17,7 @@ fn file(tools: usize) -> String {
         let does = match number % 3 {
             0 => "text: \"{{ city }} and {{ days }}\"",
             1 => "command: [echo, \"{{ city }}\", \"{{ days }}\"]",
-            _ => {
-                "http: { get: \"https://api.example.com/{{ city }}\", query: { d: \"{{ days }}\" } }"
-            }
+            _ => "http: { get: \"https://example.com/{{ city }}\", query: { d: \"{{ days }}\" } }",
         };
         yaml.push_str(&format!(
             "  - name: tool{number}
