@@ -7,6 +7,7 @@ mod gather;
 mod write;
 
 use crate::openapi::document::{Document, Lost};
+use crate::openapi::limits::DEFINITION_NAME_MAX;
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -92,14 +93,20 @@ impl<'d> Schemas<'d> {
         let is_plain =
             |character: char| character.is_ascii_alphanumeric() || "_-.".contains(character);
         let plain = |character: char| if is_plain(character) { character } else { '_' };
-        let name: String = last.chars().take(64).map(plain).collect();
-        let name = if name.is_empty() { "schema".to_owned() } else { name };
-        let count = self.names.entry(name.clone()).or_insert(0);
-        *count += 1;
-        match *count {
-            1 => name,
-            // `.` and a number: a name of the document could be the same, and is counted then.
-            count => self.name(&format!("{name}.{count}")),
+        let base: String = last.chars().take(DEFINITION_NAME_MAX).map(plain).collect();
+        let base = if base.is_empty() { "schema".to_owned() } else { base };
+        loop {
+            let count = self.names.entry(base.clone()).or_insert(0);
+            *count += 1;
+            if *count == 1 {
+                return base;
+            }
+            // A name of the document could be the same; it is known then, and the next one tried.
+            let name = format!("{base}.{count}");
+            if !self.names.contains_key(&name) {
+                self.names.insert(name.clone(), 1);
+                return name;
+            }
         }
     }
 
