@@ -1,6 +1,8 @@
 //! Documents that describe APIs and want to hurt: without end, without measure, or after secrets.
 
-use crate::faults_in_openapi::{schema, with_paths};
+use crate::faults_in_openapi::{KEYS, made, schema, with_paths};
+use serde_json::json;
+use std::fmt::Write;
 
 #[tokio::test]
 async fn long_names_that_begin_alike_are_told_apart() {
@@ -31,5 +33,66 @@ async fn long_names_that_begin_alike_are_told_apart() {
     assert_eq!(names.len(), 3, "{names:?}");
     for name in [short.to_owned(), format!("{short}.2"), format!("{short}.3")] {
         assert!(names.contains(&&name), "{names:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_schema_that_says_itself_again_in_other_words_is_referred_to() {
+    let again = |version: &str, member: &str| {
+        let members: String = (0..3).map(|at| format!("        m{at}: {member}\n")).collect();
+        format!(
+            "openapi: {version}\npaths:\n  /a: {{ get: {{ parameters: [{{ name: q, in: query, \
+             schema: {{ $ref: '#/components/schemas/N' }} }}] }} }}\ncomponents:\n  schemas:\n    \
+             N:\n      type: object\n      properties:\n{members}"
+        )
+    };
+    let node = json!({"$ref": "#/$defs/N"});
+    let words = json!({"description": "One.", "anyOf": [node]});
+    let null = json!({"anyOf": [node, {"type": "null"}]});
+    for (version, member, expected) in [
+        ("3.0.3", "{ allOf: [{ $ref: '#/components/schemas/N' }] }", &node),
+        ("3.0.3", "{ nullable: true, allOf: [{ $ref: '#/components/schemas/N' }] }", &null),
+        ("3.1.0", "{ $ref: '#/components/schemas/N', description: One. }", &words),
+        ("3.1.0", "{ description: One., allOf: [{ $ref: '#/components/schemas/N' }] }", &words),
+    ] {
+        let schema = schema(&again(version, member)).await;
+        assert_eq!(schema["properties"]["q"], node, "{schema}");
+        assert_eq!(schema["$defs"]["N"]["properties"]["m2"], *expected, "{schema}");
+        haft_server::schema::Schema::compile(&schema.to_string()).expect("it is a schema");
+    }
+}
+
+/// Each of these is a schema in its place, and doubles what is below it.
+#[test]
+fn schemas_that_double_in_their_place_are_cut() {
+    for member in [
+        "allOf: [{ $ref: '#/components/schemas/CNEXT' }, { type: object }]",
+        "minProperties: 1, allOf: [{ $ref: '#/components/schemas/CNEXT' }]",
+    ] {
+        let mut schemas = String::new();
+        for at in 0..30 {
+            // The last lead to the first again.
+            let member = member.replace("NEXT", &((at + 1) % 30).to_string());
+            _ = writeln!(
+                schemas,
+                "    C{at}: {{ properties: {{ a: {{ {member} }}, b: {{ {member} }}, c: {{ {member} \
+                 }} }} }}"
+            );
+        }
+        let document = with_paths(&format!(
+            "  /a: {{ get: {{ parameters: [{{ name: q, in: query, schema: {{ $ref: \
+             '#/components/schemas/C0' }} }}] }} }}
+  /b: {{ get: {{ parameters: [{{ name: q, in: query, schema: {{ {} }} }}] }} }}
+components:
+  schemas:
+{schemas}",
+            member.replace("NEXT", "0")
+        ));
+        let (names, warnings) = made(&document, KEYS);
+        assert_eq!(names, ["api_get_a", "api_get_b"]);
+        for name in names {
+            let cut = format!("{name}: its schema is too long; parts of it allow anything");
+            assert!(warnings.contains(&cut), "{warnings:?}");
+        }
     }
 }

@@ -7,8 +7,8 @@ mod gather;
 mod write;
 
 use crate::openapi::document::{Document, Lost};
-use crate::openapi::limits::DEFINITION_NAME_MAX;
-use serde_json::Value;
+use crate::openapi::limits::{DEFINITION_NAME_MAX, SCHEMAS_BYTES_MAX};
+use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 pub(crate) use convert::{Property, Shape};
@@ -25,6 +25,10 @@ pub(crate) struct Schemas<'d> {
     names: HashMap<String, usize>,
     /// Regular expressions, and whether they are ones here.
     patterns: HashMap<&'d str, bool>,
+    /// What is being written, and what that is put together of.
+    expanding: Vec<&'d Map<String, Value>>,
+    /// The bytes of all drafts that are kept.
+    bytes: usize,
 }
 
 /// A schema that others refer to.
@@ -41,6 +45,8 @@ pub(crate) struct Draft {
     pub(crate) text: String,
     /// Where, in order, and which.
     references: Vec<(usize, usize)>,
+    /// Something in it was too long, and allows anything.
+    pub(crate) is_cut: bool,
     /// A reference in it that cannot be followed.
     pub(crate) lost: Option<Lost>,
 }
@@ -55,6 +61,8 @@ impl<'d> Schemas<'d> {
             by_reference: HashMap::new(),
             names: HashMap::new(),
             patterns: HashMap::new(),
+            expanding: Vec::new(),
+            bytes: 0,
         }
     }
 
@@ -116,7 +124,16 @@ impl<'d> Schemas<'d> {
             // What refers to itself finds an empty draft, which it does not look into.
             self.shared[id].draft = Some(Draft::default());
             let mut draft = Draft::default();
-            self.convert(self.shared[id].source, &mut draft, 0);
+            if self.bytes <= SCHEMAS_BYTES_MAX {
+                self.convert(self.shared[id].source, &mut draft, 0);
+            } else {
+                draft.is_cut = true;
+            }
+            // One that was cut fits into no tool: it is not kept.
+            if draft.is_cut {
+                draft = Draft { text: "{}".to_owned(), is_cut: true, ..Draft::default() };
+            }
+            self.bytes += draft.text.len();
             self.shared[id].draft = Some(draft);
         }
     }
