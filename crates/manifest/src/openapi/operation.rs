@@ -289,7 +289,7 @@ fn flat(content: &Content<'_>, named: &[(&str, String, Shape<'_>)]) -> Body {
 }
 
 /// What stands before, in and after the first braces.
-fn braced(path: &str) -> Option<(&str, &str, &str)> {
+pub(crate) fn braced(path: &str) -> Option<(&str, &str, &str)> {
     let start = path.find('{')?;
     let end = start + path[start..].find('}')?;
     Some((&path[..start], &path[start + 1..end], &path[end + 1..]))

@@ -1,6 +1,6 @@
 //! Documents that describe APIs and want to hurt: without end, without measure, or after secrets.
 
-use crate::faults_in_openapi::{KEYS, made, schema, with_paths};
+use crate::faults_in_openapi::{KEYS, made, refused, schema, with_paths};
 use serde_json::json;
 use std::fmt::Write;
 
@@ -95,4 +95,27 @@ components:
             assert!(warnings.contains(&cut), "{warnings:?}");
         }
     }
+}
+
+#[test]
+fn the_variables_of_a_server_do_not_stand_for_each_other() {
+    let mut variables = String::new();
+    for at in 0..40 {
+        let next = format!("{{v{}}}", at + 1);
+        _ = writeln!(variables, "    v{at}: {{ default: '{next}{next}' }}");
+    }
+    let server = |url: &str, variables: &str| {
+        format!(
+            "openapi: 3.0.0\npaths: {{ /a: {{ get: {{}} }} }}\nservers:\n- url: '{url}'\n  \
+             variables:\n{variables}"
+        )
+    };
+    let why = refused(&server("https://a.example/{v0}", &variables), "");
+    assert!(why.ends_with("it has a variable without a default"), "{why}");
+    let long = format!("    v: {{ default: '{}' }}\n", "x".repeat(1000));
+    let why = refused(&server(&format!("https://a.example/{}", "{v}".repeat(20)), &long), "");
+    assert!(why.ends_with("it is too long with its variables"), "{why}");
+    let plain = "    host: { default: a.example }\n    v: { default: v2 }\n";
+    let (names, _) = made(&server("https://{host}/{v}", plain), "");
+    assert_eq!(names, ["api_get_a"]);
 }
