@@ -91,8 +91,14 @@ fn import(
         None => crate::limits::OUTPUT_BYTES,
     };
     let redirects = http::redirects(written.redirects.take())?;
-    let Found { document, url } = source::find(&written.openapi, &reach, surroundings)?;
+    let Found { document, url, is_moved } = source::find(&written.openapi, &reach, surroundings)?;
     let base = base(&written, &document, url.as_ref(), surroundings)?;
+    let tells_something =
+        written.auth.is_some() || !written.security.0.is_empty() || !headers.is_empty();
+    if is_moved && tells_something && !base.is_typed {
+        let host = url.as_ref().map(|url| url.host().to_owned()).unwrap_or_default();
+        return Err(bad(written.openapi.place, OpenApiMistake::Moved { host }));
+    }
     let address = Address {
         base: Base::Fixed(base.url.clone()),
         prefix: String::new(),

@@ -17,6 +17,8 @@ use std::io::Read;
 pub(crate) struct Found {
     pub(crate) document: Document,
     pub(crate) url: Option<Url>,
+    /// Another server than the one that is named has it, by redirects.
+    pub(crate) is_moved: bool,
 }
 
 /// Reads the document that a text names.
@@ -27,11 +29,13 @@ pub(crate) fn find(
 ) -> Result<Found, Wrong> {
     let filled = surroundings.fill(named)?.value;
     let wrong = |mistake| bad(named.place, mistake);
-    let (bytes, url) = if filled.starts_with("https://") || filled.starts_with("http://") {
+    let (bytes, url, is_moved) = if filled.starts_with("https://") || filled.starts_with("http://")
+    {
         let url = Url::parse(&filled)
             .map_err(|error| wrong(OpenApiMistake::NotFetched { reason: error.0.to_owned() }))?;
-        let (bytes, url) = fetch(url, reach).map_err(wrong)?;
-        (bytes, Some(url))
+        let (bytes, last) = fetch(url.clone(), reach).map_err(wrong)?;
+        let is_moved = !last.is_same_origin(&url);
+        (bytes, Some(last), is_moved)
     } else {
         let unreadable = |error: std::io::Error| {
             wrong(OpenApiMistake::NotReadable { reason: error.to_string() })
@@ -39,12 +43,12 @@ pub(crate) fn find(
         let file = std::fs::File::open(surroundings.directory.join(&filled)).map_err(unreadable)?;
         let mut bytes = Vec::new();
         file.take(DOCUMENT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-        (bytes, None)
+        (bytes, None, false)
     };
     if bytes.len() > DOCUMENT_BYTES_MAX {
         return Err(wrong(OpenApiMistake::TooLarge));
     }
-    Ok(Found { document: Document::read(&bytes).map_err(wrong)?, url })
+    Ok(Found { document: Document::read(&bytes).map_err(wrong)?, url, is_moved })
 }
 
 /// On a thread and a runtime of its own: whoever calls may be in one, and must not wait in it.

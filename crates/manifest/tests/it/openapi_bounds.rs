@@ -1,6 +1,8 @@
 //! Documents that describe APIs and want to hurt: without end, without measure, or after secrets.
 
 use crate::faults_in_openapi::{KEYS, made, refused, schema, with_paths};
+use crate::fixture::Desk;
+use crate::origin::{Origin, Reply};
 use serde_json::json;
 use std::fmt::Write;
 
@@ -118,4 +120,36 @@ fn the_variables_of_a_server_do_not_stand_for_each_other() {
     let plain = "    host: { default: a.example }\n    v: { default: v2 }\n";
     let (names, _) = made(&server("https://{host}/{v}", plain), "");
     assert_eq!(names, ["api_get_a"]);
+}
+
+#[tokio::test]
+async fn a_document_from_another_server_does_not_choose_who_is_told_secrets() {
+    let other = Origin::serve(|_| {
+        Reply::json(json!({"openapi": "3.1.0", "paths": {"/a": {"get": {"operationId": "a"}}}}))
+    })
+    .await;
+    let there = other.url("/api.json");
+    let origin = Origin::serve(move |_| Reply::redirect(302, there.clone())).await;
+    let named = origin.url("/api.json");
+    for (keys, is_refused) in [
+        ("", false),
+        ("auth: { bearer: secret-token }", true),
+        ("headers: { x-key: secret-token }", true),
+        ("auth: { bearer: secret-token }, base_url: 'https://a.example'", false),
+    ] {
+        let yaml = format!(
+            "server: {{ name: d }}\nupstreams:\n  pets: {{ openapi: '{named}', allow_private: true, \
+             {keys} }}\n"
+        );
+        let load = move || {
+            let desk = Desk::with(&yaml);
+            haft_manifest::load(&desk.file("haft.yaml")).map(|_| ()).map_err(|it| it.to_string())
+        };
+        let found = tokio::task::spawn_blocking(load).await.expect("it ends");
+        assert_eq!(found.is_err(), is_refused, "{keys}: {found:?}");
+        if let Err(why) = found {
+            assert!(why.contains("the document is from another server, `127.0.0.1`"), "{why}");
+            assert!(why.contains("give it a `base_url`"), "{why}");
+        }
+    }
 }
