@@ -25,7 +25,7 @@ use crate::http::address::{Address, Base, Path};
 use crate::http::{self, auth};
 use crate::openapi::import::{Import, Settings};
 use crate::openapi::mistake::OpenApiMistake;
-use crate::openapi::security::Security;
+use crate::openapi::security::{Security, To};
 use crate::openapi::select::Selection;
 use crate::openapi::source::Found;
 use crate::place::{Place, Placed};
@@ -112,8 +112,8 @@ fn import(
         let problem = Problem::TwoOfOne { key: "security", other: "auth" };
         return Err(Wrong::new(second.place, problem));
     }
-    let who = (&base.url, &reach);
-    let security = Security::new(&document, everywhere, &written.security, who, surroundings)?;
+    let to = To { base: &base.url, is_file: url.is_none(), reach: &reach };
+    let security = Security::new(&document, everywhere, &written.security, to, surroundings)?;
     let settings = Settings {
         name: &name.value,
         place: written.openapi.place,

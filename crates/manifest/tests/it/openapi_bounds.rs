@@ -153,3 +153,46 @@ async fn a_document_from_another_server_does_not_choose_who_is_told_secrets() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_client_secret_is_not_sent_where_a_document_from_elsewhere_says() {
+    let document = |token_url: &str| {
+        json!({
+            "openapi": "3.1.0", "servers": [{"url": "https://a.example/v1"}],
+            "paths": {"/a": {"get": {"operationId": "a"}}},
+            "components": {"securitySchemes": {"login": {
+                "type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": token_url}},
+            }}},
+        })
+    };
+    for (token_url, typed, from_file, from_address) in [
+        ("/token", "", true, true),
+        ("https://a.example/token", "", true, true),
+        ("https://login.example/token", "", true, false),
+        ("http://login.example/token", "", false, false),
+        ("http://login.example/token", ", token_url: 'https://l.example/t'", true, true),
+        ("http://127.0.0.1:1/token", "", true, false),
+    ] {
+        let document = document(token_url);
+        let served = document.clone();
+        let origin = Origin::serve(move |_| Reply::json(served.clone())).await;
+        for (named, expected) in [("api.json", from_file), (&*origin.url("/"), from_address)] {
+            let desk = Desk::with(&format!(
+                "server: {{ name: d }}\nupstreams:\n  api:\n    openapi: '{named}'\n    \
+                 allow_private: [127.0.0.1]\n    security: {{ login: {{ client_id: me, \
+                 client_secret: s3cret{typed} }} }}\n"
+            ));
+            desk.write("api.json", &document.to_string());
+            let load = move || {
+                haft_manifest::load(&desk.file("haft.yaml"))
+                    .map(|_| ())
+                    .map_err(|it| it.to_string())
+            };
+            let found = tokio::task::spawn_blocking(load).await.expect("it ends");
+            assert_eq!(found.is_ok(), expected, "{named} {token_url}: {found:?}");
+            if let Err(why) = found {
+                assert!(why.contains("needs a `token_url`, as that of the document"), "{why}");
+            }
+        }
+    }
+}
