@@ -6,6 +6,7 @@ use crate::openapi::document::{Document, Lost, members, text};
 use crate::openapi::limits::MEMBERS_MAX;
 use crate::openapi::parameter;
 use crate::openapi::schema::{Gathered, Schemas};
+use http::HeaderValue;
 use serde_json::Value;
 
 /// A body.
@@ -131,7 +132,9 @@ impl<'d> Content<'d> {
     /// The media type of a part.
     pub(crate) fn part_type(&self, member: &str) -> Option<&'d str> {
         let declared = text(self.encoding?.get(member)?, "contentType")?;
-        declared.split(',').next().map(str::trim).filter(|kind| !kind.contains('*'))
+        let first = declared.split(',').next().map(str::trim);
+        // One with a line end would go on as another header.
+        first.filter(|kind| !kind.contains('*') && HeaderValue::from_str(kind).is_ok())
     }
 }
 

@@ -1,7 +1,8 @@
 //! Documents that describe APIs and want to hurt: without end, without measure, or after secrets.
 
 use crate::faults_in_openapi::{KEYS, made, refused, schema, with_paths};
-use crate::fixture::Desk;
+use crate::fixture::{Desk, text};
+use crate::openapi::desk;
 use crate::origin::{Origin, Reply};
 use serde_json::json;
 use std::fmt::Write;
@@ -194,5 +195,26 @@ async fn a_client_secret_is_not_sent_where_a_document_from_elsewhere_says() {
                 assert!(why.contains("needs a `token_url`, as that of the document"), "{why}");
             }
         }
+    }
+}
+
+#[tokio::test]
+async fn a_part_type_with_a_line_end_is_not_used() {
+    let document = |kind: &str| {
+        json!({"openapi": "3.0.0", "paths": {"/a": {"post": {"operationId": "a", "requestBody": {
+            "required": true, "content": {"multipart/form-data": {
+                "encoding": {"file": {"contentType": kind}},
+                "schema": {"type": "object", "properties": {"file": {"type": "string", "format": "binary"}}},
+            }},
+        }}}}})
+    };
+    for (kind, is_used) in [("image/png", true), ("image/png\r\nx-evil: 1", false)] {
+        let origin = Origin::serve(|_| Reply::text("ok")).await;
+        let keys = format!("base_url: {}\nallow_private: [127.0.0.1]", origin.url("/"));
+        let server = desk(&document(kind).to_string(), &keys).serve();
+        assert_eq!(text(&server, "api_a", json!({"file": "AQI="})).await, "ok");
+        let seen = origin.only();
+        assert_eq!(seen.text().contains("image/png"), is_used, "{}", seen.text());
+        assert!(!seen.text().contains("x-evil"), "{}", seen.text());
     }
 }
