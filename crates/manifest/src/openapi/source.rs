@@ -12,6 +12,7 @@ use haft_fetch::{Auth, Clients, Reach, Request, Url};
 use http::HeaderValue;
 use http::header::ACCEPT;
 use std::io::Read;
+use std::time::Duration;
 
 /// A document, and where it was found if that is an address.
 pub(crate) struct Found {
@@ -68,16 +69,41 @@ fn fetch(url: Url, reach: &Reach) -> Result<(Vec<u8>, Url), OpenApiMistake> {
         let bytes = answer.bytes(DOCUMENT_BYTES_MAX).await;
         Ok((bytes.map_err(|error| failed(error.to_string()))?.to_vec(), url))
     };
-    let run = || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| failed(error.to_string()))?;
-        let late = |_| Err(failed(format!("not within {} seconds", DOCUMENT_TIME_MAX.as_secs())));
-        runtime.block_on(async {
-            tokio::time::timeout(DOCUMENT_TIME_MAX, asked).await.unwrap_or_else(late)
-        })
-    };
     std::thread::scope(|scope| {
         let stopped = |_| Err(failed("the reader stopped in the middle".to_owned()));
-        scope.spawn(run).join().unwrap_or_else(stopped)
+        scope.spawn(|| within(DOCUMENT_TIME_MAX, asked)).join().unwrap_or_else(stopped)
     })
+}
+
+/// Waits for something, and no longer, not even for a look-up of a name that does not come back.
+fn within<T>(
+    limit: Duration,
+    asked: impl Future<Output = Result<T, OpenApiMistake>>,
+) -> Result<T, OpenApiMistake> {
+    let failed = |reason: String| OpenApiMistake::NotFetched { reason };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| failed(error.to_string()))?;
+    let late = |_| Err(failed(format!("not within {} seconds", limit.as_secs())));
+    let found =
+        runtime.block_on(async { tokio::time::timeout(limit, asked).await.unwrap_or_else(late) });
+    runtime.shutdown_background();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_hangs_is_not_waited_for() {
+        let (end, ended) = std::sync::mpsc::sync_channel::<()>(0);
+        let found = within(Duration::from_millis(1), async move {
+            // As the look-up of a name does, on a thread that cannot be stopped.
+            let hung = tokio::task::spawn_blocking(move || ended.recv().is_ok());
+            hung.await.map_err(|_| OpenApiMistake::NotOpenApi)
+        });
+        let reason = "not within 0 seconds".to_owned();
+        assert_eq!(found, Err(OpenApiMistake::NotFetched { reason }));
+        drop(end);
+    }
 }
