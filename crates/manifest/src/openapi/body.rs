@@ -8,6 +8,7 @@ use crate::openapi::parameter;
 use crate::openapi::schema::{Gathered, Schemas};
 use http::HeaderValue;
 use serde_json::Value;
+use std::collections::HashSet;
 
 /// A body.
 #[derive(Debug)]
@@ -92,6 +93,7 @@ impl<'d> Content<'d> {
         let Some(schema) = self.schema else { return Ok(None) };
         let Some(all) = schemas.gather(schema)? else { return Ok(None) };
         let mut members = all.properties();
+        let known: HashSet<_> = members.iter().map(|(name, _)| *name).collect();
         let is_given =
             |(_, schema): &(&str, &Value)| schema.get("readOnly") != Some(&Value::Bool(true));
         members.retain(is_given);
@@ -101,9 +103,9 @@ impl<'d> Content<'d> {
             .any(|keyword| all.get(keyword).is_some());
         let is_object = all.types().first() == Some(&"object");
         let mut required = all.required();
-        let is_whole =
-            required.iter().all(|name| all.properties().iter().any(|(known, _)| known == name));
-        required.retain(|name| members.iter().any(|(known, _)| known == name));
+        let is_whole = required.iter().all(|name| known.contains(name));
+        let given: HashSet<_> = members.iter().map(|(name, _)| *name).collect();
+        required.retain(|name| given.contains(name));
         let is_flat = is_object && !is_open && is_whole && self.may_be_flat(&all);
         if !is_flat || is_one_of_several && self.kind == ContentKind::Json {
             return Ok(None);

@@ -43,5 +43,7 @@ pub(crate) const NAME_MAX: usize = 64;
 /// The most characters of the name of a schema under `$defs`, before a number that tells it from
 /// others.
 pub(crate) const DEFINITION_NAME_MAX: usize = 50;
+/// The most parameters of an operation; one with more is left out.
+pub(crate) const PARAMETERS_MAX: usize = 1000;
 /// The most members of a body that become arguments.
 pub(crate) const MEMBERS_MAX: usize = 256;

@@ -4,7 +4,7 @@ use crate::faults_in_openapi::{KEYS, made, refused, schema, with_paths};
 use crate::fixture::{Desk, text};
 use crate::openapi::desk;
 use crate::origin::{Origin, Reply};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fmt::Write;
 
 #[tokio::test]
@@ -183,7 +183,7 @@ async fn a_client_secret_is_not_sent_where_a_document_from_elsewhere_says() {
                  allow_private: [127.0.0.1]\n    security: {{ login: {{ client_id: me, \
                  client_secret: s3cret{typed} }} }}\n"
             ));
-            desk.write("api.json", &document.to_string());
+            desk.write("api.json", document.to_string());
             let load = move || {
                 haft_manifest::load(&desk.file("haft.yaml"))
                     .map(|_| ())
@@ -217,4 +217,53 @@ async fn a_part_type_with_a_line_end_is_not_used() {
         assert_eq!(seen.text().contains("image/png"), is_used, "{}", seen.text());
         assert!(!seen.text().contains("x-evil"), "{}", seen.text());
     }
+}
+
+#[test]
+fn an_operation_of_too_many_parameters_is_left_out() {
+    let parameters = |count: usize| {
+        let one = |at| json!({"in": "query", "name": format!("p{at}")});
+        Value::from((0..count).map(one).collect::<Vec<_>>())
+    };
+    let path = format!("/{}", "{x}".repeat(1001));
+    let document = json!({"openapi": "3.0.0", "paths": {
+        "/a": {"get": {"operationId": "a", "parameters": parameters(1000)}},
+        "/b": {"get": {"operationId": "b", "parameters": parameters(1001)}},
+        path: {"get": {"operationId": "c"}},
+    }});
+    let (names, warnings) = made(&document.to_string(), KEYS);
+    assert_eq!(names, ["api_a"]);
+    for (at, reason) in ["it has more than 1000", "its path has more than 1000"].iter().enumerate()
+    {
+        assert!(warnings[at].contains(&format!("{reason} parameters")), "{warnings:?}");
+    }
+}
+
+/// Each name is looked for once; with a look at every member for each, this takes minutes.
+#[test]
+fn as_many_names_are_required_as_there_are_members() {
+    let names: Vec<_> = (0..20_000).map(|at| format!("n{at}")).collect();
+    let members: serde_json::Map<_, _> =
+        names.iter().map(|name| (name.clone(), json!({}))).collect();
+    let document = json!({"openapi": "3.0.0", "paths": {"/a": {"post": {
+        "operationId": "a",
+        "requestBody": {"required": true, "content": {"application/json": {
+            "schema": {"type": "object", "properties": members, "required": names},
+        }}},
+    }}}});
+    let begun = std::time::Instant::now();
+    assert_eq!(made(&document.to_string(), KEYS).0, ["api_a"]);
+    assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
+}
+
+/// Names that become the same ones, which are counted.
+#[tokio::test]
+async fn arguments_that_want_one_name_are_numbered() {
+    let one = |at: usize| json!({"in": "query", "name": format!("a{}", "%".repeat(at + 1))});
+    let parameters: Vec<_> = (0..4).map(one).collect();
+    let document =
+        json!({"openapi": "3.0.0", "paths": {"/a": {"get": {"parameters": parameters}}}});
+    let schema = schema(&document.to_string()).await;
+    let names: Vec<_> = schema["properties"].as_object().expect("some").keys().collect();
+    assert_eq!(names, ["a", "a_query", "a_query_2", "a_query_3"]);
 }

@@ -10,6 +10,7 @@ use crate::openapi::schema::{Draft, Gathered, Schemas};
 use crate::openapi::words;
 use haft_server::schema::Schema;
 use serde_json::{Map, Number, Value};
+use std::collections::HashSet;
 
 /// An argument of a tool.
 #[derive(Debug)]
@@ -332,9 +333,9 @@ impl<'d> Schemas<'d> {
         let hidden = if self.is_sent { "readOnly" } else { "writeOnly" };
         let is_hidden = |schema: &Value| schema.get(hidden) == Some(&Value::Bool(true));
         let mut required = gathered.required();
-        required.retain(|name| {
-            !properties.iter().any(|(property, schema)| property == name && is_hidden(schema))
-        });
+        let unseen = properties.iter().filter(|(_, schema)| is_hidden(schema));
+        let unseen: HashSet<_> = unseen.map(|(name, _)| *name).collect();
+        required.retain(|name| !unseen.contains(name));
         properties.retain(|(_, schema)| !is_hidden(schema));
         if !properties.is_empty() {
             let mut inner = Members::begin(out.key("properties"));
