@@ -139,8 +139,8 @@ async fn a_document_from_another_server_does_not_choose_who_is_told_secrets() {
         ("auth: { bearer: secret-token }, base_url: 'https://a.example'", false),
     ] {
         let yaml = format!(
-            "server: {{ name: d }}\nupstreams:\n  pets: {{ openapi: '{named}', allow_private: true, \
-             {keys} }}\n"
+            "server: {{ name: d }}\nupstreams:\n  pets: {{ openapi: '{named}', \
+             allow_private: true, {keys} }}\n"
         );
         let load = move || {
             let desk = Desk::with(&yaml);
@@ -201,10 +201,11 @@ async fn a_client_secret_is_not_sent_where_a_document_from_elsewhere_says() {
 #[tokio::test]
 async fn a_part_type_with_a_line_end_is_not_used() {
     let document = |kind: &str| {
+        let file = json!({"type": "string", "format": "binary"});
         json!({"openapi": "3.0.0", "paths": {"/a": {"post": {"operationId": "a", "requestBody": {
             "required": true, "content": {"multipart/form-data": {
                 "encoding": {"file": {"contentType": kind}},
-                "schema": {"type": "object", "properties": {"file": {"type": "string", "format": "binary"}}},
+                "schema": {"type": "object", "properties": {"file": file}},
             }},
         }}}}})
     };
