@@ -17,6 +17,7 @@ mod faults_of_files;
 mod fixture;
 mod lifetimes;
 mod openapi;
+mod openapi_bounds;
 #[path = "../../../fetch/tests/it/origin.rs"]
 mod origin;
 mod outputs;
