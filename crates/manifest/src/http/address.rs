@@ -203,12 +203,11 @@ fn check_skeleton(path: &str) -> Result<(), String> {
     if has_dots(url.path()) { Err("its path holds `.` or `..`".to_owned()) } else { Ok(()) }
 }
 
-/// Whether a server could take a segment for the one above: `..`, however it is escaped.
+/// Whether a server could take a segment for the one above: `..`, however it and what stands
+/// around it are escaped. Some servers unescape a path before they look for such segments.
 pub(crate) fn has_dots(path: &str) -> bool {
-    path.split('/').any(|segment| {
-        let segment = segment.replace("%2e", ".").replace("%2E", ".");
-        matches!(&*segment, "." | "..")
-    })
+    let path = path.to_ascii_lowercase().replace("%2e", ".").replace("%5c", "/");
+    path.replace("%2f", "/").split('/').any(|segment| matches!(segment, "." | ".."))
 }
 
 /// One `name=value` of an address.
