@@ -316,9 +316,14 @@ impl Path {
                 }) {
                     return Err(not_usable(&format!("`{name}` is empty")));
                 }
-                template
+                let path = template
                     .render(filling.templates, filling.arguments)
-                    .map_err(|error| not_usable(&error.to_string()))
+                    .map_err(|error| not_usable(&error.to_string()))?;
+                // `safe` lets a value be several segments, but nothing behind the path.
+                match path.find(['?', '#']) {
+                    Some(_) => Err(not_usable("its path holds `?` or `#`")),
+                    None => Ok(path),
+                }
             }
             Self::Pieces(pieces) => {
                 let mut path = String::new();
