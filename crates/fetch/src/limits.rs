@@ -9,6 +9,8 @@ pub const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
 pub(crate) const ATTEMPT_HEAD_START: Duration = Duration::from_millis(250);
 /// The most addresses of one name that are tried.
 pub(crate) const ADDRESSES_MAX: usize = 8;
+/// How long a name is looked up here before a proxy that finds it by itself is asked.
+pub(crate) const LOCAL_LOOKUP_TIME_MAX: Duration = Duration::from_secs(1);
 /// How long a connection that nobody uses is kept.
 pub(crate) const IDLE_TIME_MAX: Duration = Duration::from_secs(60);
 /// The most connections to one server that nobody uses and that are kept.
