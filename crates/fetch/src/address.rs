@@ -40,6 +40,11 @@ pub(crate) fn is_private_name(host: &str) -> bool {
 }
 
 fn is_public_v4(address: Ipv4Addr) -> bool {
+    // The host of a virtual machine at Azure, which hands out its secrets too.
+    const AZURE_HOST: Ipv4Addr = Ipv4Addr::new(168, 63, 129, 16);
+    if address == AZURE_HOST {
+        return false;
+    }
     let [a, b, c, _] = address.octets();
     !matches!(
         (a, b, c),
@@ -136,6 +141,8 @@ mod tests {
             "127.0.0.1",
             "127.255.255.255",
             "169.254.169.254",
+            "168.63.129.16",
+            "::ffff:168.63.129.16",
             "172.16.0.1",
             "172.31.255.255",
             "192.168.0.1",
