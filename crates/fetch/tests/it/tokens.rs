@@ -83,6 +83,27 @@ async fn a_refused_token_is_replaced_once() {
     assert_eq!((asked(&never, "/token").len(), asked(&never, "/x").len()), (2, 2));
 }
 
+#[tokio::test]
+async fn what_a_redirect_led_to_is_not_asked_again() {
+    for status in [302, 303, 307] {
+        let origin = Origin::serve(move |seen| match &*seen.target {
+            "/token" => Reply::json(r#"{"access_token":"t"}"#),
+            "/x" => Reply::redirect(status, "/done"),
+            _ => Reply::status(401),
+        })
+        .await;
+        let (clients, tokens) = (direct(), tokens(&origin, Placement::Basic));
+        let url = Url::parse(&origin.url("/x")).expect("an address");
+        let mut request = Request::new(http::Method::POST, url);
+        request.redirects = 5;
+        let auth = Auth::Token(clients.tokens(&tokens));
+        let answer = clients.of(&Reach::Anywhere).send(&request, &auth).await;
+        assert_eq!(answer.expect("an answer").status, 401);
+        let asked: Vec<_> = origin.seen().into_iter().map(|seen| seen.target).collect();
+        assert_eq!(asked, ["/token", "/x", "/done"], "{status}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_token_is_renewed_before_it_ends() {
     let origin = origin(100, |_| true).await;
