@@ -47,7 +47,7 @@ impl Client {
 
     /// Sends a request and waits for the head of its answer, for as long as the caller does:
     /// dropping the future takes the request back. A 401 to a token is asked again once, with a
-    /// fresh one, unless a redirect led to it.
+    /// fresh one, unless a redirect led to it or the token was fetched just now.
     ///
     /// # Errors
     /// [`FetchError`]; an answer of any status is none.
@@ -55,14 +55,14 @@ impl Client {
         match auth {
             Auth::None | Auth::Header(..) => self.send_plain(request, auth).await,
             Auth::Token(source) => {
-                let token = source.token(None).await?;
+                let token = source.token().await?;
                 let (answer, is_redirected) = self.follow(request, Some(&token)).await?;
                 // What answered with a redirect may have done its work already.
                 if answer.status != StatusCode::UNAUTHORIZED || is_redirected {
                     return Ok(answer);
                 }
+                let Some(token) = source.another(&token).await? else { return Ok(answer) };
                 drop(answer);
-                let token = source.token(Some(&token)).await?;
                 self.follow(request, Some(&token)).await.map(|(answer, _)| answer)
             }
         }

@@ -31,5 +31,7 @@ pub(crate) const TOKEN_RENEWED_BEFORE: Duration = Duration::from_secs(60);
 pub(crate) const TOKEN_LIFE_DEFAULT: Duration = Duration::from_secs(60 * 60);
 /// The longest life of a token that is believed.
 pub(crate) const TOKEN_LIFE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long a token is kept after it was fetched although a server refuses it.
+pub(crate) const TOKEN_KEPT_MIN: Duration = Duration::from_secs(5);
 /// How long the refusal of a token is told again before it is asked for anew.
 pub(crate) const TOKEN_REFUSAL_KEPT: Duration = Duration::from_secs(1);

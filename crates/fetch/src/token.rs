@@ -6,8 +6,8 @@ use crate::client::Client;
 use crate::error::FetchError;
 use crate::escape;
 use crate::limits::{
-    TOKEN_BYTES_MAX, TOKEN_LIFE_DEFAULT, TOKEN_LIFE_MAX, TOKEN_REFUSAL_KEPT, TOKEN_RENEWED_BEFORE,
-    TOKEN_TIME_MAX,
+    TOKEN_BYTES_MAX, TOKEN_KEPT_MIN, TOKEN_LIFE_DEFAULT, TOKEN_LIFE_MAX, TOKEN_REFUSAL_KEPT,
+    TOKEN_RENEWED_BEFORE, TOKEN_TIME_MAX,
 };
 use crate::reach::Reach;
 use crate::request::Request;
@@ -70,6 +70,8 @@ struct Current {
     header: HeaderValue,
     renew_at: Instant,
     ends_at: Instant,
+    /// When it came.
+    fetched_at: Instant,
 }
 
 /// What an authorization server answers.
@@ -91,13 +93,9 @@ impl TokenSource {
         self.tokens == *tokens
     }
 
-    /// A token that is good now, as the value of its header; another one than `refused`.
-    pub(crate) async fn token(
-        &self,
-        refused: Option<&HeaderValue>,
-    ) -> Result<HeaderValue, FetchError> {
-        let good = |current: &Current| Some(&current.header) != refused;
-        let current = self.current().filter(good);
+    /// A token that is good now, as the value of its header.
+    pub(crate) async fn token(&self) -> Result<HeaderValue, FetchError> {
+        let current = self.current();
         let now = Instant::now();
         if let Some(current) = current.filter(|current| now < current.ends_at) {
             if now < current.renew_at {
@@ -111,10 +109,26 @@ impl TokenSource {
         // Whoever waits here finds what the one before got, be it a token or a refusal.
         let mut asking = self.asking.lock().await;
         let is_fresh = |current: &Current| Instant::now() < current.renew_at;
-        if let Some(current) = self.current().filter(good).filter(is_fresh) {
+        if let Some(current) = self.current().filter(is_fresh) {
             return Ok(current.header);
         }
         self.renew(&mut asking).await
+    }
+
+    /// Another token than one that a server refused, if there is any: a server that takes none does
+    /// not make every call a request for a token.
+    pub(crate) async fn another(
+        &self,
+        refused: &HeaderValue,
+    ) -> Result<Option<HeaderValue>, FetchError> {
+        let mut asking = self.asking.lock().await;
+        let now = Instant::now();
+        let header = match self.current() {
+            Some(current) if now < current.fetched_at + TOKEN_KEPT_MIN => current.header,
+            Some(current) if current.header != *refused && now < current.renew_at => current.header,
+            _ => self.renew(&mut asking).await?,
+        };
+        Ok((header != *refused).then_some(header))
     }
 
     fn current(&self) -> Option<Current> {
@@ -176,7 +190,12 @@ impl TokenSource {
         let life = granted.expires_in.and_then(|life| Duration::try_from_secs_f64(life).ok());
         let life = life.unwrap_or(TOKEN_LIFE_DEFAULT).min(TOKEN_LIFE_MAX);
         let early = TOKEN_RENEWED_BEFORE.min(life / 10);
-        Ok(Current { header, renew_at: asked + (life - early), ends_at: asked + life })
+        Ok(Current {
+            header,
+            renew_at: asked + (life - early),
+            ends_at: asked + life,
+            fetched_at: Instant::now(),
+        })
     }
 
     fn request(&self) -> (Request, Auth) {

@@ -5,7 +5,8 @@ use crate::origin::{Origin, Reply, Seen};
 use crate::reach::direct;
 use haft_fetch::limits::TOKEN_TIME_MAX;
 use haft_fetch::{Answer, Auth, Clients, FetchError, Placement, Reach, Request, Tokens, Url};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// A server that grants `t1`, `t2`, … at `/token` and takes the newest one elsewhere.
@@ -71,16 +72,45 @@ async fn name_and_secret_may_go_into_the_body() {
     assert_eq!((asked[0].text(), asked[0].header("authorization")), (expected, None));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_refused_token_is_replaced_once() {
-    let origin = origin(3600, |token| token != "Bearer t1").await;
+    let is_revoked = Arc::new(AtomicBool::new(false));
+    let revoked = Arc::clone(&is_revoked);
+    let accepts = move |token: &str| token != "Bearer t1" || !revoked.load(Ordering::Relaxed);
+    let origin = origin(3600, accepts).await;
     let (clients, tokens) = (direct(), tokens(&origin, Placement::Basic));
-    assert_eq!(ask(&clients, &origin, &tokens).await.expect("an answer").status, 200);
-    assert_eq!(asked(&origin, "/token").len(), 2);
-    let never = self::origin(3600, |_| false).await;
-    let tokens = self::tokens(&never, Placement::Basic);
-    assert_eq!(ask(&clients, &never, &tokens).await.expect("an answer").status, 401);
-    assert_eq!((asked(&never, "/token").len(), asked(&never, "/x").len()), (2, 2));
+    for (is_now, fetched) in [(false, 1), (true, 2), (true, 2)] {
+        is_revoked.store(is_now, Ordering::Relaxed);
+        tokio::time::advance(Duration::from_secs(6)).await;
+        assert_eq!(ask(&clients, &origin, &tokens).await.expect("an answer").status, 200);
+        assert_eq!(asked(&origin, "/token").len(), fetched);
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_takes_no_token_does_not_make_each_call_fetch_one() {
+    let never = origin(3600, |_| false).await;
+    let (clients, tokens) = (direct(), tokens(&never, Placement::Basic));
+    for _ in 0..3 {
+        assert_eq!(ask(&clients, &never, &tokens).await.expect("an answer").status, 401);
+    }
+    assert_eq!((asked(&never, "/token").len(), asked(&never, "/x").len()), (1, 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_token_again_is_fetched_once_for_all_who_wait() {
+    let origin = Origin::serve(|seen| match &*seen.target {
+        "/token" => Reply::json(r#"{"access_token":"t"}"#),
+        _ => Reply::status(401),
+    })
+    .await;
+    let (clients, tokens) = (direct(), tokens(&origin, Placement::Basic));
+    assert!(ask(&clients, &origin, &tokens).await.is_ok());
+    tokio::time::advance(Duration::from_secs(6)).await;
+    let one = || async { ask(&clients, &origin, &tokens).await.expect("an answer").status };
+    let all = tokio::join!(one(), one(), one());
+    assert_eq!([all.0, all.1, all.2], [401; 3]);
+    assert_eq!((asked(&origin, "/token").len(), asked(&origin, "/x").len()), (2, 4));
 }
 
 #[tokio::test]
