@@ -79,7 +79,8 @@ struct Current {
 struct Granted {
     access_token: Option<String>,
     token_type: Option<String>,
-    expires_in: Option<f64>,
+    /// In seconds; some servers write the number as a text.
+    expires_in: Option<serde_json::Value>,
     error: Option<String>,
     error_description: Option<String>,
 }
@@ -187,7 +188,10 @@ impl TokenSource {
         let mut header = HeaderValue::from_str(&format!("Bearer {token}"))
             .map_err(|_| self.refused("it cannot be put into a header".to_owned()))?;
         header.set_sensitive(true);
-        let life = granted.expires_in.and_then(|life| Duration::try_from_secs_f64(life).ok());
+        let life = granted
+            .expires_in
+            .and_then(|life| life.as_f64().or_else(|| life.as_str()?.trim().parse::<f64>().ok()));
+        let life = life.and_then(|life| Duration::try_from_secs_f64(life).ok());
         let life = life.unwrap_or(TOKEN_LIFE_DEFAULT).min(TOKEN_LIFE_MAX);
         let early = TOKEN_RENEWED_BEFORE.min(life / 10);
         Ok(Current {

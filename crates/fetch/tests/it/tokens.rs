@@ -145,6 +145,23 @@ async fn a_token_is_renewed_before_it_ends() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_life_of_a_token_may_be_a_text() {
+    for (life, fetched) in [("\"100\"", 2), ("100.5", 2), ("\"soon\"", 1), ("null", 1)] {
+        let origin = Origin::serve(move |seen| match &*seen.target {
+            "/token" => Reply::json(format!(r#"{{"access_token":"t","expires_in":{life}}}"#)),
+            _ => Reply::text("in"),
+        })
+        .await;
+        let (clients, tokens) = (direct(), tokens(&origin, Placement::Basic));
+        for _ in 0..2 {
+            assert!(ask(&clients, &origin, &tokens).await.is_ok(), "{life}");
+            tokio::time::advance(Duration::from_secs(101)).await;
+        }
+        assert_eq!(asked(&origin, "/token").len(), fetched, "{life}");
+    }
+}
+
 #[tokio::test]
 async fn a_refusal_says_why_and_not_the_secret() {
     let body = r#"{"error":"invalid_client","error_description":"no such client"}"#;
