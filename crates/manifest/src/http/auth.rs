@@ -3,12 +3,11 @@
 
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
-use crate::http::address::{Address, Base};
+use crate::http::address::Address;
 use crate::http::bad;
 use crate::http::mistake::HttpMistake;
 use crate::place::Placed;
 use crate::problem::Problem;
-use crate::tags;
 use crate::tool::{fixed_text, typed};
 use crate::written::Scalar;
 use crate::written::http::{self as written, Send};
@@ -114,9 +113,7 @@ pub(crate) fn check(
     if let Some((key, place)) = given.next() {
         return Err(Wrong::new(place, Problem::TwoOfOne { key, other: first }));
     }
-    if let Base::Dynamic { template, .. } = &address.base
-        && tags::ends_in_tag(&template.typed.value)
-    {
+    if address.is_anyones(surroundings)? {
         return Err(bad(written.place, HttpMistake::AuthToAnyone));
     }
     let text = |text: &Placed<Scalar>, key: &'static str| {

@@ -92,6 +92,7 @@ pub(crate) fn check(
     let allow_dynamic = written.allow_dynamic_host;
     let (address, mut query) =
         address::check(&typed(&url), allow_dynamic, known, surroundings, compiler)?;
+    address.check_secrets(&typed(&url), &written, surroundings)?;
     query.extend(body::form(pairs(written.query.take()), known, compiler)?);
     let headers = headers(written.headers.take(), known, compiler)?;
     let reach = written.allow_private.take().map(reach).transpose()?.unwrap_or_default();
