@@ -132,6 +132,11 @@ impl TokenSource {
         Ok((header != *refused).then_some(header))
     }
 
+    /// The token that was fetched last, as the value of its header.
+    pub(crate) fn known(&self) -> Option<HeaderValue> {
+        self.current().map(|current| current.header)
+    }
+
     fn current(&self) -> Option<Current> {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -173,6 +178,8 @@ impl TokenSource {
         let granted = serde_json::from_slice::<Granted>(&body).ok();
         if !status.is_success() {
             let said = granted.and_then(|granted| granted.error_description.or(granted.error));
+            // Half a secret would not be known as one.
+            let said = said.map(|said| self.redact(said));
             let said = said.map(|said| format!(": {}", excerpt(&said))).unwrap_or_default();
             return Err(self.refused(format!("it answered {status}{said}")));
         }
@@ -231,6 +238,12 @@ impl TokenSource {
         // A secret is not carried elsewhere.
         request.redirects = 0;
         (request, auth)
+    }
+
+    /// The text without the client's secret, should the server repeat it.
+    fn redact(&self, text: String) -> String {
+        let secret = &self.tokens.client_secret;
+        if secret.is_empty() { text } else { text.replace(secret, "…") }
     }
 
     fn refused(&self, reason: String) -> FetchError {

@@ -188,6 +188,16 @@ async fn a_refusal_says_why_and_not_the_secret() {
     }
 }
 
+#[tokio::test]
+async fn a_refusal_holds_no_half_of_the_secret() {
+    let said = format!("{}s&cret", "x".repeat(297));
+    let body = format!(r#"{{"error_description":"{said}"}}"#);
+    let origin = Origin::serve(move |_| Reply::status(400).body(body.clone())).await;
+    let (clients, tokens) = (direct(), tokens(&origin, Placement::Basic));
+    let error = ask(&clients, &origin, &tokens).await.expect_err("there is none").to_string();
+    assert!(error.ends_with("xxx…"), "{error}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_authorization_server_that_never_ends_is_given_up() {
     for (reply, expected) in [
