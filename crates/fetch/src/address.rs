@@ -13,8 +13,8 @@ pub(crate) fn is_public(address: IpAddr) -> bool {
 }
 
 /// Whether a name is one that no proxy should be asked for: of the machine or network itself
-/// (RFC 6761, 6762, 8375, and `.internal`), of a metadata service, or a number, which resolvers read
-/// as an address (`127.1`, `2130706433`, `0x7f.1`).
+/// (RFC 6761, 6762, 8375, and `.internal`), of a metadata service, or a number, which resolvers
+/// read as an address (`127.1`, `2130706433`, `0x7f.1`).
 pub(crate) fn is_private_name(host: &str) -> bool {
     const OWN: [&str; 8] = [
         "home.arpa",

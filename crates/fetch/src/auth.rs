@@ -38,8 +38,8 @@ impl Auth {
         Self::header(AUTHORIZATION, &format!("Basic {pair}"))
     }
 
-    /// What it sends and nobody else should read, as it is sent: the header's value, and what stands
-    /// there behind `Bearer` or the like.
+    /// What it sends and nobody else should read, as it is sent: the header's value, and what
+    /// stands there behind `Bearer` or the like.
     #[must_use]
     pub fn secrets(&self) -> Vec<String> {
         let value = match self {

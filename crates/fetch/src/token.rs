@@ -242,8 +242,10 @@ impl TokenSource {
 
     /// The text without the client's secret, should the server repeat it.
     fn redact(&self, text: String) -> String {
+        /// Shorter ones are words of any text.
+        const LENGTH_MIN: usize = 6;
         let secret = &self.tokens.client_secret;
-        if secret.is_empty() { text } else { text.replace(secret, "…") }
+        if secret.len() < LENGTH_MIN { text } else { text.replace(secret, "…") }
     }
 
     fn refused(&self, reason: String) -> FetchError {
