@@ -66,7 +66,7 @@ async fn no_address_leads_out_of_the_directory() {
     for (link, to) in [
         ("docs/up", ".."),
         ("docs/secret.md", "../secret.md"),
-        ("docs/sub/root", "/"),
+        ("docs/sub/top", "/"),
         ("docs/self", "/proc/self/cwd"),
     ] {
         symlink(to, desk.file(link)).expect("it is ours");
@@ -103,7 +103,7 @@ async fn no_address_leads_out_of_the_directory() {
         "docs://.git/config",
         "docs://up/secret.md",
         "docs://secret.md",
-        "docs://sub/root/etc/passwd",
+        "docs://sub/top/etc/passwd",
         "docs://self/Cargo.toml",
         "docs:///etc/passwd",
         "docs:////etc/passwd",
