@@ -235,7 +235,7 @@ impl Context {
         key: &str,
         work: impl Future<Output = T>,
     ) -> T {
-        let step = self.desk().step(key);
+        let step = self.desk().step(&self.key(key));
         let mut kept = step.lock().await;
         if let Some(done) = kept.as_ref().and_then(|raw| serde_json::from_str(raw.get()).ok()) {
             return done;
@@ -261,6 +261,7 @@ impl Context {
         read: impl Fn(&str) -> Result<T, String>,
     ) -> Result<T, AskError> {
         let limits = &self.inner.core.limits;
+        let key = &*self.key(key);
         let sent = {
             let mut desk = self.desk();
             match &mut desk.place {

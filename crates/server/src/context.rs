@@ -44,6 +44,8 @@ pub(crate) struct Inner {
     can_become_task: bool,
     /// How many calls this one has made so far, and those within it.
     pub(crate) calls_within: AtomicUsize,
+    /// How many of these its handler itself began.
+    pub(crate) calls_begun: AtomicUsize,
     pub(crate) core: Arc<Core>,
 }
 
@@ -133,6 +135,7 @@ impl Context {
             desk: Mutex::new(desk),
             can_become_task,
             calls_within: AtomicUsize::new(0),
+            calls_begun: AtomicUsize::new(0),
             core: Arc::clone(core),
         };
         Self { inner: Arc::new(inner), nesting: Nesting::default() }

@@ -9,31 +9,63 @@ use crate::layers;
 use crate::middleware::{Outcome, Request};
 use crate::nearest::nearest;
 use crate::registry::Snapshot;
+use crate::tool::Registered;
 use futures_util::FutureExt;
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::json::Cursor;
 use haft_proto::method::Method;
 use haft_proto::spec::tool_result::ToolResult;
+use rustc_hash::FxBuildHasher;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
+use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::future::{Future, poll_fn};
+use std::hash::BuildHasher;
 use std::ops::Range;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep};
 
 /// What a context knows of the calls around it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Nesting {
     /// How many calls are around this one.
     depth: usize,
+    /// Which call within a call this is.
+    link: Option<Arc<Link>>,
     /// Which part of the progress of the outermost call this is.
     part: Option<Part>,
+}
+
+/// A call within a call, told from the others around and beside it. It is the same again when the
+/// whole runs again in another round, as handlers do the same in the same order.
+struct Link {
+    around: Option<Arc<Self>>,
+    tool: Arc<Registered>,
+    /// Of its arguments: whoever calls with others is answered for itself.
+    arguments: u64,
+    /// How many calls began before it in the one around it.
+    index: usize,
+    /// How many calls have begun in it.
+    begun: AtomicUsize,
+}
+
+impl Link {
+    /// Appends what tells its questions and steps from those of others.
+    fn path(&self, path: &mut String) {
+        if let Some(around) = &self.around {
+            around.path(path);
+        }
+        let (tool, Self { arguments, index, .. }) = (&self.tool.tool.name, self);
+        // Writing to a string does not fail.
+        let _ = write!(path, "{tool}.{index}.{arguments:x}/");
+    }
 }
 
 /// A part of the way, in the units of the whole.
@@ -107,7 +139,7 @@ impl Context {
         tool: &str,
         arguments: Box<RawValue>,
     ) -> Result<ToolResult, Refusal> {
-        let (context, before) = self.deeper()?;
+        let before = self.go_deeper()?;
         // Tools that never wait must not keep a thread from others, nor from the time.
         if before % CALLS_AT_ONCE == CALLS_AT_ONCE - 1 {
             yield_now().await;
@@ -129,13 +161,14 @@ impl Context {
                 None => return Ok(ToolResult::error(explain(&tool.tool.name, &violations))),
             }
         }
+        let context = self.within(&tool, &arguments);
         let name = tool.tool.name.clone();
         let (method, annotations) = (Method::ToolsCall, tool.tool.annotations);
         let time_limit = tool.timeout;
         let request = Request { method, name, arguments, annotations, time_limit, context };
         let work = async { layers::call_within(core, &tool, request).await };
         let work = AssertUnwindSafe(work).catch_unwind();
-        let Some(ended) = within(self, tool.timeout, work).await else {
+        let Some(ended) = in_time(self, tool.timeout, work).await else {
             let (name, limit) = (&tool.tool.name, tool.timeout);
             let text = format!("The tool `{name}` was stopped: it took longer than {limit:?}.");
             return Ok(ToolResult::error(text));
@@ -169,13 +202,11 @@ impl Context {
         part
     }
 
-    /// The context of a call within this one, and how many there were before.
-    fn deeper(&self) -> Result<(Self, usize), Refusal> {
+    /// How many calls within the whole there were before this one, if there may be one more.
+    fn go_deeper(&self) -> Result<usize, Refusal> {
         let limits = &self.inner.core.limits;
-        let mut context = self.clone();
-        context.nesting.depth += 1;
         let limit = limits.call_depth;
-        if context.nesting.depth > limit {
+        if self.nesting.depth >= limit {
             return Err(exceeded(format!("calls within calls nest deeper than {limit}")));
         }
         let before = self.inner.calls_within.fetch_add(1, Ordering::Relaxed);
@@ -183,7 +214,35 @@ impl Context {
         if before >= limit {
             return Err(exceeded(format!("one call made more than {limit} others")));
         }
-        Ok((context, before))
+        Ok(before)
+    }
+
+    /// The context of a call within this one.
+    fn within(&self, tool: &Arc<Registered>, arguments: &str) -> Self {
+        let begun = match &self.nesting.link {
+            Some(link) => &link.begun,
+            None => &self.inner.calls_begun,
+        };
+        let link = Link {
+            around: self.nesting.link.clone(),
+            tool: Arc::clone(tool),
+            arguments: FxBuildHasher.hash_one(arguments),
+            index: begun.fetch_add(1, Ordering::Relaxed),
+            begun: AtomicUsize::new(0),
+        };
+        let mut context = self.clone();
+        context.nesting.depth += 1;
+        context.nesting.link = Some(Arc::new(link));
+        context
+    }
+
+    /// A key of a question or step, as it is told from the same key of other calls.
+    pub(crate) fn key<'k>(&self, key: &'k str) -> Cow<'k, str> {
+        let Some(link) = &self.nesting.link else { return Cow::Borrowed(key) };
+        let mut path = String::new();
+        link.path(&mut path);
+        path.push_str(key);
+        Cow::Owned(path)
     }
 }
 
@@ -202,7 +261,11 @@ fn unknown(snapshot: &Snapshot, name: &str) -> Refusal {
 }
 
 /// What comes of work within a time, in which waiting for the client does not count.
-async fn within<T>(context: &Context, limit: Duration, work: impl Future<Output = T>) -> Option<T> {
+pub(crate) async fn in_time<T>(
+    context: &Context,
+    limit: Duration,
+    work: impl Future<Output = T>,
+) -> Option<T> {
     let begun = Instant::now();
     let mut work = pin!(work);
     // A tool that answers at once needs no alarm.

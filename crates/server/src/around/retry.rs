@@ -2,7 +2,9 @@
 //! doing it twice is like doing it once are ever called twice.
 
 use super::{failure, is_repeatable, may_pass};
+use crate::context::Context;
 use crate::middleware::{Handling, Middleware, Next, Outcome, Request};
+use crate::nested::in_time;
 use haft_proto::spec::tool_result::{Cause, ToolResult};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -52,7 +54,7 @@ impl Retry {
         self
     }
 
-    /// How long one attempt may take.
+    /// How long one attempt may take; what a person takes to answer does not count.
     #[must_use]
     pub fn each(mut self, limit: Duration) -> Self {
         self.each = Some(limit);
@@ -66,9 +68,9 @@ impl Retry {
         self
     }
 
-    async fn attempt(&self, handling: Handling) -> Outcome {
+    async fn attempt(&self, context: &Context, handling: Handling) -> Outcome {
         let Some(limit) = self.each else { return handling.await };
-        tokio::time::timeout(limit, handling).await.unwrap_or_else(|_| {
+        in_time(context, limit, handling).await.unwrap_or_else(|| {
             let late = ToolResult::error(format!("It took longer than {limit:?}."));
             Outcome::Tool(ToolResult { cause: Some(Cause::Timeout), ..late })
         })
@@ -93,7 +95,8 @@ impl Middleware for Retry {
         Box::pin(async move {
             let mut attempts = 1;
             loop {
-                let outcome = retry.attempt(next.clone().run(request.clone())).await;
+                let handling = next.clone().run(request.clone());
+                let outcome = retry.attempt(&request.context, handling).await;
                 let is_over = failure(&outcome).is_none_or(|result| !(retry.judge)(result));
                 if is_over || attempts == retry.attempts {
                     return outcome;

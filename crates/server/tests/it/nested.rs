@@ -240,3 +240,50 @@ async fn a_question_of_the_inner_call_goes_to_the_client() {
     let answer = ask(&server, Revision::LATEST, "tools/call", params).await;
     assert!(answer.get("error").is_some() || answer["result"]["isError"] == true, "{answer}");
 }
+
+#[tokio::test]
+async fn what_one_call_is_told_is_not_told_another() {
+    let charged = Arc::new(AtomicUsize::new(0));
+    let charges = Arc::clone(&charged);
+    let pay = handler::future(move |all: Value, context: Context| {
+        let charges = Arc::clone(&charges);
+        async move {
+            let name = all["name"].as_str().unwrap_or_default().to_owned();
+            let form = r#"{"type":"object","properties":{"sure":{"type":"boolean"}}}"#;
+            let sure = context.elicit::<Value>("sure", &format!("Pay {name}?"), form).await?;
+            let charge = async { charges.fetch_add(1, Ordering::Relaxed) };
+            context.once("charge", charge).await;
+            Ok::<_, haft_server::AskError>(format!("{name}: {}", sure.action()))
+        }
+    });
+    let pay = Tool::new("pay", pay).input_schema(r#"{"type":"object"}"#);
+    let both = handler::future(|_: Value, context: Context| async move {
+        let mut said = String::new();
+        for name in ["Ada", "Bob"] {
+            match context.call("pay", json!({ "name": name })).await {
+                Ok(result) => said.push_str(&format!("{:?} ", result.content)),
+                Err(refusal) => return refusal.message.into_owned(),
+            }
+        }
+        said
+    });
+    let server = server([pay, Tool::new("both", both)]);
+    let wire = TestWire::to_client(json!({"elicitation": {}}));
+    let mut params = json!({"name": "both"});
+    let mut asked = Vec::new();
+    let end = loop {
+        let answer = ask_on(&wire, &server, Revision::LATEST, "tools/call", params.clone()).await;
+        let result = &answer["result"];
+        let Some(questions) = result["inputRequests"].as_object() else { break answer };
+        assert!(asked.len() < 4, "{answer}");
+        let (key, question) = questions.iter().next().expect("one question");
+        asked.push(question["params"]["message"].clone());
+        let action = if asked.len() == 1 { "accept" } else { "decline" };
+        params["requestState"] = result["requestState"].clone();
+        params["inputResponses"] = json!({ key: {"action": action, "content": {}} });
+    };
+    assert_eq!(asked, ["Pay Ada?", "Pay Bob?"]);
+    let text = end["result"]["content"][0]["text"].as_str().expect("a text").to_owned();
+    assert!(text.contains("Ada: accept") && text.contains("Bob: decline"), "{text}");
+    assert_eq!(charged.load(Ordering::Relaxed), 2);
+}
