@@ -1,5 +1,12 @@
-//! Lengths of time and numbers of bytes as they are typed: `500ms`, `64KiB`. Called by `meant`.
+//! Lengths of time and numbers of bytes as they are typed, `500ms` and `64KiB`, within the bounds of
+//! their keys. Called wherever a key takes one.
 
+use crate::fault::Wrong;
+use crate::fill::Surroundings;
+use crate::place::Placed;
+use crate::problem::Problem;
+use crate::tool::{out_of_range, typed};
+use crate::written::Scalar;
 use std::time::Duration;
 
 /// What to write instead of a bad length of time.
@@ -18,6 +25,57 @@ const SIZE_UNITS: [(&str, u64); 7] = [
     ("GiB", 1024 * 1024 * 1024),
 ];
 
+/// A length of time, longer than nothing, up to a maximum.
+pub(crate) fn time(
+    key: &'static str,
+    text: &Placed<Scalar>,
+    max: Duration,
+    surroundings: &Surroundings<'_>,
+) -> Result<Duration, Wrong> {
+    let filled = surroundings.fill(&typed(text))?;
+    let Some(time) = duration(&filled.value) else {
+        return Err(Wrong::new(text.place, Problem::BadDuration { key, shown: filled.shown }));
+    };
+    if time.is_zero() || time > max {
+        let most = hours_or_less(max);
+        let allowed = format!("longer than nothing and at most {most}");
+        return Err(out_of_range(key, &allowed, text.place));
+    }
+    Ok(time)
+}
+
+/// A number of bytes, from one to a maximum.
+pub(crate) fn bytes(
+    key: &'static str,
+    text: &Placed<Scalar>,
+    max: usize,
+    surroundings: &Surroundings<'_>,
+) -> Result<usize, Wrong> {
+    let filled = surroundings.fill(&typed(text))?;
+    let Some(size) = size(&filled.value) else {
+        return Err(Wrong::new(text.place, Problem::BadSize { key, shown: filled.shown }));
+    };
+    if size == 0 || size > max {
+        let allowed = format!("more than nothing and at most {max} bytes");
+        return Err(out_of_range(key, &allowed, text.place));
+    }
+    Ok(size)
+}
+
+/// A number within bounds.
+pub(crate) fn number(
+    key: &'static str,
+    written: &Placed<u32>,
+    min: usize,
+    max: usize,
+) -> Result<usize, Wrong> {
+    let number = written.value as usize;
+    if (min..=max).contains(&number) {
+        return Ok(number);
+    }
+    Err(out_of_range(key, &format!("from {min} to {max}"), written.place))
+}
+
 /// A length of time, if the text is one; a number alone is not, for nobody knows its unit.
 pub(crate) fn duration(text: &str) -> Option<Duration> {
     let (number, unit) = split(text)?;
@@ -27,7 +85,7 @@ pub(crate) fn duration(text: &str) -> Option<Duration> {
 }
 
 /// A length of time as one would type it, in whole hours or seconds.
-pub(crate) fn hours_or_less(time: Duration) -> String {
+fn hours_or_less(time: Duration) -> String {
     let seconds = time.as_secs();
     if seconds.is_multiple_of(3600) {
         format!("{}h", seconds / 3600)
@@ -37,7 +95,7 @@ pub(crate) fn hours_or_less(time: Duration) -> String {
 }
 
 /// A number of bytes, if the text is one.
-pub(crate) fn size(text: &str) -> Option<usize> {
+fn size(text: &str) -> Option<usize> {
     let (number, unit) = split(text)?;
     let unit = if unit.is_empty() { "B" } else { unit };
     let (_, bytes) = SIZE_UNITS.into_iter().find(|(name, _)| *name == unit)?;

@@ -10,7 +10,7 @@ use crate::limits::{
 };
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
-use crate::tool::{out_of_range, typed};
+use crate::tool::out_of_range;
 use crate::written::around::{self as written, FailureKind, Redacted};
 use crate::written::{Scalar, tool};
 use haft_proto::spec::tool::Annotations;
@@ -95,23 +95,24 @@ impl Around {
         timeout: Option<&Placed<Scalar>>,
         surroundings: &Surroundings<'_>,
     ) -> Result<Self, Wrong> {
-        let timeout = timeout.map(|text| time("timeout", text, TIMEOUT_MAX, surroundings));
+        let timeout = timeout.map(|text| amount::time("timeout", text, TIMEOUT_MAX, surroundings));
         Ok(Self { timeout: timeout.transpose()?.or(self.timeout), ..self.clone() })
     }
 
     fn with(mut self, keys: &Keys<'_>, surroundings: &Surroundings<'_>) -> Result<Self, Wrong> {
-        let time = |key, text: &Placed<Scalar>, max| time(key, text, max, surroundings);
+        let time = |key, text: &Placed<Scalar>, max| amount::time(key, text, max, surroundings);
         if let Some(text) = keys.timeout {
             self.timeout = Some(time("timeout", text, TIMEOUT_MAX)?);
         }
         if let Some(number) = keys.concurrency {
-            self.concurrency = Some(number_of("concurrency", number, 1, RUNNING_MAX)?);
+            self.concurrency = Some(amount::number("concurrency", number, 1, RUNNING_MAX)?);
         }
         if let Some(Placed { value: retry, .. }) = keys.retry {
             let pause = |key, text: &Option<Placed<Scalar>>| {
                 text.as_ref().map(|text| time(key, text, PAUSE_MAX)).transpose()
             };
-            let attempts = number_of("attempts", &retry.attempts, 2, Retry::ATTEMPTS_MAX as usize)?;
+            let attempts =
+                amount::number("attempts", &retry.attempts, 2, Retry::ATTEMPTS_MAX as usize)?;
             self.retry = Some(Retried {
                 attempts: u32::try_from(attempts).unwrap_or(Retry::ATTEMPTS_MAX),
                 delay: pause("delay", &retry.delay)?,
@@ -122,22 +123,22 @@ impl Around {
         }
         if let Some(Placed { value: breaker, .. }) = keys.breaker {
             let failures = breaker.failures.as_ref();
-            let failures = failures.map(|number| number_of("failures", number, 1, 1000));
+            let failures = failures.map(|number| amount::number("failures", number, 1, 1000));
             let failures = u32::try_from(failures.transpose()?.unwrap_or(5)).unwrap_or(u32::MAX);
             let rest = breaker.rest.as_ref().map(|text| time("rest", text, TIMEOUT_MAX));
             self.breaker = Some((failures, rest.transpose()?.unwrap_or(REST)));
         }
         if let Some(Placed { value: cache, .. }) = keys.cache {
             let entries = cache.entries.as_ref();
-            let entries = entries.map(|n| number_of("entries", n, 1, CACHE_ENTRIES_MAX));
+            let entries = entries.map(|n| amount::number("entries", n, 1, CACHE_ENTRIES_MAX));
             let size = cache.size.as_ref();
-            let size = size.map(|text| size_of("size", text, CACHE_BYTES_MAX, surroundings));
+            let size = size.map(|text| amount::bytes("size", text, CACHE_BYTES_MAX, surroundings));
             let ttl = time("ttl", &cache.ttl, TTL_MAX)?;
             let (entries, size) = (entries.transpose()?, size.transpose()?);
             self.cache = Some((ttl, entries.unwrap_or(1024), size.unwrap_or(16 * 1024 * 1024)));
         }
         if let Some(text) = keys.max_size {
-            self.max_size = Some(size_of("max_size", text, MAX_SIZE_MAX, surroundings)?);
+            self.max_size = Some(amount::bytes("max_size", text, MAX_SIZE_MAX, surroundings)?);
         }
         for redacted in keys.redact {
             self.redact = Some(redact(self.redact.take(), redacted, surroundings)?);
@@ -318,52 +319,4 @@ fn redact(
             })
         }
     }
-}
-
-pub(crate) fn time(
-    key: &'static str,
-    text: &Placed<Scalar>,
-    max: Duration,
-    surroundings: &Surroundings<'_>,
-) -> Result<Duration, Wrong> {
-    let filled = surroundings.fill(&typed(text))?;
-    let Some(time) = amount::duration(&filled.value) else {
-        return Err(Wrong::new(text.place, Problem::BadDuration { key, shown: filled.shown }));
-    };
-    if time.is_zero() || time > max {
-        let most = amount::hours_or_less(max);
-        let allowed = format!("longer than nothing and at most {most}");
-        return Err(out_of_range(key, &allowed, text.place));
-    }
-    Ok(time)
-}
-
-pub(crate) fn size_of(
-    key: &'static str,
-    text: &Placed<Scalar>,
-    max: usize,
-    surroundings: &Surroundings<'_>,
-) -> Result<usize, Wrong> {
-    let filled = surroundings.fill(&typed(text))?;
-    let Some(size) = amount::size(&filled.value) else {
-        return Err(Wrong::new(text.place, Problem::BadSize { key, shown: filled.shown }));
-    };
-    if size == 0 || size > max {
-        let allowed = format!("more than nothing and at most {max} bytes");
-        return Err(out_of_range(key, &allowed, text.place));
-    }
-    Ok(size)
-}
-
-fn number_of(
-    key: &'static str,
-    written: &Placed<u32>,
-    min: usize,
-    max: usize,
-) -> Result<usize, Wrong> {
-    let number = written.value as usize;
-    if (min..=max).contains(&number) {
-        return Ok(number);
-    }
-    Err(out_of_range(key, &format!("from {min} to {max}"), written.place))
 }

@@ -1,13 +1,13 @@
 //! What a tool's output is taken for: how it is understood, which part of it is picked, and how
 //! much of it there may be. The same for programs and servers; called by the folders of both.
 
+use crate::amount;
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
 use crate::http::mistake::HttpMistake;
 use crate::limits::{OUTPUT_BYTES, OUTPUT_BYTES_MAX, OUTPUT_DEPTH_MAX};
 use crate::place::Placed;
 use crate::problem::Problem;
-use crate::tool;
 use crate::written::tool::{self as written, OutputOptions, Parse};
 use haft_proto::json::Cursor;
 use haft_proto::spec::content::Content;
@@ -77,7 +77,7 @@ pub(crate) fn check(
         output.pick = Some(pointer);
     }
     if let Some(limit) = limit {
-        output.limit = tool::limit(&limit, OUTPUT_BYTES_MAX, surroundings)?;
+        output.limit = amount::bytes("limit", &limit, OUTPUT_BYTES_MAX, surroundings)?;
     }
     Ok(output)
 }

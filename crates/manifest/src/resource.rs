@@ -1,6 +1,7 @@
 //! One resource, from as typed to as read: which keys go together, what its address stands for, and
 //! what is in it when it is asked for. Called by `meant` for each resource in turn, and by `offer`.
 
+use crate::amount;
 use crate::below::{self, Directory, Walked};
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
@@ -10,7 +11,7 @@ use crate::place::Placed;
 use crate::problem::Problem;
 use crate::reading::{self, Readings, Unread};
 use crate::shown;
-use crate::tool::{fixed_text, limit, typed};
+use crate::tool::{fixed_text, typed};
 use crate::tree::Tree;
 use crate::written;
 use haft_proto::encode::fields::Caching;
@@ -141,7 +142,7 @@ fn source(
 ) -> Result<(Source, Option<&'static str>), Wrong> {
     let bad_uri = || Wrong::new(uri.place, Problem::BadUri { shown: shown.to_owned() });
     let limit = match &written.limit {
-        Some(text) => limit(text, RESOURCE_BYTES_MAX, surroundings)?,
+        Some(text) => amount::bytes("limit", text, RESOURCE_BYTES_MAX, surroundings)?,
         None => RESOURCE_BYTES,
     };
     let path = |key: &'static str, path: &Placed<String>| -> Result<Placed<PathBuf>, Wrong> {

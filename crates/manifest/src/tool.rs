@@ -1,7 +1,6 @@
 //! One tool, from as typed to as run: which keys go together, what they may be, and every template
 //! compiled. Called by `meant` for each tool in turn; runs nothing.
 
-use crate::amount;
 use crate::around::{self, Around};
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
@@ -134,24 +133,6 @@ pub(crate) fn fixed_text(
         return Err(Wrong::new(text.place, Problem::FixedText { key, reason }));
     }
     Ok(Placed::new(text.place, surroundings.fill(text)?.value))
-}
-
-/// A number of bytes, from one to a maximum.
-pub(crate) fn limit(
-    text: &Placed<Scalar>,
-    max: usize,
-    surroundings: &Surroundings<'_>,
-) -> Result<usize, Wrong> {
-    let filled = surroundings.fill(&typed(text))?;
-    let Some(limit) = amount::size(&filled.value) else {
-        let problem = Problem::BadSize { key: "limit", shown: filled.shown };
-        return Err(Wrong::new(text.place, problem));
-    };
-    if limit == 0 || limit > max {
-        let allowed = format!("more than nothing and at most {max} bytes");
-        return Err(out_of_range("limit", &allowed, text.place));
-    }
-    Ok(limit)
 }
 
 fn parse_of(tool: &written::Tool) -> Parse {

@@ -18,6 +18,7 @@ mod select;
 mod source;
 mod words;
 
+use crate::amount;
 use crate::around::Around;
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
@@ -87,7 +88,9 @@ fn import(
     let headers = http::headers(written.headers.take(), known, compiler)?;
     let around = defaults.of_upstream(written.timeout.as_ref(), surroundings)?;
     let limit = match &written.limit {
-        Some(limit) => tool::limit(limit, crate::limits::OUTPUT_BYTES_MAX, surroundings)?,
+        Some(limit) => {
+            amount::bytes("limit", limit, crate::limits::OUTPUT_BYTES_MAX, surroundings)?
+        }
         None => crate::limits::OUTPUT_BYTES,
     };
     let redirects = http::redirects(written.redirects.take())?;

@@ -16,6 +16,7 @@ mod run;
 mod scope;
 mod shape;
 
+use crate::amount;
 use crate::fault::Wrong;
 use crate::input::Input;
 use crate::limits::{
@@ -329,10 +330,5 @@ fn number(
     written: Option<&Placed<u32>>,
     max: usize,
 ) -> Result<Option<usize>, Wrong> {
-    let Some(Placed { place, value }) = written else { return Ok(None) };
-    let number = *value as usize;
-    if (1..=max).contains(&number) {
-        return Ok(Some(number));
-    }
-    Err(out_of_range(key, &format!("from 1 to {max}"), *place))
+    written.map(|written| amount::number(key, written, 1, max)).transpose()
 }

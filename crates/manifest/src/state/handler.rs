@@ -3,15 +3,15 @@
 
 use crate::arguments::Arguments;
 use crate::kind::Setting;
-use crate::limits::RESULT_DEPTH_MAX;
 use crate::state::{Action, Operation};
 use crate::template::RenderError;
 use crate::template::value::Expression;
-use haft_proto::json::Cursor;
 use haft_proto::spec::tool_result::ToolResult;
 use haft_server::handler::{Answer, Call, Handler, Made};
 use haft_store::limits::KEYS_MAX;
 use haft_store::{Store, StoreError};
+use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,8 +37,15 @@ impl Handler for StateHandler {
                 answer.result(&ToolResult::error(reason));
                 Made::Now
             }
-            Ok((_, Begun::Read(value))) => {
-                answer.json(&value);
+            Ok((_, Begun::Found(kept))) => {
+                match Found::read(kept.as_deref()) {
+                    Ok(found) => answer.json(&found),
+                    Err(reason) => answer.result(&ToolResult::error(reason)),
+                }
+                Made::Now
+            }
+            Ok((_, Begun::Listed(keys))) => {
+                answer.json(&json!({ "more": keys.len() == KEYS_MAX, "keys": keys }));
                 Made::Now
             }
             Ok((key, Begun::Change(change))) => {
@@ -56,8 +63,10 @@ impl Handler for StateHandler {
 
 /// What has come of a call so far.
 enum Begun {
-    /// It is answered.
-    Read(Value),
+    /// Something is kept under the key, or nothing.
+    Found(Option<Vec<u8>>),
+    /// The keys that there are.
+    Listed(Vec<String>),
     /// It goes on.
     Change(Filled),
 }
@@ -68,12 +77,11 @@ impl StateHandler {
         let key = self.operation.key.render(&self.setting.templates, &arguments);
         let key = key.map_err(|error| cannot_fill("key", &error))?;
         let begun = match &self.operation.action {
-            Action::Get => Begun::Read(found(self.store.get(&key))?),
+            Action::Get => Begun::Found(self.store.get(&key).map_err(|error| sentence(&error))?),
             Action::Keys => {
                 let keys =
                     self.store.keys(&key, None, KEYS_MAX).map_err(|error| sentence(&error))?;
-                let more = keys.len() == KEYS_MAX;
-                Begun::Read(json!({ "keys": keys, "more": more }))
+                Begun::Listed(keys)
             }
             Action::Delete => Begun::Change(Filled::Delete),
             Action::Set(value) => {
@@ -119,16 +127,21 @@ async fn made(
     })
 }
 
-/// What is kept is JSON, unless somebody else has written into the file.
-fn found(kept: Result<Option<Vec<u8>>, StoreError>) -> Result<Value, String> {
-    let Some(kept) = kept.map_err(|error| sentence(&error))? else {
-        return Ok(json!({ "found": false }));
-    };
-    let text = String::from_utf8_lossy(&kept);
-    let is_ours = Cursor::new(&text, RESULT_DEPTH_MAX).value().is_ok();
-    let value = is_ours.then(|| serde_json::from_str::<Value>(&text).ok()).flatten();
-    let value = value.ok_or("What is kept under this key is not JSON.")?;
-    Ok(json!({ "found": true, "value": value }))
+/// What is kept, as it is answered: the JSON text as it was written.
+#[derive(Serialize)]
+struct Found<'k> {
+    found: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<&'k RawValue>,
+}
+
+impl<'k> Found<'k> {
+    /// What is kept is JSON, unless somebody else has written into the file.
+    fn read(kept: Option<&'k [u8]>) -> Result<Self, &'static str> {
+        let value = kept.map(serde_json::from_slice::<&RawValue>).transpose();
+        let value = value.map_err(|_| "What is kept under this key is not JSON.")?;
+        Ok(Self { found: value.is_some(), value })
+    }
 }
 
 /// A whole number, or a text that is one.

@@ -3,7 +3,7 @@
 
 pub(crate) mod handler;
 
-use crate::around::{size_of, time};
+use crate::amount;
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
 use crate::input::Input;
@@ -68,7 +68,7 @@ impl Kept {
             }
             None => None,
         };
-        let size = |text| size_of("max_size", text, STATE_BYTES_MAX, surroundings);
+        let size = |text| amount::bytes("max_size", text, STATE_BYTES_MAX, surroundings);
         let bytes_max = written.max_size.as_ref().map(size).transpose()?;
         Ok(Self { file, bytes_max: bytes_max.map(|bytes| bytes as u64) })
     }
@@ -111,7 +111,7 @@ pub(crate) fn check(
         "delete" => Action::Delete,
         _ => Action::Keys,
     };
-    let ttl = written.ttl.as_ref().map(|ttl| time("ttl", ttl, TTL_MAX, surroundings));
+    let ttl = written.ttl.as_ref().map(|ttl| amount::time("ttl", ttl, TTL_MAX, surroundings));
     let key = compiler.compile(typed(key), input.known())?;
     Ok(Operation { key, action, ttl: ttl.transpose()? })
 }
