@@ -7,6 +7,7 @@ use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::prompt::{self, Prompt};
 use crate::resource::{self, Resource};
+use crate::seen::Print;
 use crate::shown;
 use crate::template::Compiler;
 use crate::tool::{self, Tool};
@@ -27,6 +28,16 @@ pub(crate) struct Meant {
     pub(crate) resources: Vec<Resource>,
     pub(crate) prompts: Vec<Prompt>,
     pub(crate) templates: Arc<Environment<'static>>,
+    pub(crate) prints: Prints,
+}
+
+/// By which two readings of a file are compared, in the order of the parts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Prints {
+    pub(crate) server: Print,
+    pub(crate) tools: Vec<Print>,
+    pub(crate) resources: Vec<Print>,
+    pub(crate) prompts: Vec<Print>,
 }
 
 /// Who the server is.
@@ -80,8 +91,13 @@ impl Meant {
         tree: &Tree,
         surroundings: &Surroundings<'_>,
     ) -> Result<Self, Wrong> {
+        let seen = surroundings.seen;
+        let mut prints = Prints::default();
         let server = Server::new(file.server, surroundings)?;
+        prints.server = seen.print(tree.get("server"));
         let listeners = listeners(file.listen, surroundings)?;
+        // They are compared themselves.
+        _ = seen.print(None);
         let mut compiler = Compiler::new(surroundings);
         let mut tools: Vec<Tool> = Vec::new();
         for (index, written) in file.tools.into_iter().enumerate() {
@@ -91,8 +107,9 @@ impl Meant {
                 return Err(duplicate("tool", &first.name, &tool.name, surroundings));
             }
             tools.push(tool);
+            prints.tools.push(seen.print(Some(tree)));
         }
-        let resources = resources(&file.resources, tree, surroundings)?;
+        let resources = resources(&file.resources, tree, surroundings, &mut prints.resources)?;
         let mut prompts: Vec<Prompt> = Vec::new();
         for (index, written) in file.prompts.iter().enumerate() {
             let tree = part(tree, "prompts", index);
@@ -103,8 +120,10 @@ impl Meant {
                 return Err(duplicate("prompt", &first.name, &prompt.name, surroundings));
             }
             prompts.push(prompt);
+            prints.prompts.push(seen.print(Some(tree)));
         }
-        Ok(Self { server, listeners, tools, resources, prompts, templates: compiler.finish() })
+        let templates = compiler.finish();
+        Ok(Self { server, listeners, tools, resources, prompts, templates, prints })
     }
 }
 
@@ -128,6 +147,7 @@ fn resources(
     written: &[Placed<written::resource::Resource>],
     tree: &Tree,
     surroundings: &Surroundings<'_>,
+    prints: &mut Vec<Print>,
 ) -> Result<Vec<Resource>, Wrong> {
     let mut resources: Vec<Resource> = Vec::new();
     for (index, written) in written.iter().enumerate() {
@@ -140,6 +160,10 @@ fn resources(
             let uri = written.value.uri.value.clone();
             return Err(Wrong::new(resource.uri.place, Problem::DuplicateUri { uri, first_line }));
         }
+        for listed in resource.listed() {
+            surroundings.seen.filled(&format!("{listed:?}"));
+        }
+        prints.push(surroundings.seen.print(Some(tree)));
         resources.push(resource);
     }
     Ok(resources)

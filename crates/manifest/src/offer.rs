@@ -9,16 +9,16 @@ use crate::resource::{Below, Resource, Source};
 use crate::tool::Tool;
 use haft_proto::encode::fields::Caching;
 use haft_proto::spec::completion::{Completion, VALUES_MAX};
-use haft_server::{BuildError, Server, ServerBuilder};
+use haft_server::{Server, ServerBuilder};
 use minijinja::Environment;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A server of everything.
-pub(crate) fn server(meant: &Meant) -> Result<Server, BuildError> {
+pub(crate) fn builder(meant: &Meant) -> ServerBuilder {
     let who = &meant.server;
-    let mut builder = Server::builder(&who.name, &who.version).fixed();
+    let mut builder = Server::builder(&who.name, &who.version);
     if let Some(title) = &who.title {
         builder = builder.title(title);
     }
@@ -44,7 +44,7 @@ pub(crate) fn server(meant: &Meant) -> Result<Server, BuildError> {
     for prompt in &meant.prompts {
         builder = builder.prompt(self::prompt(prompt, &meant.templates, &readings));
     }
-    builder.build()
+    builder
 }
 
 /// The tools.

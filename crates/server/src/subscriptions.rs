@@ -80,7 +80,7 @@ fn wishes(core: &Core, ask: &Ask<'_>) -> Result<(Wishes<Arc<str>>, Tasks), Refus
         let limit = limits.uri_bytes;
         return Err(invalid(format!("Invalid params: an address has at most {limit} bytes")));
     }
-    let offers = &core.offers;
+    let offers = &core.face().offers;
     let is_told = offers.list_changed;
     let tasks = core.tasks.running_of(&written.task_ids, ask.principal);
     let wishes = Wishes {
@@ -127,7 +127,7 @@ impl Feed for Listening {
     }
 
     fn end(&mut self, out: &mut Vec<u8>) -> bool {
-        notice::listen_ended(out, &self.id, &self.core.info);
+        notice::listen_ended(out, &self.id, &self.core.face().info);
         true
     }
 }
@@ -157,14 +157,15 @@ impl Feed for News {
 
 /// The stream of a session, if there will ever be something on it.
 pub(crate) fn news(core: &Arc<Core>, session: &Session) -> Option<Box<dyn Feed>> {
-    let can_change = core.offers.list_changed || core.offers.subscribe;
+    let offers = &core.face().offers;
+    let can_change = offers.list_changed || offers.subscribe;
     let watch = watch_of(core, session).filter(|_| can_change)?;
     Some(Box::new(News(Arc::clone(watch))))
 }
 
 /// A session is told of all lists, and of the resources that it subscribes to.
 fn watch_of<'s>(core: &Arc<Core>, session: &'s Session) -> Option<&'s Arc<Watch>> {
-    let offers = &core.offers;
+    let offers = &core.face().offers;
     let is_told = offers.list_changed;
     session.keep(|| {
         Arc::new(core.changes.watch(&Wishes {

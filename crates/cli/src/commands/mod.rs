@@ -3,6 +3,7 @@
 
 pub(crate) mod call;
 pub(crate) mod check;
+pub(crate) mod dev;
 pub(crate) mod inspect;
 pub(crate) mod list;
 pub(crate) mod new;
@@ -21,6 +22,7 @@ pub(crate) fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> 
     match command {
         Command::Call(args) => call::run(args, *printer),
         Command::Check(args) => check::run(args, *printer),
+        Command::Dev(args) => dev::run(args, *printer),
         Command::Inspect(args) => inspect::run(args, *printer),
         Command::List(args) => list::run(args, *printer),
         Command::New(args) => new::run(args, *printer),
