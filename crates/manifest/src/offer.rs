@@ -40,7 +40,9 @@ pub(crate) fn builder(meant: &Meant) -> ServerBuilder {
     }
     builder = builder.state_keys(who.state_keys.iter().cloned()).tools(tools(meant));
     let readings = Readings::new();
-    builder = resources(builder, meant, &readings);
+    let (resources, templates) = resources(meant, &readings);
+    builder = resources.into_iter().fold(builder, ServerBuilder::resource);
+    builder = templates.into_iter().fold(builder, ServerBuilder::resource_template);
     for prompt in &meant.prompts {
         builder = builder.prompt(self::prompt(prompt, &meant.templates, &readings));
     }
@@ -108,26 +110,37 @@ macro_rules! described {
     }};
 }
 
-fn resources(mut builder: ServerBuilder, meant: &Meant, readings: &Readings) -> ServerBuilder {
+/// The resources and families of resources.
+pub(crate) fn readable(
+    meant: &Meant,
+) -> (Vec<haft_server::Resource>, Vec<haft_server::ResourceTemplate>) {
+    resources(meant, &Readings::new())
+}
+
+fn resources(
+    meant: &Meant,
+    readings: &Readings,
+) -> (Vec<haft_server::Resource>, Vec<haft_server::ResourceTemplate>) {
+    let (mut resources, mut templates) = (Vec::new(), Vec::new());
     let of_server = meant.server.caching;
     let mut uris: BTreeSet<String> =
         meant.resources.iter().map(|resource| resource.uri.value.clone()).collect();
     for resource in &meant.resources {
         let Source::Directory(below) = &resource.source else {
             let built = single(resource, readings);
-            builder = builder.resource(described!(built, resource, of_server));
+            resources.push(described!(built, resource, of_server));
             continue;
         };
         let family = family(resource, below, readings);
-        builder = builder.resource_template(described!(family, resource, of_server));
+        templates.push(described!(family, resource, of_server));
         for one in resource.listed() {
             // One that is listed by its own entry has its own content.
             if uris.insert(one.uri.clone()) {
-                builder = builder.resource(listed(one, resource, below, (readings, of_server)));
+                resources.push(listed(one, resource, below, (readings, of_server)));
             }
         }
     }
-    builder
+    (resources, templates)
 }
 
 fn single(resource: &Resource, readings: &Readings) -> haft_server::Resource {

@@ -10,6 +10,7 @@ use haft_server::ServerBuilder;
 
 /// Serve a file while you edit it: each good edit is served at once, a bad one is shown
 #[derive(Debug, clap::Args)]
+#[group(skip)]
 #[command(after_help = "Examples:
   haft dev                                  the haft.yaml of this directory
   haft dev tools.yaml --http :8080          at another port of this machine

@@ -75,6 +75,7 @@ fn serve_stdio(live: &Arc<Live>, reading: Reading, printer: Printer) -> Result<E
     let runtime = started(runtime::Builder::new_current_thread().enable_all().build())?;
     let limits = server.limits().clone();
     let served = runtime.block_on(async {
+        tokio::spawn(Arc::clone(live).watch_resources());
         if reading == Reading::Edits {
             tokio::spawn(edits::follow(Arc::clone(live), printer));
         }
@@ -106,6 +107,7 @@ fn serve_http(
         for (address, options) in places {
             listeners.push(bind(address, options, &server, printer).await?);
         }
+        tokio::spawn(Arc::clone(live).watch_resources());
         match reading {
             Reading::Edits => tokio::spawn(edits::follow(Arc::clone(live), printer)),
             Reading::Orders => tokio::spawn(edits::take_orders(Arc::clone(live), printer)),

@@ -3,6 +3,7 @@
 mod arguments;
 mod asking;
 mod check_schema_new;
+mod dev;
 mod dialogs;
 mod foreign;
 mod foreign_servers;
@@ -15,3 +16,4 @@ mod readme;
 mod resources_and_prompts;
 mod stdio;
 mod two_paths;
+mod watched;

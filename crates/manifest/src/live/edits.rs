@@ -90,7 +90,7 @@ impl Edits {
 }
 
 /// A path, and the path of what it is a link to.
-fn names(file: &Path) -> impl Iterator<Item = PathBuf> {
+pub(super) fn names(file: &Path) -> impl Iterator<Item = PathBuf> {
     let target = std::fs::canonicalize(file).ok().filter(|target| target != file);
     std::iter::once(file.to_owned()).chain(target)
 }

@@ -1,9 +1,10 @@
 //! A file that is served while people edit it: read anew, compared with what was there, and swapped
-//! in as a whole; what cannot be read changes nothing. `edits` sees when to, `lookout` watches the
-//! disk. Called by the command line.
+//! in as a whole; what cannot be read changes nothing. `edits` sees when to, `fresh` tells of
+//! resources that change, `lookout` watches the disk for both. Called by the command line.
 
 mod edit;
 mod edits;
+mod fresh;
 mod lookout;
 
 pub use edit::{Difference, Edit};
@@ -18,12 +19,15 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
+use tokio::sync::Notify;
 
 /// A manifest that is served, and may be read anew.
 pub struct Live {
     path: PathBuf,
     server: Server,
     now: Mutex<Now>,
+    /// Told when another manifest is served.
+    swapped: Notify,
 }
 
 struct Now {
@@ -47,7 +51,8 @@ impl Live {
         let built = settle(offer::builder(&manifest.meant)).build();
         let server = built.map_err(|error| manifest.refused(&error))?;
         let now = Now { manifest: Arc::new(manifest), files: seen.into_files() };
-        Ok(Self { path: path.to_owned(), server, now: Mutex::new(now) })
+        let (path, now) = (path.to_owned(), Mutex::new(now));
+        Ok(Self { path, server, now, swapped: Notify::new() })
     }
 
     /// The server: always the same, whatever it offers.
@@ -79,8 +84,9 @@ impl Live {
         if !edit.is_empty() {
             let replaced = self.server.replace(offer::builder(&manifest.meant));
             replaced.map_err(|error| manifest.refused(&error))?;
+            now.manifest = Arc::new(manifest);
+            self.swapped.notify_one();
         }
-        now.manifest = Arc::new(manifest);
         edit.took = began.elapsed();
         Ok(edit)
     }
