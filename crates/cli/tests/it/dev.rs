@@ -1,5 +1,5 @@
-//! A file that is edited while it is served: by `haft dev`, and by `haft serve` when SIGHUP says so.
-//! The built binary, real clients, real edits.
+//! A file that is edited while it is served: by `haft dev`, and by `haft serve` when SIGHUP says
+//! so. The built binary, real clients, real edits.
 
 use haft_client::{Change, Client, Content, Interest, Launch, Options, Target, connect};
 use haft_proto::version::Era;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use std::{fs, thread};
 use tempfile::TempDir;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::{Receiver, channel};
 use tokio::time::timeout;
 
 /// How long anything may take that should take milliseconds.
@@ -23,7 +23,7 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 pub(crate) struct Served {
     child: Child,
     url: String,
-    said: UnboundedReceiver<String>,
+    said: Receiver<String>,
     pub(crate) folder: TempDir,
 }
 
@@ -34,11 +34,18 @@ fn folder(text: &str) -> TempDir {
 }
 
 fn says(word: &str) -> String {
-    format!(
-        "server: {{ name: edited }}\ntools:\n  - {{ name: say, text: {word} }}\n  - name: slow\n    \
-         input: {{ file: string }}\n    command: [sh, -c, ': > $0.begun; until [ -e $0 ]; do sleep 0.05; done; \
-         echo {word}', '{{{{ file }}}}']\n"
-    )
+    const TOOLS: &str = "server: { name: edited }
+tools:
+  - { name: say, text: WORD }
+  - name: slow
+    input: { file: string }
+    command:
+      - sh
+      - -c
+      - ': > $0.begun; until [ -e $0 ]; do sleep 0.05; done; echo WORD'
+      - '{{ file }}'
+";
+    TOOLS.replace("WORD", word)
 }
 
 impl Served {
@@ -53,9 +60,9 @@ impl Served {
         command.args(more).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary is built");
         let stderr = BufReader::new(child.stderr.take().expect("it is piped"));
-        let (send, said) = unbounded_channel();
+        let (send, said) = channel(1024);
         thread::spawn(move || {
-            stderr.lines().map_while(Result::ok).try_for_each(|line| send.send(line))
+            stderr.lines().map_while(Result::ok).try_for_each(|line| send.blocking_send(line))
         });
         let mut served = Self { child, url: String::new(), said, folder };
         let first = served.hear(" at ").await;
