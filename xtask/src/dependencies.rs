@@ -33,10 +33,22 @@ const FORBIDDEN: &[Forbidden] = &[
         reason: "the registry must not know over which wire it is asked",
     },
     Forbidden {
+        package: "haft-fetch",
+        edges: "normal",
+        dependency: "haft-proto",
+        reason: "what is asked of other servers must not know of MCP, nor of tools",
+    },
+    Forbidden {
         package: "haft-macros",
         edges: "normal,build",
         dependency: "haft-proto",
         reason: "the compiler loads it; what runs in a server is called through haft::__private",
+    },
+    Forbidden {
+        package: "haft-editors",
+        edges: "normal,build",
+        dependency: "haft-proto",
+        reason: "somebody else's settings are text; what the protocol means must not reach them",
     },
     Forbidden {
         package: "haft",

@@ -33,6 +33,7 @@ const NEEDS: &[Need] = &[
         probe: &["python3", "-c", "import ensurepip, venv"],
         user: "the foreign clients",
     },
+    Need { package: "sqlite3", probe: &["sqlite3", "--version"], user: "the book's recipes" },
 ];
 
 /// Makes sure that everything is there that `test` needs.

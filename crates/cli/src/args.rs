@@ -1,7 +1,8 @@
 //! The command line: every verb, option and example. Parsed by `main`; each verb's own arguments
 //! are read by its file under `commands`.
 
-use crate::commands::{call, check, dev, inspect, list, new, prompt, read, schema, serve};
+use crate::commands::{call, check, completions, dev, discover, doctor, export};
+use crate::commands::{inspect, install, list, new, prompt, read, schema, serve};
 use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -52,6 +53,12 @@ pub(crate) enum Command {
     Check(check::Args),
     New(new::Args),
     Schema(schema::Args),
+    Doctor(doctor::Args),
+    Discover(discover::Args),
+    Install(install::Args),
+    Uninstall(install::UninstallArgs),
+    Export(export::Args),
+    Completions(completions::Args),
 }
 
 /// How a server is reached.

@@ -1,10 +1,9 @@
 //! What becomes of edits of a file that is served: they are followed, or read when SIGHUP says so,
 //! and told of on stderr. Called by `serve` and `dev`; the manifest does the work.
 
-use crate::commands::serve::Reading;
 use crate::exit::Failure;
 use crate::print::Printer;
-use haft_manifest::{Difference, Edit, Edits, Fault, Live};
+use haft_manifest::{Difference, Edit, Edits, Fault, Live, Reading};
 use haft_transport::stop::{self, Stop};
 use rustix::termios::isatty;
 use serde_json::{Value, json};
@@ -82,6 +81,9 @@ fn tell(path: &Path, read: &Result<Edit, Fault>, printer: Printer) {
     if edit.listeners {
         printer.warn("`listen` has changed; haft listens there once it is started again");
     }
+    if edit.state {
+        printer.warn("`state` has changed; haft keeps state there once it is started again");
+    }
 }
 
 /// What is different, in a line.
@@ -112,7 +114,7 @@ fn in_json(time: &str, edit: &Edit) -> Value {
         "tools": of(&edit.tools),
         "resources": of(&edit.resources),
         "prompts": of(&edit.prompts),
-        "restart_needed": edit.listeners,
+        "restart_needed": edit.listeners || edit.state,
     })
 }
 

@@ -107,6 +107,18 @@ impl From<Fault> for Failure {
     }
 }
 
+/// An editor's file that cannot be used is a usage error; a system that refuses is none.
+impl From<haft_editors::Mistake> for Failure {
+    fn from(mistake: haft_editors::Mistake) -> Self {
+        let exit = match &mistake {
+            haft_editors::Mistake::System { .. } => Exit::Other,
+            haft_editors::Mistake::ChangedMeanwhile { .. } => Exit::Other,
+            _ => Exit::Usage,
+        };
+        Self::new(exit, mistake.to_string())
+    }
+}
+
 /// Output that nobody reads ends a command quietly: `haft list … | head -1` is no failure.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
@@ -135,6 +147,8 @@ fn exit_of(error: &ClientError) -> Exit {
         | ClientError::InputNeeded { .. }
         | ClientError::TaskCancelled => Exit::ToolFailed,
         ClientError::TimedOut { .. } => Exit::TimedOut,
+        // A server of MCP, at another path.
+        ClientError::Refused { method: "initialize", status: Some(404), .. } => Exit::Unreachable,
         ClientError::Refused { method, error, .. } => exit_of_refusal(method, error.code),
         _ => Exit::Other,
     }

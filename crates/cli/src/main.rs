@@ -7,13 +7,19 @@ mod asked;
 mod commands;
 mod edits;
 mod exit;
+mod export;
 mod inventory;
 mod kinds;
 mod meter;
+mod named;
 mod print;
+mod probe;
 mod reach;
+#[cfg(test)]
+mod reference;
 mod signature;
 mod table;
+mod wanted;
 
 use crate::args::Cli;
 use crate::exit::{Exit, Failure};

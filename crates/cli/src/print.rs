@@ -16,7 +16,10 @@ pub(crate) const NAME: Style = AnsiColor::Cyan.on_default();
 pub(crate) const DIM: Style = Style::new().dimmed();
 /// Headings.
 pub(crate) const STRONG: Style = Style::new().bold();
-const BAD: Style = AnsiColor::Red.on_default().bold();
+/// What went well.
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+/// What went wrong.
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 const ODD: Style = AnsiColor::Yellow.on_default().bold();
 
 /// Where a command's output goes and in which form.

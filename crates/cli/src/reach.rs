@@ -4,11 +4,12 @@
 use crate::args::ReachArgs;
 use crate::exit::{Exit, Failure};
 use crate::meter::wait;
+use crate::named::named;
 use crate::print::Printer;
 use haft_client::{Client, ClientError, Launch, Options, Stderr, Target, connect};
 use haft_proto::version::Era;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -26,6 +27,8 @@ pub(crate) struct Route {
     pub(crate) options: Options,
     /// What people call the target.
     pub(crate) name: String,
+    /// The editor's file that it is from, if it is from one.
+    pub(crate) origin: Option<PathBuf>,
 }
 
 /// Runs `work` to its end on one thread, unless Ctrl-C comes before.
@@ -70,9 +73,21 @@ pub(crate) fn route(
     let mut options = Options { era: args.era.era(), timeout: args.timeout, ..Options::default() };
     options.headers = headers(&args.headers)?;
     let stderr = if printer.is_verbose() { Stderr::Inherited } else { Stderr::Captured };
+    let mut origin = None;
     let (target, name) = match (target, &args.command) {
         (None, Some(command)) => (from_command(command, stderr)?, command.clone()),
         (Some(url), None) if url.contains("://") => (Target::Url(url.to_owned()), url.to_owned()),
+        (Some(name), None) if !is_path(name) => {
+            let named = named(name, stderr, || no_target(name))?;
+            // What was typed counts more than what the editor's file says.
+            for (header, value) in &named.headers {
+                if !options.headers.contains_key(header) {
+                    options.headers.append(header, value.clone());
+                }
+            }
+            origin = Some(named.found.file);
+            (named.target, name.to_owned())
+        }
         (Some(file), None) => {
             // Our own server speaks both eras; there is nothing to find out.
             options.era = options.era.or(Some(Era::Modern));
@@ -83,10 +98,18 @@ pub(crate) fn route(
     if matches!(target, Target::Command(_)) && !args.headers.is_empty() {
         return Err(Failure::usage("--header is for URLs; a child process has no headers"));
     }
-    Ok(Route { target, options, name })
+    Ok(Route { target, options, name, origin })
 }
 
-const TARGETS: &str = "a target is a .yaml, .yml or .json file, a URL, or --command 'argv'";
+const TARGETS: &str =
+    "a target is a .yaml file, a URL, --command 'argv', or a name that `haft discover` shows";
+
+/// Whether a target is meant to be a file, and no name.
+fn is_path(target: &str) -> bool {
+    let is_file = |end: &std::ffi::OsStr| end == "yaml" || end == "yml" || end == "json";
+    let path = Path::new(target);
+    path.extension().is_some_and(is_file) || target.contains('/')
+}
 
 async fn reach(route: &Route, printer: Printer) -> Result<Reached, Failure> {
     let started = Instant::now();
@@ -97,7 +120,7 @@ async fn reach(route: &Route, printer: Printer) -> Result<Reached, Failure> {
 }
 
 /// Adds to an error what this command line can do about it.
-fn explain(error: ClientError, route: &Route, printer: Printer) -> Failure {
+pub(crate) fn explain(error: ClientError, route: &Route, printer: Printer) -> Failure {
     let is_process = matches!(route.target, Target::Command(_));
     let hint = match &error {
         ClientError::AuthenticationNeeded { .. } => {
@@ -121,7 +144,7 @@ fn explain(error: ClientError, route: &Route, printer: Printer) -> Failure {
 }
 
 /// Ends when somebody wants us to stop.
-async fn interruption() -> Failure {
+pub(crate) async fn interruption() -> Failure {
     let ended = async {
         let mut order = signal(SignalKind::terminate())?;
         let mut hangup = signal(SignalKind::hangup())?;
@@ -151,16 +174,7 @@ fn from_file(file: &str, stderr: Stderr) -> Result<Target, Failure> {
     let path = Path::new(file);
     let extension = path.extension().and_then(|extension| extension.to_str());
     if !matches!(extension, Some("yaml" | "yml" | "json")) {
-        let failure = Failure::usage(format!("{file:?} is no target"));
-        let inside = path.join("haft.yaml");
-        let address = file.split('/').next().unwrap_or_default().rsplit_once(':');
-        return Err(if inside.is_file() {
-            failure.hint(format!("did you mean {}?", inside.display()))
-        } else if address.is_some_and(|(_, port)| port.parse::<u16>().is_ok()) {
-            failure.hint(format!("did you mean http://{file}?"))
-        } else {
-            failure.hint(TARGETS)
-        });
+        return Err(no_target(file));
     }
     // What is wrong with the file is said by us, not by a child that dies of it.
     haft_manifest::load(path)?;
@@ -170,6 +184,19 @@ fn from_file(file: &str, stderr: Stderr) -> Result<Target, Failure> {
     let path = std::path::absolute(path).map_err(cannot_start)?;
     let args = ["serve".into(), path.into_os_string(), "--stdio".into()];
     Ok(Target::Command(Launch::new(program, args).stderr(stderr)))
+}
+
+fn no_target(typed: &str) -> Failure {
+    let failure = Failure::usage(format!("{typed:?} is no target"));
+    let inside = Path::new(typed).join("haft.yaml");
+    let address = typed.split('/').next().unwrap_or_default().rsplit_once(':');
+    if inside.is_file() {
+        failure.hint(format!("did you mean {}?", inside.display()))
+    } else if address.is_some_and(|(_, port)| port.parse::<u16>().is_ok()) {
+        failure.hint(format!("did you mean http://{typed}?"))
+    } else {
+        failure.hint(TARGETS)
+    }
 }
 
 /// Reads headers; their values are never shown.

@@ -53,6 +53,13 @@ impl Client {
         &self.handshake
     }
 
+    /// The beginning of the first line that a child process wrote on its stdout and that is no
+    /// message; `None` over HTTP. Other clients may give up such a server.
+    #[must_use]
+    pub fn stray_line(&self) -> Option<String> {
+        self.wire.garbage()
+    }
+
     /// All tools, from all pages; none if it has none.
     ///
     /// # Errors

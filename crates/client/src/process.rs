@@ -6,8 +6,10 @@ use crate::error::{ClientError, excerpt};
 use haft_proto::framing::{Line, Lines};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::collections::VecDeque;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::future::pending;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -18,11 +20,28 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 /// A server to be started as a child process.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Launch {
     program: OsString,
     args: Vec<OsString>,
+    variables: Vec<(OsString, OsString)>,
+    directory: Option<PathBuf>,
     stderr: Stderr,
+}
+
+/// Without the values of variables, which may be secrets.
+impl fmt::Debug for Launch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&OsString> = self.variables.iter().map(|(name, _)| name).collect();
+        formatter
+            .debug_struct("Launch")
+            .field("program", &self.program)
+            .field("args", &self.args)
+            .field("variables", &names)
+            .field("directory", &self.directory)
+            .field("stderr", &self.stderr)
+            .finish()
+    }
 }
 
 /// What becomes of a child's stderr.
@@ -42,7 +61,32 @@ impl Launch {
         args: impl IntoIterator<Item = impl Into<OsString>>,
     ) -> Self {
         let args = args.into_iter().map(Into::into).collect();
-        Self { program: program.into(), args, stderr: Stderr::default() }
+        let (variables, directory, stderr) = (Vec::new(), None, Stderr::default());
+        Self { program: program.into(), args, variables, directory, stderr }
+    }
+
+    /// What is run: a path, or a name that is looked for in PATH.
+    #[must_use]
+    pub fn program(&self) -> &OsStr {
+        &self.program
+    }
+
+    /// The same with these variables added to our own environment.
+    #[must_use]
+    pub fn variables(
+        mut self,
+        variables: impl IntoIterator<Item = (impl Into<OsString>, impl Into<OsString>)>,
+    ) -> Self {
+        let pair = |(name, value): (_, _)| (Into::into(name), Into::into(value));
+        self.variables.extend(variables.into_iter().map(pair));
+        self
+    }
+
+    /// The same in another working directory than our own.
+    #[must_use]
+    pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directory = Some(directory.into());
+        self
     }
 
     /// The same with another use of stderr.
@@ -86,8 +130,13 @@ impl Process {
             Stderr::Captured => Stdio::piped(),
             Stderr::Inherited => Stdio::inherit(),
         };
-        let mut child = Command::new(&launch.program)
+        let mut command = Command::new(&launch.program);
+        if let Some(directory) = &launch.directory {
+            command.current_dir(directory);
+        }
+        let mut child = command
             .args(&launch.args)
+            .envs(launch.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(stderr)

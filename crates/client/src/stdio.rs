@@ -147,6 +147,14 @@ impl Stdio {
         if sent { Ok(()) } else { Err(ClientError::ConnectionClosed) }
     }
 
+    /// The first line on stdout that was no message, if there was one.
+    pub(crate) fn garbage(&self) -> Option<String> {
+        match &*lock(&self.state.oddity) {
+            Some(Oddity::Garbage(line)) => Some(line.clone()),
+            _ => None,
+        }
+    }
+
     /// What may explain that no answer came.
     pub(crate) fn oddity(&self, ask: &Ask) -> Option<ClientError> {
         match lock(&self.state.oddity).clone()? {

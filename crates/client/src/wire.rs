@@ -149,6 +149,14 @@ impl Wire {
         }
     }
 
+    /// The first line of a child's stdout that was no message.
+    pub(crate) fn garbage(&self) -> Option<String> {
+        match &self.kind {
+            Kind::Http(_) => None,
+            Kind::Stdio(stdio) => stdio.garbage(),
+        }
+    }
+
     /// `{"name":…,"version":…}` of this client.
     pub(crate) fn client_info(&self) -> &str {
         &self.client_info

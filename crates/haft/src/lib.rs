@@ -74,3 +74,8 @@ pub use serve::serve;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// The book's Rust, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/rust.md")]
+struct Book;

@@ -26,6 +26,16 @@ pub(crate) fn duration(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(number * seconds).ok()
 }
 
+/// A length of time as one would type it, in whole hours or seconds.
+pub(crate) fn hours_or_less(time: Duration) -> String {
+    let seconds = time.as_secs();
+    if seconds.is_multiple_of(3600) {
+        format!("{}h", seconds / 3600)
+    } else {
+        format!("{seconds}s")
+    }
+}
+
 /// A number of bytes, if the text is one.
 pub(crate) fn size(text: &str) -> Option<usize> {
     let (number, unit) = split(text)?;

@@ -38,6 +38,17 @@ impl Arguments {
         Ok(Self::new(values))
     }
 
+    /// Takes in those that are null after all, for who tells nothing from null. Templates do not
+    /// see them.
+    pub(crate) fn keep_null(&mut self, json: &str) {
+        if json.contains("null") {
+            let values: Map<String, serde_json::Value> =
+                serde_json::from_str(json).unwrap_or_default();
+            let is_null = |(_, value): &(String, serde_json::Value)| value.is_null();
+            self.values.extend(values.into_iter().filter(is_null));
+        }
+    }
+
     pub(crate) fn has(&self, name: &str) -> bool {
         self.values.contains_key(name)
     }

@@ -16,7 +16,8 @@ pub struct Cost {
     pub part: Part,
     /// Its name; of a resource, its address.
     pub name: String,
-    /// What it is: `command`, `text`, `file`, `directory`, `message` or `messages`.
+    /// What it is: `command`, `http`, `pipeline`, `state`, `text`, `file`, `directory`, `message`
+    /// or `messages`.
     pub kind: &'static str,
     /// Its arguments; optional ones end in `?`.
     pub arguments: Vec<String>,

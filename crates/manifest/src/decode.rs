@@ -7,6 +7,7 @@ use crate::place::{PLACED, Place};
 use crate::problem::Problem;
 use crate::tree::{Entry, Node, Tree};
 use crate::written::SCALAR;
+use crate::written::shape::SHAPE;
 use haft_server::nearest;
 use serde::de::value::{BorrowedStrDeserializer, StrDeserializer};
 use serde::de::{
@@ -293,6 +294,8 @@ impl<'de> Deserializer<'de> for Value<'de> {
         match name {
             PLACED => visitor.visit_seq(PlacedParts { tree: self.0, given: 0 }),
             SCALAR => self.scalar(visitor),
+            SHAPE if matches!(self.0.node, Node::Null) => visitor.visit_unit(),
+            SHAPE => self.deserialize_any(visitor),
             _ => visitor.visit_newtype_struct(self),
         }
     }

@@ -6,13 +6,23 @@ use crate::command::handler::CommandHandler;
 use crate::command::{self, Command};
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
+use crate::http::handler::HttpHandler;
+use crate::http::{self, Http};
 use crate::input::Input;
+use crate::limits::{RUNNING_DEFAULT, WAITING_DEFAULT};
+use crate::pipeline::handler::PipelineHandler;
+use crate::pipeline::{self, Pipeline};
 use crate::problem::Problem;
+use crate::state::handler::StateHandler;
+use crate::state::{self, Operation};
 use crate::template::{Compiler, Template};
 use crate::text::TextHandler;
 use crate::tool::typed;
 use crate::tree::Tree;
 use crate::written::tool as written;
+use haft_fetch::Clients;
+use haft_proto::spec::tool::Annotations;
+use haft_store::Store;
 use minijinja::Environment;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -22,16 +32,22 @@ use std::sync::Arc;
 pub(crate) enum Kind {
     /// It runs a program.
     Command(Box<Command>),
+    /// It asks a server.
+    Http(Box<Http>),
+    /// It calls other tools.
+    Pipeline(Arc<Pipeline>),
+    /// It looks into the state, or changes it.
+    State(Arc<Operation>),
     /// It answers with a text.
     Text(Template),
 }
 
 /// The key of each kind, and those that belong to it alone.
-const KEYS: [(&str, &[&str]); 2] = [
-    (
-        "command",
-        &["stdin", "env", "cwd", "output", "output_schema", "ok_exit", "timeout", "concurrency"],
-    ),
+const KEYS: [(&str, &[&str]); 5] = [
+    ("command", &["stdin", "env", "cwd", "output", "output_schema", "ok_exit"]),
+    ("http", &["output", "output_schema"]),
+    ("pipeline", &["result", "output_schema"]),
+    ("state", &[]),
     ("text", &[]),
 ];
 
@@ -44,6 +60,10 @@ pub(crate) struct Setting {
     pub(crate) defaults: Map<String, Value>,
     /// All of the file's.
     pub(crate) templates: Arc<Environment<'static>>,
+    /// Where state is kept, if any tool keeps some.
+    pub(crate) store: Option<Store>,
+    /// What they all ask servers with.
+    pub(crate) clients: Clients,
 }
 
 impl Setting {
@@ -57,12 +77,24 @@ impl Kind {
     /// Checks what a tool does, once its keys are known to go together.
     pub(crate) fn check(
         tool: written::Tool,
+        tree: &Tree,
         input: &Input,
         surroundings: &Surroundings<'_>,
         compiler: &mut Compiler<'_>,
     ) -> Result<Self, Wrong> {
         if let Some(text) = &tool.text {
             return Ok(Self::Text(compiler.compile(typed(text), input.known())?));
+        }
+        if let Some(state) = &tool.state {
+            return Ok(Self::State(Arc::new(state::check(state, input, surroundings, compiler)?)));
+        }
+        if tool.http.is_some() {
+            let http = http::check(tool, input, surroundings, compiler)?;
+            return Ok(Self::Http(Box::new(http)));
+        }
+        if tool.pipeline.is_some() {
+            let pipeline = pipeline::check(&tool, tree, input, compiler)?;
+            return Ok(Self::Pipeline(Arc::new(pipeline)));
         }
         let command = command::check(tool, input, surroundings, compiler)?;
         Ok(Self::Command(Box::new(command)))
@@ -72,7 +104,37 @@ impl Kind {
     pub(crate) fn key(&self) -> &'static str {
         match self {
             Self::Command(_) => "command",
+            Self::Http(_) => "http",
+            Self::Pipeline(_) => "pipeline",
+            Self::State(_) => "state",
             Self::Text(_) => "text",
+        }
+    }
+
+    /// The schema of its answers, where that is always the same.
+    pub(crate) fn output_schema(&self) -> Option<&'static str> {
+        match self {
+            Self::State(operation) => Some(operation.output_schema()),
+            Self::Command(_) | Self::Http(_) | Self::Pipeline(_) | Self::Text(_) => None,
+        }
+    }
+
+    /// How it behaves, where its tool does not say it.
+    pub(crate) fn annotations(&self) -> Annotations {
+        match self {
+            Self::State(operation) => operation.annotations(),
+            Self::Command(_) | Self::Http(_) | Self::Pipeline(_) | Self::Text(_) => {
+                Annotations::default()
+            }
+        }
+    }
+
+    /// How many calls run at once and how many wait, where a tool does not say it.
+    pub(crate) fn turns(&self) -> Option<(usize, usize)> {
+        match self {
+            Self::Command(_) | Self::Http(_) => Some((RUNNING_DEFAULT, WAITING_DEFAULT)),
+            // The steps of a pipeline wait for the turns of the tools that they call.
+            Self::Pipeline(_) | Self::State(_) | Self::Text(_) => None,
         }
     }
 
@@ -83,6 +145,18 @@ impl Kind {
             Self::Command(command) => {
                 let command = Command::clone(command);
                 haft_server::Tool::new(name, CommandHandler::new(setting, command))
+            }
+            Self::Http(http) => {
+                haft_server::Tool::new(name, HttpHandler::new(setting, Http::clone(http)))
+            }
+            Self::Pipeline(pipeline) => {
+                let pipeline = Arc::clone(pipeline);
+                haft_server::Tool::new(name, PipelineHandler { pipeline, setting: setting.into() })
+            }
+            Self::State(operation) => {
+                let store = setting.store.clone().expect("a server of such tools has a store");
+                let operation = Arc::clone(operation);
+                haft_server::Tool::new(name, StateHandler { operation, setting, store })
             }
             Self::Text(template) => {
                 haft_server::Tool::new(name, TextHandler { template: template.clone(), setting })
@@ -97,7 +171,7 @@ pub(crate) fn check_keys(tool: &written::Tool, tree: &Tree) -> Result<(), Wrong>
     let mut kinds = KEYS.iter().filter_map(|(key, _)| Some((*key, place_of(key)?)));
     let Some((kind, first)) = kinds.next() else {
         let what = format!("the tool `{}` does nothing", tool.name.value);
-        let help = "give it a `command` to run or a `text` to answer";
+        let help = "give it a `command` to run, an `http` request to send or a `text` to answer";
         return Err(Wrong::new(tool.name.place, Problem::KindMissing { what, help }));
     };
     if let Some((key, place)) = kinds.next() {

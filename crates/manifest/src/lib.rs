@@ -1,6 +1,7 @@
 //! haft.yaml becomes a server. [`load()`] reads and checks a file; the [`Manifest`] that it gives
 //! has the server to serve and the addresses to serve it at. Opens no socket, and starts no program
-//! before a tool is called. The files of resources are read when clients read them.
+//! and asks no server before a tool is called. The files of resources are read when clients read
+//! them.
 //!
 //! From as typed to as run: `tree` (YAML with places) → `decode` → `written` (as typed) → `meant`
 //! (as run) → [`haft_server::Server`].
@@ -24,6 +25,7 @@
 mod align;
 mod amount;
 mod arguments;
+mod around;
 mod below;
 mod command;
 mod cost;
@@ -31,6 +33,7 @@ mod decode;
 mod fault;
 mod fill;
 mod filters;
+mod http;
 mod input;
 mod kind;
 pub mod limits;
@@ -40,6 +43,9 @@ mod load;
 mod meant;
 mod media_type;
 mod offer;
+mod openapi;
+mod output;
+mod pipeline;
 mod place;
 mod problem;
 mod prompt;
@@ -49,6 +55,7 @@ mod resource;
 mod seen;
 mod shown;
 mod starter;
+mod state;
 mod tags;
 mod template;
 mod text;
@@ -56,12 +63,16 @@ mod tool;
 mod tree;
 mod written;
 
+pub use around::Mistake as AroundMistake;
 pub use cost::{Cost, Part, tokens};
 pub use fault::Fault;
+pub use http::mistake::HttpMistake;
 pub use lint::Warning;
-pub use live::{Difference, Edit, Edits, Live};
+pub use live::{Difference, Edit, Edits, Live, Reading};
 pub use load::{Manifest, load, parse};
 pub use meant::Listen;
+pub use openapi::mistake::OpenApiMistake;
+pub use pipeline::mistake::Mistake as PipelineMistake;
 pub use problem::Problem;
 pub use published::json_schema;
 pub use starter::starter;

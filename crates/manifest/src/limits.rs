@@ -23,6 +23,8 @@ pub const OUTPUT_BYTES_MAX: usize = 64 * 1024 * 1024;
 pub const OUTPUT_DEPTH_MAX: usize = 128;
 /// How much of its last words on stderr a failing program is quoted with.
 pub const LAST_WORDS_BYTES: usize = 2 * 1024;
+/// How much of the answer of a failing server is searched for a message.
+pub const FAILURE_BYTES_MAX: usize = 64 * 1024;
 /// The most calls of a tool with a `concurrency` that wait for their turn.
 pub const WAITING_MAX: usize = 64;
 /// The most programs of one tool at once, where it has no `concurrency`.
@@ -31,6 +33,37 @@ pub const RUNNING_DEFAULT: usize = 64;
 pub const WAITING_DEFAULT: usize = 1024;
 /// The most that a tool's `concurrency` may be.
 pub const RUNNING_MAX: usize = 1024;
+/// The most steps of one pipeline.
+pub const STEPS_MAX: usize = 256;
+/// How deep steps may nest in steps.
+pub const STEP_DEPTH_MAX: usize = 8;
+/// The most steps that a `parallel` does at once.
+pub const BRANCHES_MAX: usize = 16;
+/// The most items of an `each`, where it has no `max`.
+pub const EACH_DEFAULT: usize = 100;
+/// The most that a `max` may be.
+pub const EACH_MAX: usize = 10_000;
+/// The most items of an `each` that are worked on at once.
+pub const EACH_RUNNING_MAX: usize = 64;
+/// The most bytes of results that one call of a pipeline keeps, all together.
+pub const KEPT_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// The most bytes of the arguments of one call that a step makes.
+pub const PASSED_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// The deepest nesting of what a pipeline answers: with the message around it, still as deep as
+/// clients read.
+pub const RESULT_DEPTH_MAX: usize = 120;
+/// How much of why a step failed is passed on.
+pub const REASON_BYTES: usize = 4 * 1024;
+/// The most that the `max_size` of a `state` may be, in bytes.
+pub const STATE_BYTES_MAX: usize = 1 << 40;
+/// The longest pause of a `retry`, and the longest time for one attempt.
+pub const PAUSE_MAX: Duration = Duration::from_secs(60 * 60);
+/// The most answers that a `cache` keeps.
+pub const CACHE_ENTRIES_MAX: usize = 1_000_000;
+/// The most bytes that it keeps.
+pub const CACHE_BYTES_MAX: usize = 1024 * 1024 * 1024;
+/// The most that a `max_size` may be, in bytes.
+pub const MAX_SIZE_MAX: usize = 64 * 1024 * 1024;
 /// The longest `timeout` of a tool.
 pub const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long processes that a program left behind may keep its output open before they are killed,

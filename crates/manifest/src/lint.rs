@@ -1,12 +1,15 @@
 //! What is allowed in a manifest and yet probably not meant, or not safe. Called by `haft check`
 //! through `Manifest::warnings`; changes nothing.
 
+mod http;
+mod pipeline;
 mod prompt;
 mod resource;
 
 use crate::command::{Command, Program};
 use crate::cost::Part;
 use crate::fault::line_and_column;
+use crate::http::Http;
 use crate::input::Argument;
 use crate::kind::Kind;
 use crate::meant::Meant;
@@ -59,7 +62,13 @@ pub(crate) fn warnings(meant: &Meant, path: &Path, text: &str) -> Vec<Warning> {
     for tool in &meant.tools {
         let mut notes = Notes(Vec::new());
         judge(tool, &mut notes);
+        if let Kind::Pipeline(pipeline) = &tool.kind {
+            pipeline::judge(tool, pipeline, &meant.tools, &mut notes);
+        }
         keep(Part::Tool, &tool.name.value, notes);
+    }
+    for note in &meant.notes {
+        keep(Part::Tool, &note.name, Notes(vec![(note.place, note.message.clone())]));
     }
     for (index, one) in meant.resources.iter().enumerate() {
         let mut notes = Notes(Vec::new());
@@ -118,6 +127,9 @@ fn judge(tool: &Tool, notes: &mut Notes) {
     }
     match &tool.kind {
         Kind::Command(command) => judge_command(tool, command, notes),
+        Kind::State(operation) => judge_use(tool, &operation.templates(), notes),
+        Kind::Http(http) => judge_http(tool, http, notes),
+        Kind::Pipeline(pipeline) => judge_use(tool, &pipeline.templates(), notes),
         Kind::Text(text) => judge_use(tool, &[text], notes),
     }
 }
@@ -140,6 +152,13 @@ fn judge_command(tool: &Tool, command: &Command, notes: &mut Notes) {
     }
     for (index, argument) in command.arguments.iter().enumerate() {
         judge_argument(tool, &command.arguments[..index], argument, notes);
+    }
+}
+
+fn judge_http(tool: &Tool, http: &Http, notes: &mut Notes) {
+    http::judge(tool, http, notes);
+    for template in http.templates() {
+        notes.spelling(template);
     }
 }
 

@@ -5,15 +5,17 @@ use crate::cost::Cost;
 use crate::decode::decode;
 use crate::fault::{Fault, Wrong};
 use crate::fill::Surroundings;
+use crate::kind::Kind;
 use crate::limits::FILE_BYTES_MAX;
 use crate::lint::{self, Warning};
 use crate::meant::{Listen, Meant};
-use crate::offer;
+use crate::offer::{self, Means};
 use crate::problem::Problem;
 use crate::seen::Seen;
 use crate::tree::{Node, Tree};
 use crate::written::File;
 use haft_server::{BuildError, Server};
+use haft_store::Store;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
@@ -119,14 +121,45 @@ impl Manifest {
     /// # Errors
     /// A [`Fault`] at the tool that the server refuses.
     pub fn server(&self) -> Result<Server, Fault> {
-        let server = offer::builder(&self.meant).fixed().build();
+        let means = Means::new(self.store()?);
+        let server = offer::builder(&self.meant, &means).fixed().build();
         server.map_err(|error| self.refused(&error))
     }
 
-    /// The tools, for a server that is there already.
-    #[must_use]
-    pub fn tools(&self) -> Vec<haft_server::Tool> {
-        offer::tools(&self.meant)
+    /// Whether there could be such a server. It opens nothing: what its tools would keep is left
+    /// alone, as another process may have it.
+    ///
+    /// # Errors
+    /// Those of [`Manifest::server`], but for that of a state that cannot be opened.
+    pub fn verify(&self) -> Result<(), Fault> {
+        let store = self.keeps_state().then(Store::memory).and_then(Result::ok);
+        let built = offer::builder(&self.meant, &Means::new(store)).build();
+        built.map(drop).map_err(|error| self.refused(&error))
+    }
+
+    /// The names of the tools, and what models are told of them.
+    pub fn tools(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.meant.tools.iter().map(|tool| {
+            let description = tool.description.as_ref().map(|text| text.value.as_str());
+            (tool.name.value.as_str(), description.unwrap_or_default())
+        })
+    }
+
+    fn keeps_state(&self) -> bool {
+        self.meant.tools.iter().any(|tool| matches!(tool.kind, Kind::State(_)))
+    }
+
+    /// Where the tools keep state, if any does.
+    pub(crate) fn store(&self) -> Result<Option<Store>, Fault> {
+        if !self.keeps_state() {
+            return Ok(None);
+        }
+        let kept = &self.meant.state;
+        kept.open().map(Some).map_err(|error| {
+            let place = kept.file.as_ref().map(|file| file.place).unwrap_or_default();
+            let problem = Problem::NoState { reason: error.to_string() };
+            Fault::in_text(&self.path, &self.text, Wrong::new(place, problem))
+        })
     }
 
     /// What is allowed and yet probably not meant.

@@ -1,14 +1,18 @@
 //! A manifest as it is run: everything filled in, checked and compiled. Made by `load` from the
 //! structs of `written`; starts nothing.
 
+use crate::around::Around;
 use crate::fault::{Wrong, line_of};
 use crate::fill::Surroundings;
+use crate::openapi::{self, Imported, Note};
+use crate::pipeline;
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::prompt::{self, Prompt};
 use crate::resource::{self, Resource};
 use crate::seen::Print;
 use crate::shown;
+use crate::state::Kept;
 use crate::template::Compiler;
 use crate::tool::{self, Tool};
 use crate::tree::Tree;
@@ -17,6 +21,7 @@ use haft_proto::encode::fields::Caching;
 use haft_proto::spec::icon::Icon;
 use haft_server::StateKey;
 use minijinja::Environment;
+use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
@@ -24,10 +29,14 @@ use std::sync::Arc;
 pub(crate) struct Meant {
     pub(crate) server: Server,
     pub(crate) listeners: Vec<Listen>,
+    /// Where tools keep state.
+    pub(crate) state: Kept,
     pub(crate) tools: Vec<Tool>,
     pub(crate) resources: Vec<Resource>,
     pub(crate) prompts: Vec<Prompt>,
     pub(crate) templates: Arc<Environment<'static>>,
+    /// What is odd about upstreams.
+    pub(crate) notes: Vec<Note>,
     pub(crate) prints: Prints,
 }
 
@@ -96,19 +105,29 @@ impl Meant {
         let server = Server::new(file.server, surroundings)?;
         prints.server = seen.print(tree.get("server"));
         let listeners = listeners(file.listen, surroundings)?;
-        // They are compared themselves.
+        // They are compared themselves, here and below.
+        _ = seen.print(None);
+        let around = Around::of_all(&file.defaults.unwrap_or_default(), surroundings)?;
+        let defaults = seen.print(tree.get("defaults"));
+        let state = Kept::check(&file.state.unwrap_or_default(), surroundings)?;
         _ = seen.print(None);
         let mut compiler = Compiler::new(surroundings);
         let mut tools: Vec<Tool> = Vec::new();
         for (index, written) in file.tools.into_iter().enumerate() {
             let tree = part(tree, "tools", index);
-            let tool = tool::check(written.value, tree, surroundings, &mut compiler)?;
+            let tool = tool::check(written.value, tree, &around, surroundings, &mut compiler)?;
             if let Some(first) = tools.iter().find(|first| first.name.value == tool.name.value) {
                 return Err(duplicate("tool", &first.name, &tool.name, surroundings));
             }
             tools.push(tool);
             prints.tools.push(seen.print(Some(tree)));
         }
+        let upstreams = (file.upstreams, tree.get("upstreams"));
+        let imported = openapi::check(upstreams, &around, surroundings, &mut compiler)?;
+        prints.tools.extend(&imported.prints);
+        prints.tools.iter_mut().for_each(|print| *print = print.with(defaults));
+        let notes = join(imported, &mut tools, surroundings)?;
+        pipeline::link::link(&mut tools, &[], surroundings.text)?;
         let resources = resources(&file.resources, tree, surroundings, &mut prints.resources)?;
         let mut prompts: Vec<Prompt> = Vec::new();
         for (index, written) in file.prompts.iter().enumerate() {
@@ -123,8 +142,27 @@ impl Meant {
             prints.prompts.push(seen.print(Some(tree)));
         }
         let templates = compiler.finish();
-        Ok(Self { server, listeners, tools, resources, prompts, templates, prints })
+        #[rustfmt::skip]
+        let meant = Self { server, listeners, state, tools, resources, prompts, templates, notes, prints };
+        Ok(meant)
     }
+}
+
+/// The tools of upstreams come after those of the file.
+fn join(
+    imported: Imported,
+    tools: &mut Vec<Tool>,
+    surroundings: &Surroundings<'_>,
+) -> Result<Vec<Note>, Wrong> {
+    let mut known: HashMap<String, Placed<String>> =
+        tools.iter().map(|tool| (tool.name.value.clone(), tool.name.clone())).collect();
+    for tool in &imported.tools {
+        if let Some(first) = known.insert(tool.name.value.clone(), tool.name.clone()) {
+            return Err(duplicate("tool", &first, &tool.name, surroundings));
+        }
+    }
+    tools.extend(imported.tools);
+    Ok(imported.notes)
 }
 
 /// The same item of a list in the file.

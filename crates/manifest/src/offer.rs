@@ -7,16 +7,33 @@ use crate::prompt::Prompt;
 use crate::reading::Readings;
 use crate::resource::{Below, Resource, Source};
 use crate::tool::Tool;
+use haft_fetch::Clients;
 use haft_proto::encode::fields::Caching;
 use haft_proto::spec::completion::{Completion, VALUES_MAX};
 use haft_server::{Server, ServerBuilder};
+use haft_store::Store;
 use minijinja::Environment;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// What the tools of a file have in common that outlives a reading of it.
+#[derive(Clone)]
+pub(crate) struct Means {
+    /// Where state is kept, if any tool keeps some.
+    pub(crate) store: Option<Store>,
+    /// What other servers are asked with.
+    pub(crate) clients: Clients,
+}
+
+impl Means {
+    pub(crate) fn new(store: Option<Store>) -> Self {
+        Self { store, clients: Clients::new() }
+    }
+}
+
 /// A server of everything.
-pub(crate) fn builder(meant: &Meant) -> ServerBuilder {
+pub(crate) fn builder(meant: &Meant, means: &Means) -> ServerBuilder {
     let who = &meant.server;
     let mut builder = Server::builder(&who.name, &who.version);
     if let Some(title) = &who.title {
@@ -38,7 +55,7 @@ pub(crate) fn builder(meant: &Meant) -> ServerBuilder {
     if who.strict_arguments {
         builder = builder.strict_arguments();
     }
-    builder = builder.state_keys(who.state_keys.iter().cloned()).tools(tools(meant));
+    builder = builder.state_keys(who.state_keys.iter().cloned()).tools(tools(meant, means));
     let readings = Readings::new();
     let (resources, templates) = resources(meant, &readings);
     builder = resources.into_iter().fold(builder, ServerBuilder::resource);
@@ -49,12 +66,11 @@ pub(crate) fn builder(meant: &Meant) -> ServerBuilder {
     builder
 }
 
-/// The tools.
-pub(crate) fn tools(meant: &Meant) -> Vec<haft_server::Tool> {
-    meant.tools.iter().map(|tool| self::tool(tool, &meant.templates)).collect()
+fn tools(meant: &Meant, means: &Means) -> Vec<haft_server::Tool> {
+    meant.tools.iter().map(|tool| self::tool(tool, &meant.templates, means)).collect()
 }
 
-fn tool(tool: &Tool, templates: &Arc<Environment<'static>>) -> haft_server::Tool {
+fn tool(tool: &Tool, templates: &Arc<Environment<'static>>, means: &Means) -> haft_server::Tool {
     let name = tool.name.value.clone();
     let defaults: Map<String, Value> = tool
         .input
@@ -62,8 +78,8 @@ fn tool(tool: &Tool, templates: &Arc<Environment<'static>>) -> haft_server::Tool
         .iter()
         .filter_map(|argument| Some((argument.name.clone(), argument.default()?.clone())))
         .collect();
-    let templates = Arc::clone(templates);
-    let mut built = tool.kind.tool(Setting { name, defaults, templates });
+    let (templates, Means { store, clients }) = (Arc::clone(templates), means.clone());
+    let mut built = tool.kind.tool(Setting { name, defaults, templates, clients, store });
     built = built.annotations(tool.annotations).input_schema(&tool.input.schema);
     if let Some(title) = &tool.title {
         built = built.title(title);
@@ -78,10 +94,7 @@ fn tool(tool: &Tool, templates: &Arc<Environment<'static>>) -> haft_server::Tool
         built = built.meta(meta.clone());
     }
     built = tool.icons.iter().cloned().fold(built, haft_server::Tool::icon);
-    match tool.timeout {
-        Some(timeout) => built.timeout(timeout),
-        None => built,
-    }
+    tool.around.wrap(built, tool.kind.turns())
 }
 
 /// What clients are told is the same for a resource and for a family of resources.

@@ -3,13 +3,19 @@
 //! environment or from a file.
 
 use crate::amount::{DURATION_EXAMPLES, SIZE_EXAMPLES};
+use crate::around::Mistake;
+use crate::http::mistake::HttpMistake;
 use crate::limits::{DEPTH_MAX, FILE_BYTES_MAX, FILLED_BYTES_MAX};
+use crate::openapi::mistake::OpenApiMistake;
+use crate::pipeline::mistake;
 
 /// A mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are the words of the sentences below")]
 pub enum Problem {
+    /// What stands around a tool.
+    Around(Mistake),
     /// A listener's address.
     BadAddress { shown: String },
     /// A default that the argument's own schema refuses.
@@ -58,6 +64,8 @@ pub enum Problem {
     FilledInsideTag { source: String },
     /// A template where the text must be fixed.
     FixedText { key: &'static str, reason: &'static str },
+    /// Something of a request to a server.
+    Http(HttpMistake),
     /// The path is a directory.
     IsDirectory,
     /// A key that has no meaning without another one.
@@ -72,6 +80,8 @@ pub enum Problem {
     MissingVariable { name: String },
     /// A key without a value.
     NoValue { key: String },
+    /// The state cannot be opened.
+    NoState { reason: String },
     /// The file does not exist.
     NotThere,
     /// The file is not UTF-8.
@@ -82,10 +92,14 @@ pub enum Problem {
     NotAPicture { path: String },
     /// A resource that cannot be put into a message.
     NotEmbeddable { uri: String },
+    /// Something of a document that describes an API.
+    OpenApi(OpenApiMistake),
     /// An argument that is optional by its name and required by its key.
     OptionalAndRequired { argument: String },
     /// A number outside of what is allowed.
     OutOfRange { key: &'static str, allowed: String },
+    /// A mistake in a pipeline.
+    Pipeline(mistake::Mistake),
     /// A second YAML document.
     SecondDocument,
     /// The file is too large.
@@ -131,9 +145,14 @@ impl Problem {
     /// One line: what is wrong.
     #[must_use]
     pub fn message(&self) -> String {
-        match self.not_one() {
-            Some((shown, noun)) => format!("{shown} is no {noun}"),
-            None => self.sentence(),
+        match (self, self.not_one()) {
+            (Self::Around(mistake), _) => mistake.message(),
+            (Self::NoState { reason }, _) => reason.clone(),
+            (Self::Http(mistake), _) => mistake.message(),
+            (Self::OpenApi(mistake), _) => mistake.message(),
+            (Self::Pipeline(mistake), _) => mistake.message(),
+            (_, Some((shown, noun))) => format!("{shown} is no {noun}"),
+            (_, None) => self.sentence(),
         }
     }
 
@@ -253,6 +272,8 @@ impl Problem {
             Self::UnknownWord { nearest, known, .. } => {
                 Some(suggest(nearest.as_deref(), known, "words", "remove it"))
             }
+            Self::Http(mistake) => Some(mistake.help()),
+            Self::OpenApi(mistake) => Some(mistake.help()),
             Self::BadType { nearest: Some(nearest), .. } => Some(did_you_mean(nearest)),
             // YAML reads `-d:` and `{x}` as mappings.
             Self::WrongType { expected, found, .. }
@@ -260,6 +281,7 @@ impl Problem {
             {
                 Some("text with `:` or `{` in it needs quotes".to_owned())
             }
+            Self::Around(mistake) => mistake.help().map(str::to_owned),
             Self::WrongType { example, .. } => example.clone(),
             Self::EmptyList { help, .. } | Self::KindMissing { help, .. } => {
                 Some((*help).to_owned())
@@ -267,6 +289,7 @@ impl Problem {
             Self::UnknownSubstitution { nearest, .. } => {
                 Some(format!("did you mean `${{{nearest}:…}}`? `$${{` writes `${{` itself"))
             }
+            Self::Pipeline(mistake) => mistake.help(),
             Self::NotYaml { reason } => quoting(reason).map(str::to_owned),
             problem => problem.fixed_help().map(str::to_owned),
         }

@@ -51,6 +51,16 @@ pub(crate) enum Source {
     Text(Arc<str>),
 }
 
+impl Source {
+    /// What stands in the manifest itself.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Directory(_) | Self::File(_) => None,
+        }
+    }
+}
+
 /// A file.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {

@@ -19,14 +19,23 @@ pub(crate) struct Seen {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Print(u64);
 
+impl Print {
+    /// Of a part and of what is said for many of its kind at once.
+    pub(crate) fn with(self, other: Self) -> Self {
+        let mut hasher = DefaultHasher::new();
+        (self.0, other.0).hash(&mut hasher);
+        Self(hasher.finish())
+    }
+}
+
 impl Seen {
     /// A file that the manifest names, whether it can be read or not.
     pub(crate) fn file(&self, path: &Path) {
         self.files.borrow_mut().insert(path.to_owned());
     }
 
-    /// What was filled in.
-    pub(crate) fn filled(&self, content: &str) {
+    /// What was filled in, or read for the next print in another way.
+    pub(crate) fn filled(&self, content: &(impl Hash + ?Sized)) {
         content.hash(&mut *self.filled.borrow_mut());
     }
 

@@ -45,6 +45,14 @@ pub(crate) fn only_variable(source: &str) -> Option<&str> {
     }
 }
 
+/// The expression, if the source is `{{ expression }}` and nothing else.
+pub(crate) fn only_expression(source: &str) -> Option<&str> {
+    let mut tags = Tags::new(source);
+    let tag = tags.next().filter(|tag| tag.start == 0 && tag.end == source.len())?;
+    let (first, last) = (tag.words.first()?, tag.words.last()?);
+    (tag.is_closed && source.starts_with("{{")).then(|| &source[first.start..last.end])
+}
+
 /// Whether every tag is `{{ name }}`, and so decides nothing.
 pub(crate) fn only_names(source: &str) -> bool {
     Tags::new(source).all(|tag| match &*tag.words {
@@ -53,10 +61,90 @@ pub(crate) fn only_names(source: &str) -> bool {
     })
 }
 
+/// A part of a source whose tags only name variables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Part<'s> {
+    /// A whole tag.
+    Name(Range<usize>, &'s str),
+    Text(&'s str),
+}
+
+/// The parts of a source, if every tag is `{{ name }}`.
+pub(crate) fn parts(source: &str) -> Option<Vec<Part<'_>>> {
+    if !only_names(source) {
+        return None;
+    }
+    let mut parts = Vec::new();
+    let mut from = 0;
+    for tag in Tags::new(source) {
+        // `{{-` takes the white space before it away.
+        parts.push(Part::Text(source[from..tag.start].trim()));
+        let name = &source[tag.words.first()?.clone()];
+        parts.push(Part::Name(tag.start..tag.end, name));
+        from = tag.end;
+    }
+    parts.push(Part::Text(source[from..].trim()));
+    parts.retain(|part| *part != Part::Text(""));
+    Some(parts)
+}
+
 /// The variable that a source begins with.
 pub(crate) fn leading_variable(source: &str) -> Option<&str> {
     let tag = Tags::new(source).next().filter(|tag| tag.start == 0 && source.starts_with("{{"))?;
     tag.words.first().map(|word| &source[word.clone()]).filter(|word| is_name(word))
+}
+
+/// Where the first tag begins.
+pub(crate) fn find_first(source: &str) -> Option<usize> {
+    Tags::new(source).next().map(|tag| tag.start)
+}
+
+/// Whether a tag is the last thing in it.
+pub(crate) fn ends_in_tag(source: &str) -> bool {
+    Tags::new(source).last().is_some_and(|tag| tag.end == source.len())
+}
+
+/// Whether there is a `{% … %}`.
+pub(crate) fn has_statement(source: &str) -> bool {
+    Tags::new(source).any(|tag| source[tag.start..].starts_with("{%"))
+}
+
+/// Where a character stands first that is no part of a tag.
+pub(crate) fn find_outside(source: &str, wanted: &[char]) -> Option<usize> {
+    outside(source).into_iter().find_map(|range| {
+        let found = source[range.clone()].find(wanted)?;
+        Some(range.start + found)
+    })
+}
+
+/// The parts between the characters that are no part of a tag.
+pub(crate) fn split_outside(source: &str, separator: char) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
+    let mut from = 0;
+    while let Some(at) = find_outside(&source[from..], &[separator]) {
+        parts.push(from..from + at);
+        from += at + separator.len_utf8();
+    }
+    parts.push(from..source.len());
+    parts
+}
+
+/// The source with something else in place of each tag.
+pub(crate) fn with_stand_in(source: &str, stand_in: &str) -> String {
+    let parts: Vec<_> = outside(source).into_iter().map(|range| &source[range]).collect();
+    parts.join(stand_in)
+}
+
+/// What is between the tags: one more than there are tags.
+fn outside(source: &str) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
+    let mut from = 0;
+    for tag in Tags::new(source) {
+        parts.push(from..tag.start);
+        from = tag.end;
+    }
+    parts.push(from..source.len());
+    parts
 }
 
 /// Every filter and test that is called, and where it is named.
@@ -218,6 +306,17 @@ mod tests {
     fn a_variable_is_found_where_it_is_one() {
         assert_eq!(find_variable("a {{ b.a | a }}{{ a }}", "a"), Some(18..19));
         assert_eq!(find_variable("a {{ 'a' }}", "a"), None);
+    }
+
+    #[test]
+    fn what_is_in_a_tag_does_not_separate() {
+        assert_eq!(find_outside("a{{ b ? c }}?d", &['?']), Some(12));
+        assert_eq!(find_outside("{{ '?' }}", &['?']), None);
+        let source = "a={{ b & c }}&d{% if e&f %}";
+        let parts: Vec<_> =
+            split_outside(source, '&').into_iter().map(|range| &source[range]).collect();
+        assert_eq!(parts, ["a={{ b & c }}", "d{% if e&f %}"]);
+        assert_eq!(with_stand_in("/a/{{ b }}/{% c %}", "x"), "/a/x/x");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Templates: compiled once when the manifest is read, rendered on every call. A template reads
 //! arguments and nothing else; what it makes has a bound, and so has its work.
 
+pub(crate) mod value;
+
 use crate::align::narrow;
 use crate::arguments::Arguments;
 use crate::fault::Wrong;
@@ -10,6 +12,7 @@ use crate::limits::{RENDER_FUEL, RENDERED_BYTES_MAX};
 use crate::place::Placed;
 use crate::problem::Problem;
 use crate::tags::{self, Tag};
+use haft_fetch::escape;
 use haft_server::nearest;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::ValueKind;
@@ -59,8 +62,39 @@ enum Body {
     /// The name of a template of the environment.
     Compiled(String),
     Fixed(String),
-    /// Just `{{ name }}`, and the template for it.
-    Variable(String, String),
+    /// Just `{{ name }}`, which needs no engine.
+    Variable(String),
+}
+
+/// How values are written into a template's text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Escape {
+    /// As they are.
+    None,
+    /// As parts of the path of an address, which must not be empty; what was filled in, and what
+    /// the filter `safe` lets pass, as it is.
+    Path,
+    /// As parts of its query.
+    Query,
+}
+
+impl Escape {
+    const ALL: [Self; 3] = [Self::None, Self::Path, Self::Query];
+
+    /// How the names of such templates begin.
+    const fn prefix(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Path => "path-",
+            Self::Query => "query-",
+        }
+    }
+
+    fn of_name(name: &str) -> AutoEscape {
+        let is_of = |escape: &Self| *escape != Self::None && name.starts_with(escape.prefix());
+        let found = Self::ALL.into_iter().find(is_of);
+        found.map_or(AutoEscape::None, |escape| AutoEscape::Custom(escape.prefix().into()))
+    }
 }
 
 /// Names that every template has, and that are no arguments.
@@ -74,7 +108,7 @@ impl<'a> Compiler<'a> {
         // It would show everything that was filled in.
         environment.remove_global("debug");
         filters::bound(&mut environment);
-        environment.set_auto_escape_callback(|_| AutoEscape::None);
+        environment.set_auto_escape_callback(Escape::of_name);
         environment.set_undefined_behavior(UndefinedBehavior::Chainable);
         environment.set_formatter(write_value);
         environment.set_fuel(Some(RENDER_FUEL));
@@ -92,6 +126,16 @@ impl<'a> Compiler<'a> {
         typed: Placed<String>,
         known: Known<'_>,
     ) -> Result<Template, Wrong> {
+        self.compile_for(Escape::None, typed, known)
+    }
+
+    /// The same for a text in which values are escaped.
+    pub(crate) fn compile_for(
+        &mut self,
+        escape: Escape,
+        typed: Placed<String>,
+        known: Known<'_>,
+    ) -> Result<Template, Wrong> {
         let (source, origin) = self.source(&typed)?;
         if !tags::has_any(&source) {
             return Ok(Template { typed, variables: Vec::new(), body: Body::Fixed(source) });
@@ -100,7 +144,13 @@ impl<'a> Compiler<'a> {
             let part = origin.typed(part);
             narrow(self.surroundings.text, typed.place, &typed.value, part)
         };
-        let name = self.compiled.to_string();
+        let variable = tags::only_variable(&source).filter(|name| is_plain(name));
+        if let Some(name) = variable.filter(|_| escape != Escape::Path) {
+            let (name, variables) = (name.to_owned(), vec![name.to_owned()]);
+            self.check_names(&typed, &source, &origin, (&variables, known))?;
+            return Ok(Template { typed, variables, body: Body::Variable(name) });
+        }
+        let name = format!("{}{}", escape.prefix(), self.compiled);
         self.compiled += 1;
         let bad = |reason: String, part: Range<usize>| {
             Wrong::new(point(part), Problem::BadTemplate { reason })
@@ -115,28 +165,38 @@ impl<'a> Compiler<'a> {
             }
         }
         let names = self.names(&name);
+        self.check_names(&typed, &source, &origin, (&names, known))?;
+        let variables: Vec<_> = names.into_iter().filter(|name| !is_function(name)).collect();
+        Ok(Template { typed, variables, body: Body::Compiled(name) })
+    }
+
+    /// Checks that every name is one of an argument.
+    fn check_names(
+        &self,
+        typed: &Placed<String>,
+        source: &str,
+        origin: &Origin,
+        (names, known): (&[String], Known<'_>),
+    ) -> Result<(), Wrong> {
+        let point = |name: &str| {
+            let part = tags::find_variable(source, name).unwrap_or(0..source.len());
+            narrow(self.surroundings.text, typed.place, &typed.value, origin.typed(part))
+        };
         if let Some(function) = names.iter().find(|name| is_function(name) && known.has(name)) {
             let reason = format!("`{function}` is a function here; give the argument another name");
-            let part = tags::find_variable(&source, function).unwrap_or(0..source.len());
-            return Err(bad(reason, part));
+            return Err(Wrong::new(point(function), Problem::BadTemplate { reason }));
         }
-        let variables: Vec<_> = names.into_iter().filter(|name| !is_function(name)).collect();
-        if let Some(unknown) = unknown(&variables, known) {
-            let part = tags::find_variable(&source, unknown).unwrap_or(0..source.len());
-            let names = known.names;
-            let problem = Problem::UnknownArgument {
-                name: unknown.to_owned(),
-                nearest: nearest(unknown, names.iter().map(String::as_str)).map(str::to_owned),
-                known: names.to_vec(),
-                none: known.none,
-            };
-            return Err(Wrong::new(point(part), problem));
-        }
-        let body = match tags::only_variable(&source).filter(|only| variables == [*only]) {
-            Some(variable) => Body::Variable(variable.to_owned(), name),
-            None => Body::Compiled(name),
+        let mut variables = names.iter().filter(|name| !is_function(name));
+        let is_unknown = |name: &&String| !known.is_open && !known.has(name);
+        let Some(unknown) = variables.find(is_unknown) else { return Ok(()) };
+        let names = known.names;
+        let problem = Problem::UnknownArgument {
+            name: unknown.to_owned(),
+            nearest: nearest(unknown, names.iter().map(String::as_str)).map(str::to_owned),
+            known: names.to_vec(),
+            none: known.none,
         };
-        Ok(Template { typed, variables, body })
+        Err(Wrong::new(point(unknown), problem))
     }
 
     /// All templates, to be rendered from now on.
@@ -172,7 +232,7 @@ impl<'a> Compiler<'a> {
                     let name = format!("{FILLED}{}", self.filled);
                     self.filled += 1;
                     source.push_str(&format!("{{{{ {name} }}}}"));
-                    self.environment.add_global(name, text);
+                    self.environment.add_global(name, Value::from_safe_string(text));
                 }
             }
         }
@@ -205,9 +265,15 @@ fn is_function(name: &str) -> bool {
     FUNCTIONS.contains(&name)
 }
 
-fn unknown<'v>(variables: &'v [String], known: Known<'_>) -> Option<&'v str> {
-    let is_unknown = |name: &&String| !known.is_open && !known.has(name);
-    variables.iter().find(is_unknown).map(String::as_str)
+/// Whether a name means an argument and nothing else, neither to the language nor to the engine.
+fn is_plain(name: &str) -> bool {
+    const WORDS: [&str; 15] = [
+        "True", "False", "None", "true", "false", "none", "and", "or", "not", "in", "is", "if",
+        "else", "loop", "self",
+    ];
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let is_reserved = WORDS.contains(&name) || is_function(name) || name.starts_with("__");
+    name.bytes().all(is_part) && !is_reserved
 }
 
 /// Which byte of the typed text each part of a template's source comes from.
@@ -254,7 +320,23 @@ impl Template {
     ) -> Result<String, RenderError> {
         let name = match &self.body {
             Body::Fixed(text) => return Ok(text.clone()),
-            Body::Compiled(name) | Body::Variable(_, name) => name,
+            Body::Variable(name) => {
+                let text = match arguments.values.get(name) {
+                    Some(value) => plain(value),
+                    // Within a pipeline, values stand in the context alone.
+                    None => {
+                        let mut text = String::new();
+                        let value = arguments.context.get_attr(name);
+                        let value = value.map_err(|error| RenderError::new(&error))?;
+                        let written = write_plain(&mut text, &value);
+                        written.map_err(|error| RenderError::new(&error))?;
+                        text
+                    }
+                };
+                let is_short = text.len() <= RENDERED_BYTES_MAX;
+                return if is_short { Ok(text) } else { Err(RenderError::TooLong) };
+            }
+            Body::Compiled(name) => name,
         };
         let mut out = Bounded(Vec::new());
         environment
@@ -296,7 +378,7 @@ impl Template {
         arguments: &Arguments,
         list: &mut Vec<String>,
     ) -> Result<(), RenderError> {
-        if let Body::Variable(variable, _) = &self.body
+        if let Body::Variable(variable) = &self.body
             && let Some(serde_json::Value::Array(items)) = arguments.values.get(variable)
         {
             list.extend(items.iter().map(plain));
@@ -312,6 +394,14 @@ impl Template {
         self.variables.iter().map(String::as_str).find(|name| *name == leading)
     }
 
+    /// The argument, if it is just `{{ name }}`.
+    pub(crate) fn variable(&self) -> Option<&str> {
+        match &self.body {
+            Body::Variable(name) => Some(name),
+            _ => None,
+        }
+    }
+
     /// Its text, if that is always the same.
     pub(crate) fn fixed(&self) -> Option<&str> {
         match &self.body {
@@ -322,7 +412,7 @@ impl Template {
 }
 
 /// An item of a list as a text: texts as they are, everything else as JSON.
-fn plain(item: &serde_json::Value) -> String {
+pub(crate) fn plain(item: &serde_json::Value) -> String {
     match item {
         serde_json::Value::String(text) => text.clone(),
         serde_json::Value::Null => String::new(),
@@ -347,12 +437,33 @@ fn describe(error: &Error) -> String {
     }
 }
 
-/// Texts and numbers as they are, what is absent as nothing, lists and objects as JSON.
+/// Texts and numbers as they are, what is absent as nothing, lists and objects as JSON; escaped
+/// where the template's text is a part of an address.
 fn write_value(
     out: &mut minijinja::Output<'_>,
-    _: &mut minijinja::State<'_, '_>,
+    state: &mut minijinja::State<'_, '_>,
     value: &Value,
 ) -> Result<(), Error> {
+    let AutoEscape::Custom(prefix) = state.auto_escape() else { return write_plain(out, value) };
+    let is_path = prefix == Escape::Path.prefix();
+    if is_path && value.is_safe() {
+        return write_plain(out, value);
+    }
+    let text = match value.as_str() {
+        Some(text) => escape::text(text),
+        None => {
+            let mut text = String::new();
+            write_plain(&mut text, value)?;
+            escape::text(&text)
+        }
+    };
+    if is_path && text.is_empty() {
+        return Err(Error::new(ErrorKind::InvalidOperation, "a part of the path is empty"));
+    }
+    Ok(out.write_str(&text)?)
+}
+
+fn write_plain(out: &mut dyn fmt::Write, value: &Value) -> Result<(), Error> {
     match value.kind() {
         ValueKind::Undefined | ValueKind::None => Ok(()),
         // As JSON spells them, and not as Python does.

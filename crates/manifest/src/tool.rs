@@ -2,11 +2,12 @@
 //! compiled. Called by `meant` for each tool in turn; runs nothing.
 
 use crate::amount;
+use crate::around::{self, Around};
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
 use crate::input::{Input, check_schema};
 use crate::kind::{self, Kind};
-use crate::limits::TIMEOUT_MAX;
+use crate::output;
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::shown;
@@ -14,11 +15,10 @@ use crate::tags;
 use crate::template::Compiler;
 use crate::tree::Tree;
 use crate::written::Scalar;
-use crate::written::tool::{self as written, Output, Parse};
+use crate::written::tool::{self as written, Parse};
 use haft_proto::spec::Meta;
 use haft_proto::spec::icon::Icon;
 use haft_proto::spec::tool::{Annotations, is_valid_name};
-use std::time::Duration;
 
 /// A tool, checked.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub(crate) struct Tool {
     pub(crate) meta: Option<Meta>,
     pub(crate) input: Input,
     pub(crate) output_schema: Option<String>,
-    pub(crate) timeout: Option<Duration>,
+    pub(crate) around: Around,
     pub(crate) kind: Kind,
 }
 
@@ -45,6 +45,7 @@ const LINES_SCHEMA: &str = concat!(
 pub(crate) fn check(
     tool: written::Tool,
     tree: &Tree,
+    defaults: &Around,
     surroundings: &Surroundings<'_>,
     compiler: &mut Compiler<'_>,
 ) -> Result<Tool, Wrong> {
@@ -67,24 +68,34 @@ pub(crate) fn check(
         None if parse == Parse::Lines => Some(LINES_SCHEMA.to_owned()),
         None => None,
     };
-    let timeout = tool.timeout.as_ref().map(|text| timeout(text, surroundings)).transpose()?;
+    let around = defaults.of_tool(&tool, surroundings)?;
     let title = tool.title.as_ref().map(filled).transpose()?.map(|title| title.value);
     let description = tool.description.as_ref().map(filled).transpose()?;
     let (icons, meta) =
         (shown::icons(&tool.icons, surroundings)?, shown::meta(tree, surroundings)?);
     let written::Annotations { read_only, destructive, idempotent, open_world } = tool.annotations;
     let name = tool.name.clone();
-    let kind = Kind::check(tool, &input, surroundings, compiler)?;
+    let repeats = around::repeats(&tool);
+    let kind = Kind::check(tool, tree, &input, surroundings, compiler)?;
+    let unsaid = kind.annotations();
+    let annotations = Annotations {
+        read_only: read_only.or(unsaid.read_only),
+        destructive: destructive.or(unsaid.destructive),
+        idempotent: idempotent.or(unsaid.idempotent),
+        open_world: open_world.or(unsaid.open_world),
+    };
+    around::check_use(repeats, annotations)?;
+    let output_schema = output_schema.or_else(|| kind.output_schema().map(str::to_owned));
     Ok(Tool {
         name,
         title,
         description,
-        annotations: Annotations { read_only, destructive, idempotent, open_world },
+        annotations,
         icons,
         meta,
         input,
         output_schema,
-        timeout,
+        around,
         kind,
     })
 }
@@ -98,7 +109,9 @@ fn check_keys(tool: &written::Tool, tree: &Tree) -> Result<(), Wrong> {
         return Err(Wrong::new(place, problem));
     }
     match place_of("output_schema") {
-        Some(place) if parse_of(tool) != Parse::Json => {
+        Some(place)
+            if tool.pipeline.is_none() && !matches!(parse_of(tool), Parse::Auto | Parse::Json) =>
+        {
             let (key, other) = ("output_schema", "output: json");
             Err(Wrong::new(place, Problem::KeyBelongsTo { key, owners: "tools", other }))
         }
@@ -117,18 +130,6 @@ pub(crate) fn fixed_text(
         return Err(Wrong::new(text.place, Problem::FixedText { key, reason }));
     }
     Ok(Placed::new(text.place, surroundings.fill(text)?.value))
-}
-
-fn timeout(text: &Placed<Scalar>, surroundings: &Surroundings<'_>) -> Result<Duration, Wrong> {
-    let filled = surroundings.fill(&typed(text))?;
-    let Some(timeout) = amount::duration(&filled.value) else {
-        let problem = Problem::BadDuration { key: "timeout", shown: filled.shown };
-        return Err(Wrong::new(text.place, problem));
-    };
-    if timeout.is_zero() || timeout > TIMEOUT_MAX {
-        return Err(out_of_range("timeout", "longer than nothing and at most 24h", text.place));
-    }
-    Ok(timeout)
 }
 
 /// A number of bytes, from one to a maximum.
@@ -150,11 +151,8 @@ pub(crate) fn limit(
 }
 
 fn parse_of(tool: &written::Tool) -> Parse {
-    match tool.output.as_ref().map(|output| &output.value) {
-        None => Parse::Text,
-        Some(Output::Word(parse)) => *parse,
-        Some(Output::Detailed(options)) => options.parse,
-    }
+    let default = if tool.http.is_some() { Parse::Auto } else { Parse::Text };
+    output::parse_of(tool.output.as_ref().map(|output| &output.value), default)
 }
 
 pub(crate) fn out_of_range(key: &'static str, allowed: &str, place: Place) -> Wrong {

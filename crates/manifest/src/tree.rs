@@ -80,6 +80,12 @@ impl Tree {
         self.entry(key).map(|entry| &entry.value)
     }
 
+    /// The entries, if this is a mapping.
+    pub(crate) fn entries(&self) -> Option<&[Entry]> {
+        let Node::Map(entries) = &self.node else { return None };
+        Some(entries)
+    }
+
     /// An item of a list.
     pub(crate) fn at(&self, index: usize) -> Option<&Self> {
         let Node::List(items) = &self.node else { return None };

@@ -2,10 +2,16 @@
 //! by `decode`, which calls a struct by its serde name when a key of it is wrong; what the values
 //! mean is `meant`'s business.
 
+pub(crate) mod around;
+pub(crate) mod http;
+pub(crate) mod pipeline;
 pub(crate) mod prompt;
 pub(crate) mod resource;
+pub(crate) mod shape;
 pub(crate) mod shown;
+pub(crate) mod state;
 pub(crate) mod tool;
+pub(crate) mod upstream;
 
 use crate::place::Placed;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -25,6 +31,11 @@ pub(crate) struct File {
     pub(crate) server: Server,
     /// Where it listens. Without this key: on 127.0.0.1:7300.
     pub(crate) listen: Option<Placed<Vec<Placed<Listen>>>>,
+    /// What stands around the calls of every tool that does not say it itself; what is taken out
+    /// of answers adds up.
+    pub(crate) defaults: Option<around::Defaults>,
+    /// Where tools with `state` keep what they are told; in memory without this key.
+    pub(crate) state: Option<state::State>,
     /// What it can do, in the order in which clients see it.
     #[serde(default)]
     pub(crate) tools: Vec<Placed<tool::Tool>>,
@@ -34,6 +45,10 @@ pub(crate) struct File {
     /// What a person can begin a conversation with, in the order in which clients show it.
     #[serde(default)]
     pub(crate) prompts: Vec<Placed<prompt::Prompt>>,
+    /// Servers behind this one, by names of your own: their operations become tools, after those
+    /// of this file.
+    #[serde(default)]
+    pub(crate) upstreams: upstream::Upstreams,
 }
 
 /// Who the server is.

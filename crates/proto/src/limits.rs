@@ -22,9 +22,14 @@ pub struct Limits {
     /// The most requests that one stdio connection, HTTP session or HTTP listener may have
     /// unanswered.
     pub requests_in_flight: usize,
+    /// The deepest that calls of tools from within calls of tools may nest.
+    pub call_depth: usize,
+    /// The most such calls that one request may cause.
+    pub calls_within: usize,
     /// How long a request may take, unless its tool says otherwise.
     pub request_timeout: Duration,
-    /// The most unsent bytes of answers on one stdio connection before its requests wait.
+    /// The most unsent bytes of answers on one connection; more requests wait on stdio, and are
+    /// refused over HTTP.
     pub output_bytes: usize,
     /// The most notifications that wait for a slow reader, on one stdio connection or of one HTTP
     /// call; further ones are dropped.
@@ -102,6 +107,8 @@ impl Default for Limits {
             id_bytes: 256,
             batch_messages: 64,
             requests_in_flight: 1024,
+            call_depth: 16,
+            calls_within: 16 * 1024,
             request_timeout: Duration::from_secs(60),
             output_bytes: 8 * 1024 * 1024,
             queued_notifications: 64,

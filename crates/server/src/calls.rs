@@ -32,7 +32,7 @@ use std::time::Duration;
 /// Answers a call.
 pub(crate) fn call(
     core: &Arc<Core>,
-    snapshot: &Snapshot,
+    snapshot: &Arc<Snapshot>,
     ask: &Ask<'_>,
     out: &mut Vec<u8>,
 ) -> Turn {
@@ -46,10 +46,10 @@ pub(crate) fn call(
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
     let Err(violations) = tool.checks.input.check(arguments) else {
-        return run((core, face), tool, arguments, (ask, rounds), out);
+        return run((core, snapshot), tool, arguments, (ask, rounds), out);
     };
     if let Some(mended) = mend((core, face), tool, arguments) {
-        return run((core, face), tool, &mended, (ask, rounds), out);
+        return run((core, snapshot), tool, &mended, (ask, rounds), out);
     }
     let result = ToolResult::error(explain(&tool.tool.name, &violations));
     write(face, ask, &result, out);
@@ -89,7 +89,11 @@ fn admit<'a>(
 
 /// What a model meant that put values in quotes or wrote null for nothing, unless the server is
 /// strict.
-fn mend((core, face): (&Core, &Face), tool: &Registered, arguments: &str) -> Option<String> {
+pub(crate) fn mend(
+    (core, face): (&Core, &Face),
+    tool: &Registered,
+    arguments: &str,
+) -> Option<String> {
     let repaired = tool.checks.input.repair(arguments).filter(|_| !face.is_strict)?;
     let count = u64::try_from(repaired.count).unwrap_or(u64::MAX);
     core.repairs.fetch_add(count, Ordering::Relaxed);
@@ -97,13 +101,13 @@ fn mend((core, face): (&Core, &Face), tool: &Registered, arguments: &str) -> Opt
 }
 
 fn run(
-    (core, face): (&Arc<Core>, &Face),
+    (core, snapshot): (&Arc<Core>, &Arc<Snapshot>),
     tool: &Arc<Registered>,
     arguments: &str,
     (ask, rounds): (&Ask<'_>, Option<Rounds>),
     out: &mut Vec<u8>,
 ) -> Turn {
-    let start = out.len();
+    let (start, face) = (out.len(), &*snapshot.face);
     let mut written = Written::default();
     let (context, rounds) = (OnceCell::new(), Cell::new(rounds));
     let make_context = || {
@@ -111,7 +115,7 @@ fn run(
             let headers = ask.headers.filter(|_| tool.wants_headers);
             let headers = headers.map(Headers::copy).unwrap_or_default();
             let can_become_task = tool.task_use != TaskUse::Never;
-            Context::new(core, ask, rounds.take(), headers, can_become_task)
+            Context::new((core, snapshot), ask, rounds.take(), headers, can_become_task)
         };
         Context::clone(context.get_or_init(make))
     };
@@ -248,7 +252,7 @@ pub(crate) fn refuse(out: &mut Vec<u8>, id: Id<'_>, refusal: &Refusal) -> Turn {
 }
 
 /// A tool that breaks its own promise is told so; nobody gets a structure that does not fit.
-fn misfit(tool: &Registered, structured: Option<&str>) -> Option<ToolResult> {
+pub(crate) fn misfit(tool: &Registered, structured: Option<&str>) -> Option<ToolResult> {
     let schema = tool.checks.output.as_ref()?;
     let list = match structured {
         Some(json) => join(&schema.check(json).err()?),
@@ -258,7 +262,7 @@ fn misfit(tool: &Registered, structured: Option<&str>) -> Option<ToolResult> {
 }
 
 /// What a model needs to send the call again, right this time.
-fn explain(tool: &str, violations: &[Violation]) -> String {
+pub(crate) fn explain(tool: &str, violations: &[Violation]) -> String {
     let list = join(violations);
     let end = if list.ends_with('?') { "" } else { "." };
     format!("Invalid arguments for `{tool}`: {list}{end}")

@@ -4,7 +4,7 @@
 
 use haft_proto::encode::notice::Wishes;
 use haft_proto::limits::Limits;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use tokio::sync::Notify;
@@ -39,10 +39,11 @@ pub(crate) struct Changes {
     interest: Arc<Notify>,
 }
 
+/// Who watches what. Trees, because a table keeps the room that its most crowded hour took.
 #[derive(Default)]
 struct Index {
-    watchers: HashMap<u64, Arc<Watcher>>,
-    by_topic: HashMap<Topic, Vec<u64>>,
+    watchers: BTreeMap<u64, Arc<Watcher>>,
+    by_topic: BTreeMap<Topic, BTreeSet<u64>>,
     last_id: u64,
     /// How many watchers listen to the lists of resources.
     resource_lists: usize,
@@ -255,7 +256,7 @@ impl Watch {
 
     fn add(&self, index: &mut Index, topic: Topic) {
         if self.watcher.lock().topics.insert(topic.clone(), false).is_none() {
-            index.by_topic.entry(topic).or_default().push(self.id);
+            index.by_topic.entry(topic).or_default().insert(self.id);
         }
     }
 }
@@ -275,7 +276,7 @@ impl Drop for Watch {
 
 fn forget(index: &mut Index, topic: &Topic, id: u64) {
     if let Some(watching) = index.by_topic.get_mut(topic) {
-        watching.retain(|known| *known != id);
+        watching.remove(&id);
         if watching.is_empty() {
             index.by_topic.remove(topic);
         }

@@ -4,6 +4,8 @@
 use crate::core::Core;
 use crate::dispatch::Server;
 use crate::headers::Headers;
+use crate::nested::Nesting;
+use crate::registry::Snapshot;
 use crate::rounds::{Rounds, Step, Steps};
 use crate::state::State;
 use crate::tasks::Running;
@@ -16,6 +18,7 @@ use haft_proto::version::Revision;
 use serde::Serialize;
 use std::future::poll_fn;
 use std::mem::take;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
@@ -25,6 +28,7 @@ use tokio::sync::watch;
 #[derive(Clone)]
 pub struct Context {
     pub(crate) inner: Arc<Inner>,
+    pub(crate) nesting: Nesting,
 }
 
 pub(crate) struct Inner {
@@ -39,7 +43,11 @@ pub(crate) struct Inner {
     pub(crate) outlet: Arc<dyn Outlet>,
     desk: Mutex<Desk>,
     can_become_task: bool,
+    /// How many calls this one has made so far, and those within it.
+    pub(crate) calls_within: AtomicUsize,
     pub(crate) core: Arc<Core>,
+    /// What there was when the request came.
+    pub(crate) snapshot: Arc<Snapshot>,
 }
 
 /// Where a client wants progress to be told.
@@ -83,7 +91,7 @@ pub(crate) enum Place {
 impl Context {
     /// `can_become_task` says whether the tool's calls may become tasks.
     pub(crate) fn new(
-        core: &Arc<Core>,
+        (core, snapshot): (&Arc<Core>, &Arc<Snapshot>),
         ask: &Ask<'_>,
         mut rounds: Option<Rounds>,
         headers: Headers,
@@ -127,9 +135,11 @@ impl Context {
             outlet: ask.wire.outlet(),
             desk: Mutex::new(desk),
             can_become_task,
+            calls_within: AtomicUsize::new(0),
             core: Arc::clone(core),
+            snapshot: Arc::clone(snapshot),
         };
-        Self { inner: Arc::new(inner) }
+        Self { inner: Arc::new(inner), nesting: Nesting::default() }
     }
 
     /// The server that was asked. Not to be kept by a handler beyond its call: see [`Server`].
@@ -179,6 +189,7 @@ impl Context {
             return;
         }
         let Some(told) = &self.inner.progress else { return };
+        let (progress, total) = self.nesting.progress(progress, total);
         // Held until it is queued: of two that come at once the lower must not be told last.
         let mut last = told.last.lock().unwrap_or_else(PoisonError::into_inner);
         if !progress.is_finite() || progress <= *last {

@@ -24,7 +24,7 @@ use haft_proto::limits::Limits;
 use haft_proto::method::Method;
 use haft_proto::service::{Ask, Feed, Outcome, Service, Turn};
 use haft_proto::session::Session;
-use haft_proto::spec::implementation::Capabilities;
+use haft_proto::spec::implementation::{Capabilities, Lists};
 use haft_proto::version::Revision;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
@@ -275,7 +275,9 @@ fn has(offered: &Capabilities, method: Method, revision: Revision) -> bool {
         }
         Method::Complete => offered.completions,
         Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => offered.subscribe,
-        Method::SubscriptionsListen => offered.list_changed || offered.tasks,
+        Method::SubscriptionsListen => {
+            offered.list_changed != Lists::default() || offered.subscribe || offered.tasks
+        }
         // The revision before knew tasks of another kind.
         Method::TasksCancel | Method::TasksGet | Method::TasksUpdate => {
             offered.tasks && revision.has_extensions()
@@ -287,7 +289,7 @@ fn has(offered: &Capabilities, method: Method, revision: Revision) -> bool {
 impl Service for Server {
     fn ask(&self, ask: Ask<'_>, out: &mut Vec<u8>) -> Turn {
         // One snapshot from here to the end, whatever is swapped meanwhile.
-        let snapshot = &**self.core.snapshot.load();
+        let snapshot = &*self.core.snapshot.load();
         if !has(&snapshot.face.offers, ask.method, ask.revision) {
             return self.not_offered(&ask, out);
         }
@@ -326,14 +328,19 @@ impl Service for Server {
 /// What clients are told that there is.
 pub(crate) fn offers(kinds: Kinds, growth: Growth) -> Capabilities {
     let is_open = growth == Growth::OpenEnded;
+    let (resources, prompts) = (kinds.resources || is_open, kinds.prompts || is_open);
     Capabilities {
         tools: true,
-        resources: kinds.resources || is_open,
-        prompts: kinds.prompts || is_open,
+        resources,
+        prompts,
         completions: kinds.completions || is_open,
         logging: true,
-        list_changed: growth != Growth::Fixed,
-        subscribe: (kinds.resources || is_open) && growth != Growth::Fixed,
+        list_changed: Lists {
+            tools: growth >= Growth::Known,
+            prompts: prompts && growth >= Growth::Known,
+            resources: resources && growth >= Growth::Resources,
+        },
+        subscribe: resources && growth >= Growth::Contents,
         tasks: kinds.tasks || is_open,
         ui: kinds.ui,
     }

@@ -25,6 +25,16 @@ pub(crate) fn call(core: &Arc<Core>, tool: &Arc<Registered>, request: Request) -
     Next::new(layers, move |request: Request| handle(&core, &tool, &request)).run(request)
 }
 
+/// Sends a call that is part of another one through the layers of its tool alone.
+pub(crate) fn call_within(core: &Arc<Core>, tool: &Arc<Registered>, request: Request) -> Handling {
+    if tool.middleware.is_empty() {
+        return handle(core, tool, &request);
+    }
+    let (core, tool) = (Arc::clone(core), Arc::clone(tool));
+    let layers = tool.middleware.clone();
+    Next::new(layers, move |request: Request| handle(&core, &tool, &request)).run(request)
+}
+
 /// Runs the handler of a call.
 fn handle(core: &Arc<Core>, tool: &Registered, request: &Request) -> Handling {
     let context = || Context::clone(&request.context);

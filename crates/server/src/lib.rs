@@ -32,6 +32,7 @@ mod layers;
 mod list_cache;
 mod middleware;
 mod nearest;
+mod nested;
 mod param_headers;
 mod prompt;
 pub mod prose;

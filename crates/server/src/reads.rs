@@ -55,7 +55,7 @@ struct Defaults {
 /// Answers `resources/read`.
 pub(crate) fn read(
     core: &Arc<Core>,
-    snapshot: &Snapshot,
+    snapshot: &Arc<Snapshot>,
     ask: &Ask<'_>,
     out: &mut Vec<u8>,
 ) -> Turn {
@@ -72,7 +72,7 @@ pub(crate) fn read(
         let nothing = ReadEnding::new((core, face), ask, uri, Defaults::default());
         return refuse(out, ask.id, &nothing.not_found());
     };
-    let context = match context(core, ask, found.wants_headers) {
+    let context = match context((core, snapshot), ask, found.wants_headers) {
         Ok(context) => context,
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
@@ -118,9 +118,14 @@ fn find(snapshot: &Snapshot, uri: &str) -> Option<Found> {
 }
 
 /// Answers `prompts/get`.
-pub(crate) fn get(core: &Arc<Core>, snapshot: &Snapshot, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
+pub(crate) fn get(
+    core: &Arc<Core>,
+    snapshot: &Arc<Snapshot>,
+    ask: &Ask<'_>,
+    out: &mut Vec<u8>,
+) -> Turn {
     let admitted = admit_get(snapshot, ask).and_then(|(prompt, arguments)| {
-        let context = context(core, ask, prompt.wants_headers)?;
+        let context = context((core, snapshot), ask, prompt.wants_headers)?;
         Ok((prompt, Get { arguments, context }))
     });
     let (prompt, request) = match admitted {
@@ -292,9 +297,13 @@ fn shown(name: &str) -> String {
     name.chars().take(128).collect()
 }
 
-fn context(core: &Arc<Core>, ask: &Ask<'_>, wants_headers: bool) -> Result<Context, Refusal> {
+fn context(
+    (core, snapshot): (&Arc<Core>, &Arc<Snapshot>),
+    ask: &Ask<'_>,
+    wants_headers: bool,
+) -> Result<Context, Refusal> {
     let headers = ask.headers.filter(|_| wants_headers).map(Headers::copy).unwrap_or_default();
-    Ok(Context::new(core, ask, core.rounds(ask)?, headers, false))
+    Ok(Context::new((core, snapshot), ask, core.rounds(ask)?, headers, false))
 }
 
 /// Sends a request through the middleware of the server.

@@ -14,6 +14,7 @@ use haft_proto::mirror::Headers;
 use haft_proto::service::{Ask, Later, Outcome, Outlet, Principal, Reply, Service, Turn, Wire};
 use std::cell::OnceCell;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -41,9 +42,24 @@ impl Future for Call {
     type Output = (Ticket, Option<Reply>);
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        // Aborted is cancelled.
-        let reply = ready!(Pin::new(&mut self.work).poll(cx)).ok();
+        let polled = catch_unwind(AssertUnwindSafe(|| Pin::new(&mut self.work).poll(cx)));
+        let reply = match polled {
+            // Aborted is cancelled.
+            Ok(polled) => ready!(polled).ok(),
+            // A service lets no handler's panic through, but its own would leave the request in
+            // flight for ever.
+            Err(_) => Some(self.internal_error()),
+        };
         Poll::Ready((std::mem::take(&mut self.ticket), reply))
+    }
+}
+
+impl Call {
+    fn internal_error(&self) -> Reply {
+        let refusal = Refusal::new(Mistake::Internal, "Internal error: the server has panicked");
+        let mut message = Vec::new();
+        encode::error(&mut message, Id::from_raw(&self.ticket.id, usize::MAX).ok(), &refusal);
+        Reply { message, outcome: Outcome::Refused(refusal.mistake) }
     }
 }
 
@@ -167,5 +183,70 @@ impl Wire for CallWire<'_> {
     fn outlet(&self) -> Arc<dyn Outlet> {
         let make = || Arc::new(CallOutlet::new((self.sink)(), self.questions.clone()));
         Arc::<CallOutlet>::clone(self.outlet.get_or_init(make))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversation::Conversation;
+    use crate::outlet::Queue;
+    use haft_proto::envelope::{self, Incoming};
+    use haft_proto::limits::Limits;
+    use std::sync::Mutex;
+    use std::task::Waker;
+
+    /// Answers with whatever this makes.
+    struct Makes(fn() -> Later);
+
+    impl Service for Makes {
+        fn ask(&self, _: Ask<'_>, _: &mut Vec<u8>) -> Turn {
+            Turn::Later(self.0())
+        }
+    }
+
+    fn ping(conversation: &Mutex<Conversation>, service: &Makes) -> Call {
+        let limits = Limits::default();
+        let ping = br#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#;
+        let Ok(Incoming::One(ping)) = envelope::read(ping, &limits) else { panic!("a message") };
+        let sink = || Queue::without_reader() as Arc<dyn Sink>;
+        match take(conversation, service, &ping, None, &sink, &mut Vec::new()) {
+            Asked::Later(call) => call,
+            _ => panic!("it is answered later"),
+        }
+    }
+
+    fn poll(call: &mut Call) -> Poll<(Ticket, Option<Reply>)> {
+        Pin::new(call).poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    fn conversation() -> Mutex<Conversation> {
+        Mutex::new(Conversation::new(Principal::Anonymous, &Limits::default()))
+    }
+
+    #[test]
+    fn what_begins_as_its_conversation_ends_is_cancelled() {
+        let conversation = conversation();
+        let mut before = ping(&conversation, &Makes(|| Box::pin(std::future::pending())));
+        assert!(poll(&mut before).is_pending());
+        conversation.with(Conversation::end);
+        let mut after = ping(&conversation, &Makes(|| Box::pin(std::future::pending())));
+        for call in [&mut before, &mut after] {
+            assert!(matches!(poll(call), Poll::Ready((_, None))));
+        }
+        assert!(conversation.with(|kept| kept.is_idle()));
+    }
+
+    #[test]
+    fn a_service_that_panics_answers_its_request_and_leaves_nothing_in_flight() {
+        let conversation = conversation();
+        let panics = Makes(|| Box::pin(std::future::poll_fn(|_| panic!("on purpose"))));
+        let mut call = ping(&conversation, &panics);
+        let Poll::Ready((ticket, Some(reply))) = poll(&mut call) else { panic!("an answer") };
+        let expected = r#"{"jsonrpc":"2.0","id":"a","error":{"code":-32603,
+            "message":"Internal error: the server has panicked"}}"#;
+        let expected: String = expected.lines().map(str::trim_start).collect();
+        assert_eq!(String::from_utf8_lossy(&reply.message), expected);
+        assert!(conversation.with(|kept| kept.ended(&ticket) && kept.is_idle()));
     }
 }

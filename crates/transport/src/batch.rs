@@ -83,12 +83,13 @@ impl Batch {
     }
 }
 
-/// Whether something in a batch is to be answered.
-pub(crate) fn wants_answers(messages: &[Result<Envelope<'_>, Rejected<'_>>]) -> bool {
-    messages.iter().any(|message| match message {
+/// How many messages of a batch are to be answered.
+pub(crate) fn answers_wanted(messages: &[Result<Envelope<'_>, Rejected<'_>>]) -> usize {
+    let wants_answer = |message: &&Result<Envelope<'_>, _>| match message {
         Ok(message) => message.kind == Kind::Request,
         Err(_) => true,
-    })
+    };
+    messages.iter().filter(wants_answer).count()
 }
 
 /// Why a batch is not taken.

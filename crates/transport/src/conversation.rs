@@ -28,6 +28,7 @@ pub(crate) struct Conversation {
     /// What the last request was numbered.
     serial: u64,
     news: News,
+    is_over: bool,
 }
 
 /// Whether a legacy client is told of changes unasked (Lifecycle, "Initialization").
@@ -71,7 +72,15 @@ impl Conversation {
     pub(crate) fn new(principal: Principal, limits: &Limits) -> Self {
         let pending = Pending::new(limits.requests_in_flight);
         let questions = Questions::new(limits.questions);
-        Self { agreed: None, questions, principal, pending, serial: 0, news: News::NotYet }
+        Self {
+            agreed: None,
+            questions,
+            principal,
+            pending,
+            serial: 0,
+            news: News::NotYet,
+            is_over: false,
+        }
     }
 
     /// A call's answer has come. False if it is not wanted any more: the request was cancelled or
@@ -87,8 +96,10 @@ impl Conversation {
         }
     }
 
-    /// Every request in flight is cancelled, and the client will not be asked any more.
-    pub(crate) fn cancel_all(&mut self) {
+    /// The conversation is over: every request in flight is cancelled, and so is whatever another
+    /// thread is about to begin.
+    pub(crate) fn end(&mut self) {
+        self.is_over = true;
         self.questions.close();
         self.pending.drain().for_each(Running::cancel);
     }
@@ -143,7 +154,7 @@ impl Conversation {
     /// A request goes on; false if it was cancelled before it could be said.
     pub(crate) fn goes_on(&mut self, id: Id<'_>, running: Running, is_shared: bool) -> bool {
         let is_this = |reserved: &Running| reserved.serial == running.serial;
-        if is_shared && self.pending.end_if(id.raw(), is_this).is_none() {
+        if is_shared && self.pending.end_if(id.raw(), is_this).is_none() || self.is_over {
             return false;
         }
         self.pending.begin(id, running);
@@ -164,7 +175,7 @@ impl Conversation {
 
     /// The session that is to be told of changes from now on; once.
     pub(crate) fn begins_to_listen(&mut self) -> Option<Arc<Session>> {
-        if self.news != News::Due {
+        if self.news != News::Due || self.is_over {
             return None;
         }
         self.news = News::Told;

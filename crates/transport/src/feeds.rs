@@ -107,6 +107,8 @@ impl Feeds {
                 Poll::Ready(false) => {
                     let entry = self.entries.swap_remove(self.turn);
                     ended.extend(entry.request.map(|(ticket, _)| ticket));
+                    // Another stands in its place now, which has not been asked.
+                    silent = 0;
                 }
                 Poll::Pending => silent += 1,
             }
@@ -170,5 +172,44 @@ impl Entry {
             self.flag.is_up.store(true, Ordering::Release);
         }
         polled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+
+    /// Says what it has, and then ends if it is to.
+    struct Scripted(VecDeque<&'static str>, bool);
+
+    impl Feed for Scripted {
+        fn poll_next(&mut self, _: &mut Context<'_>, out: &mut Vec<u8>) -> Poll<bool> {
+            match self.0.pop_front() {
+                Some(line) => out.extend_from_slice(line.as_bytes()),
+                None if self.1 => return Poll::Ready(false),
+                None => return Poll::Pending,
+            }
+            Poll::Ready(true)
+        }
+    }
+
+    fn feed(lines: &[&'static str], ends: bool) -> Box<dyn Feed> {
+        Box::new(Scripted(lines.iter().copied().collect(), ends))
+    }
+
+    #[test]
+    fn a_feed_that_ends_keeps_no_other_from_being_heard() {
+        let mut feeds = Feeds::default();
+        let subscription = |feed| Subscription::new(Ticket::default(), feed).0;
+        feeds.subscribe(subscription(feed(&[], false)));
+        feeds.tell(Some(feed(&[], true)));
+        feeds.subscribe(subscription(feed(&["heard"], false)));
+        // The next turn is that of the first.
+        feeds.turn = 2;
+        let mut out = Vec::new();
+        let polled = feeds.poll_lines(&Context::from_waker(Waker::noop()), 100, &mut out);
+        assert!(polled.is_ready());
+        assert_eq!(out, b"heard\n");
     }
 }

@@ -4,6 +4,7 @@
 
 mod asking;
 mod batch;
+mod bounds;
 mod conversation;
 mod feeds;
 pub mod http;

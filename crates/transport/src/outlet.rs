@@ -1,6 +1,7 @@
 //! What is said about calls before their answers: a bounded queue that a wire reads, and each
 //! call's share of it. Handlers use it from any thread; it never waits.
 
+use crate::bounds::{Bound, Share};
 use crate::questions::{Questions, Unsent};
 use haft_proto::limits::Limits;
 use haft_proto::method::Method;
@@ -70,12 +71,11 @@ impl Outlet for CallOutlet {
     }
 }
 
-/// Messages that wait for their reader. Takes no memory while it is empty.
+/// Messages that wait for their reader. Takes little memory while it is empty.
 pub(crate) struct Backlog {
     said: VecDeque<Said>,
     notifications: usize,
     bytes: usize,
-    answer_bytes: usize,
     notifications_max: usize,
     bytes_max: usize,
 }
@@ -86,11 +86,17 @@ struct Said {
 }
 
 enum Kind {
-    Answer,
+    /// Counts as unread while it waits.
+    Answer {
+        _held: Share,
+    },
     Cancellation,
     Notification,
     Question(Unsent),
 }
+
+/// For how many messages an empty backlog keeps room.
+const MESSAGES_KEPT: usize = 16;
 
 impl Backlog {
     pub(crate) fn new(limits: &Limits) -> Self {
@@ -98,7 +104,6 @@ impl Backlog {
             said: VecDeque::new(),
             notifications: 0,
             bytes: 0,
-            answer_bytes: 0,
             notifications_max: limits.queued_notifications,
             bytes_max: limits.queued_bytes,
         }
@@ -117,9 +122,8 @@ impl Backlog {
     }
 
     /// Adds an answer, whether or not there is room for notifications.
-    fn answer(&mut self, message: Vec<u8>) {
-        self.answer_bytes += message.len();
-        self.said.push_back(Said { message, kind: Kind::Answer });
+    fn answer(&mut self, message: Vec<u8>, held: Share) {
+        self.said.push_back(Said { message, kind: Kind::Answer { _held: held } });
     }
 
     /// Adds a question. Questions have a bound of their own, see [`Questions`].
@@ -137,12 +141,26 @@ impl Backlog {
         }
     }
 
+    /// All messages that wait, to be sent now.
+    pub(crate) fn take(&mut self) -> Self {
+        let empty = Self {
+            said: VecDeque::new(),
+            notifications: 0,
+            bytes: 0,
+            notifications_max: self.notifications_max,
+            bytes_max: self.bytes_max,
+        };
+        std::mem::replace(self, empty)
+    }
+
     /// The next message, which is sent now.
     pub(crate) fn pop(&mut self) -> Option<Vec<u8>> {
         let Said { message, kind } = self.said.pop_front()?;
+        if self.said.is_empty() && self.said.capacity() > MESSAGES_KEPT {
+            self.said = VecDeque::new();
+        }
         match kind {
-            Kind::Answer => self.answer_bytes -= message.len(),
-            Kind::Cancellation => {}
+            Kind::Answer { .. } | Kind::Cancellation => {}
             Kind::Notification => {
                 self.notifications -= 1;
                 self.bytes -= message.len();
@@ -177,20 +195,16 @@ impl Queue {
         Arc::new(Self(Mutex::new(Waiting { backlog: None, reader: None })))
     }
 
-    /// Nobody will read it any more.
-    pub(crate) fn close(&self) {
-        let unread = self.lock().backlog.take();
-        // Whoever waits for an answer is told, which must not find the queue locked.
-        drop(unread);
+    /// Nobody will read it any more, but for what is returned. Whoever has asked something of it is
+    /// told as that is dropped.
+    pub(crate) fn close(&self) -> Option<Backlog> {
+        self.lock().backlog.take()
     }
 
-    pub(crate) fn is_closed(&self) -> bool {
-        self.lock().backlog.is_none()
-    }
-
-    /// The next message, if it is there.
-    pub(crate) fn pop(&self) -> Option<Vec<u8>> {
-        self.lock().backlog.as_mut()?.pop()
+    /// All that has been said so far, and nothing that is said meanwhile: whoever talks without end
+    /// must not keep its reader for ever.
+    pub(crate) fn take(&self) -> Option<Backlog> {
+        self.lock().backlog.as_mut().map(Backlog::take)
     }
 
     /// The next message, or a call of the waker once there is one.
@@ -208,14 +222,11 @@ impl Queue {
         }
     }
 
-    /// Queues an answer, behind all that has been said so far.
-    pub(crate) fn answer(&self, message: Vec<u8>) {
-        self.add(|backlog| backlog.answer(message));
-    }
-
-    /// How many bytes of answers wait.
-    pub(crate) fn answer_bytes(&self) -> usize {
-        self.lock().backlog.as_ref().map_or(0, |backlog| backlog.answer_bytes)
+    /// Queues an answer, behind all that has been said so far; it counts as unread until it is
+    /// fetched.
+    pub(crate) fn answer(&self, message: Vec<u8>, unread: &Arc<Bound>) {
+        let held = unread.share_of(message.len());
+        self.add(|backlog| backlog.answer(message, held));
     }
 
     /// There is something new to read, elsewhere.
@@ -246,9 +257,9 @@ impl Reader {
         Self(queue)
     }
 
-    /// The next message, if it is there.
-    pub(crate) fn pop(&self) -> Option<Vec<u8>> {
-        self.0.as_ref()?.pop()
+    /// What is left to read; nothing is said from now on.
+    pub(crate) fn rest(&self) -> Option<Backlog> {
+        self.0.as_ref()?.close()
     }
 
     /// The next message, or a call of the waker once there is one.
@@ -259,7 +270,7 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        self.0.as_ref().inspect(|queue| queue.close());
+        drop(self.rest());
     }
 }
 
@@ -289,10 +300,32 @@ mod tests {
         assert!(!queue.notify(vec![2; 41]), "101 bytes");
         assert!(queue.notify(vec![3; 40]) && queue.notify(Vec::new()));
         assert!(!queue.notify(Vec::new()), "a fourth message");
-        assert_eq!(queue.pop(), Some(vec![1; 60]));
+        assert_eq!(pop(&queue), Some(vec![1; 60]));
         assert!(queue.notify(vec![4; 60]), "there is room again");
         assert!(!queue.notify(vec![5; 1 << 20]));
-        queue.close();
-        assert!(!queue.notify(Vec::new()) && queue.pop().is_none());
+        drop(queue.close());
+        assert!(!queue.notify(Vec::new()) && pop(&queue).is_none());
+    }
+
+    #[test]
+    fn what_is_taken_makes_room_and_an_empty_queue_holds_little() {
+        let queue = Queue::new(&Limits { queued_notifications: 2, ..Limits::default() });
+        assert!(queue.notify(vec![1]) && queue.notify(vec![2]) && !queue.notify(vec![3]));
+        let mut taken = queue.take().expect("it is read");
+        assert!(queue.notify(vec![4]), "there is room again");
+        assert_eq!((taken.pop(), taken.pop(), taken.pop()), (Some(vec![1]), Some(vec![2]), None));
+        let unread = Bound::new(0);
+        for _ in 0..1000 {
+            queue.answer(Vec::new(), &unread);
+        }
+        while pop(&queue).is_some() {}
+        assert_eq!(queue.lock().backlog.as_ref().map(|kept| kept.said.capacity()), Some(0));
+    }
+
+    fn pop(queue: &Queue) -> Option<Vec<u8>> {
+        match queue.poll_pop(&Context::from_waker(Waker::noop())) {
+            Poll::Ready(message) => Some(message),
+            Poll::Pending => None,
+        }
     }
 }

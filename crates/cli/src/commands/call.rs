@@ -34,7 +34,7 @@ Examples:
   haft call haft.yaml book city=Oslo --answer confirm=true
   haft call --command 'npx -y some-server' echo '{\"message\": \"hi\"}' --json")]
 pub(crate) struct Args {
-    /// A .yaml, .yml or .json file or a URL, unless --command is given; then a tool and its
+    /// A .yaml file, a URL or a known name, unless --command is given; then a tool and its
     /// arguments
     #[arg(required = true, value_name = "TARGET, TOOL, ARGUMENTS")]
     words: Vec<String>,

@@ -32,7 +32,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
     let manifest = haft_manifest::load(&args.file)?;
     // The last faults are those that only a whole server can find.
-    manifest.server()?;
+    manifest.verify()?;
     let (costs, warnings) = (manifest.costs(), manifest.warnings());
     let file = args.file.display().to_string();
     if printer.is_json() {

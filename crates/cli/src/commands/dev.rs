@@ -2,11 +2,10 @@
 //! swapped in without a client noticing more than that lists have changed; a bad one changes
 //! nothing, and what is wrong with it is shown.
 
-use crate::commands::serve::{self, Reading};
+use crate::commands::serve;
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
-use haft_manifest::Live;
-use haft_server::ServerBuilder;
+use haft_manifest::Reading;
 
 /// Serve a file while you edit it: each good edit is served at once, a bad one is shown
 #[derive(Debug, clap::Args)]
@@ -22,6 +21,5 @@ pub(crate) struct Args {
 
 /// Runs it.
 pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
-    let live = Live::new(&args.serve.file, ServerBuilder::open_ended)?;
-    serve::serve(live, &args.serve, Reading::Edits, printer)
+    serve::serve(&args.serve, Reading::Edits, printer)
 }

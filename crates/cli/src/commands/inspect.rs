@@ -24,7 +24,7 @@ Examples:
   haft inspect haft.yaml --json | jq .timings"
 )]
 pub(crate) struct Args {
-    /// A .yaml, .yml or .json file, or a URL
+    /// A .yaml file, a URL, or a name that `haft discover` shows
     #[arg(required_unless_present = "command", conflicts_with = "command")]
     target: Option<String>,
     #[command(flatten)]

@@ -22,7 +22,7 @@ use serde_json::value::RawValue;
   haft list URL -H 'Authorization: Bearer …'   with credentials
   haft list haft.yaml --json | jq '.tools[].name'")]
 pub(crate) struct Args {
-    /// A .yaml, .yml or .json file, or a URL
+    /// A .yaml file, a URL, or a name that `haft discover` shows
     #[arg(required_unless_present = "command", conflicts_with = "command")]
     target: Option<String>,
     #[command(flatten)]

@@ -3,8 +3,13 @@
 
 pub(crate) mod call;
 pub(crate) mod check;
+pub(crate) mod completions;
 pub(crate) mod dev;
+pub(crate) mod discover;
+pub(crate) mod doctor;
+pub(crate) mod export;
 pub(crate) mod inspect;
+pub(crate) mod install;
 pub(crate) mod list;
 pub(crate) mod new;
 mod new_rust;
@@ -22,13 +27,19 @@ pub(crate) fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> 
     match command {
         Command::Call(args) => call::run(args, *printer),
         Command::Check(args) => check::run(args, *printer),
+        Command::Completions(args) => completions::run(args, *printer),
         Command::Dev(args) => dev::run(args, *printer),
+        Command::Discover(args) => discover::run(args, *printer),
+        Command::Doctor(args) => doctor::run(args, *printer),
+        Command::Export(args) => export::run(args, *printer),
         Command::Inspect(args) => inspect::run(args, *printer),
+        Command::Install(args) => install::run(args, *printer),
         Command::List(args) => list::run(args, *printer),
         Command::New(args) => new::run(args, *printer),
         Command::Prompt(args) => prompt::run(args, *printer),
         Command::Read(args) => read::run(args, *printer),
         Command::Schema(args) => schema::run(args, *printer),
         Command::Serve(args) => serve::run(args, *printer),
+        Command::Uninstall(args) => install::run_uninstall(args, *printer),
     }
 }

@@ -100,8 +100,9 @@ fn say_next(file: &Path, entry: &Value, printer: Printer) -> Result<(), Failure>
   haft check {quoted}
   haft call {quoted} greet name=World
   haft serve {quoted}
+  haft install {quoted} --in claude-desktop
 
-For a client that starts its servers itself, in its `mcpServers` file:
+For a client that haft does not know, in its `mcpServers` file:
 {json}"
     ))
 }

@@ -20,7 +20,7 @@ use std::sync::Arc;
   haft prompt haft.yaml review language=Rust
   haft prompt --command 'npx -y some-server' review language=Rust --json")]
 pub(crate) struct Args {
-    /// A .yaml, .yml or .json file or a URL, unless --command is given; then a prompt and its
+    /// A .yaml file, a URL or a known name, unless --command is given; then a prompt and its
     /// arguments
     #[arg(required = true, value_name = "TARGET, PROMPT, ARGUMENTS")]
     words: Vec<String>,

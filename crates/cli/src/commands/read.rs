@@ -20,7 +20,7 @@ use std::sync::Arc;
   haft read haft.yaml docs://logo > logo.png
   haft read --command 'npx -y some-server' docs://intro --json")]
 pub(crate) struct Args {
-    /// A .yaml, .yml or .json file or a URL, unless --command is given; then the resource's address
+    /// A .yaml file, a URL or a known name, unless --command is given; then the resource's address
     #[arg(required = true, num_args = 1..=2, value_name = "TARGET, URI")]
     words: Vec<String>,
     #[command(flatten)]

@@ -5,7 +5,7 @@
 use crate::edits;
 use crate::exit::{Exit, Failure};
 use crate::print::{NAME, Printer};
-use haft_manifest::{Listen, Live, Manifest};
+use haft_manifest::{Listen, Live, Manifest, Reading};
 use haft_proto::limits::Limits;
 use haft_server::Server;
 use haft_transport::http::{self, Listener, Options, TwoPaths};
@@ -39,29 +39,16 @@ pub(crate) struct Args {
     pub(crate) http: Option<SocketAddr>,
 }
 
-/// When the file is read again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reading {
-    /// When it is edited.
-    Edits,
-    /// When SIGHUP says so, over HTTP.
-    Orders,
-}
-
 /// Runs it.
 pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
-    let live = Live::new(&args.file, |built| built)?;
-    serve(live, &args, Reading::Orders, printer)
+    // SIGHUP says when, over HTTP.
+    let reading = if args.stdio { Reading::Never } else { Reading::Orders };
+    serve(&args, reading, printer)
 }
 
-/// Serves a file that has been read.
-pub(crate) fn serve(
-    live: Live,
-    args: &Args,
-    reading: Reading,
-    printer: Printer,
-) -> Result<Exit, Failure> {
-    let live = Arc::new(live);
+/// Serves a file.
+pub(crate) fn serve(args: &Args, reading: Reading, printer: Printer) -> Result<Exit, Failure> {
+    let live = Arc::new(Live::new(&args.file, reading)?);
     if args.stdio {
         return serve_stdio(&live, reading, printer);
     }
@@ -109,9 +96,10 @@ fn serve_http(
         }
         tokio::spawn(Arc::clone(live).watch_resources());
         match reading {
-            Reading::Edits => tokio::spawn(edits::follow(Arc::clone(live), printer)),
-            Reading::Orders => tokio::spawn(edits::take_orders(Arc::clone(live), printer)),
-        };
+            Reading::Edits => _ = tokio::spawn(edits::follow(Arc::clone(live), printer)),
+            Reading::Orders => _ = tokio::spawn(edits::take_orders(Arc::clone(live), printer)),
+            Reading::Never => {}
+        }
         serve_all(listeners, server, limits, edits::ended(reading)).await
     });
     runtime.shutdown_background();

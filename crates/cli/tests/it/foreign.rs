@@ -19,6 +19,11 @@ use self::client::{Client, Era};
 use self::process::{Wire, quickstart};
 use self::report::{details, steps};
 
+/// The official tool for `.mcpb` bundles.
+pub(crate) fn mcpb() -> std::process::Command {
+    install::script(install::Kit::Javascript, "node_modules/@anthropic-ai/mcpb/dist/cli/cli.js")
+}
+
 /// What the quickstart calls itself.
 const SERVER_NAME: &str = "quickstart";
 

@@ -2,18 +2,28 @@
 
 mod arguments;
 mod asking;
+mod book;
 mod check_schema_new;
+mod completions;
 mod dev;
 mod dialogs;
+mod doctor;
+mod editors;
+mod export;
 mod foreign;
 mod foreign_servers;
 mod haft;
 mod list_call_inspect;
 mod new_rust;
+#[path = "../../../fetch/tests/it/origin.rs"]
+#[expect(dead_code, reason = "other crates count connections and wait for their ends")]
+mod origin;
 mod pty;
 mod quickstart;
-mod readme;
+mod requests;
 mod resources_and_prompts;
+mod secure_requests;
+mod state;
 mod stdio;
 mod two_paths;
 mod watched;

@@ -4,42 +4,22 @@
 use crate::command::group::{self, Spoken};
 use crate::command::{Command, spoken};
 use crate::kind::Setting;
-use crate::limits::{RUNNING_DEFAULT, WAITING_DEFAULT, WAITING_MAX};
 use crate::template::RenderError;
-use haft_proto::spec::tool_result::ToolResult;
+use haft_proto::spec::tool_result::{Cause, ToolResult};
 use haft_server::handler::{Answer, Call, Handler, Made};
 use std::io;
 use std::sync::Arc;
 use tokio::process;
-use tokio::sync::Semaphore;
 
 /// Runs a program for each call.
 pub(crate) struct CommandHandler {
     setting: Setting,
     command: Arc<Command>,
-    /// How many run at once.
-    turns: Arc<Semaphore>,
-    /// How many run or wait.
-    places: Arc<Semaphore>,
-    running_max: usize,
-    waiting_max: usize,
 }
 
 impl CommandHandler {
     pub(crate) fn new(setting: Setting, command: Command) -> Self {
-        let (running_max, waiting_max) = match command.concurrency {
-            Some(running_max) => (running_max, WAITING_MAX),
-            None => (RUNNING_DEFAULT, WAITING_DEFAULT),
-        };
-        let (turns, places) = (Semaphore::new(running_max), running_max + waiting_max);
-        Self {
-            setting,
-            command: Arc::new(command),
-            turns: Arc::new(turns),
-            places: Arc::new(Semaphore::new(places)),
-            running_max,
-            waiting_max,
-        }
+        Self { setting, command: Arc::new(command) }
     }
 
     fn prepare(&self, arguments: &str) -> Result<Prepared, String> {
@@ -90,28 +70,8 @@ impl Handler for CommandHandler {
                 return Made::Now;
             }
         };
-        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
-            answer.result(&self.busy());
-            return Made::Now;
-        };
-        let (command, turns) = (Arc::clone(&self.command), Arc::clone(&self.turns));
-        Made::Later(Box::pin(async move {
-            let _place = place;
-            // The semaphore is never closed.
-            let Ok(_turn) = turns.acquire().await else {
-                return Ok(ToolResult::error("The server is stopping."));
-            };
-            Ok(command.run(prepared).await)
-        }))
-    }
-}
-
-impl CommandHandler {
-    fn busy(&self) -> ToolResult {
-        ToolResult::error(format!(
-            "The tool `{}` is busy: {} calls run and {} wait already. Call it again later.",
-            self.setting.name, self.running_max, self.waiting_max
-        ))
+        let command = Arc::clone(&self.command);
+        Made::Later(Box::pin(async move { Ok(command.run(prepared).await) }))
     }
 }
 
@@ -119,7 +79,7 @@ impl Command {
     async fn run(&self, prepared: Prepared) -> ToolResult {
         let mut command = process::Command::new(&self.program.path);
         command.args(prepared.arguments).envs(prepared.env).current_dir(&self.cwd.value);
-        match group::run(command, prepared.stdin, self.limit).await {
+        match group::run(command, prepared.stdin, self.output.limit).await {
             Ok(spoken) => self.result(spoken),
             Err(error) => ToolResult::error(self.cannot_start(&error)),
         }
@@ -130,14 +90,15 @@ impl Command {
         if spoken.is_cut {
             return ToolResult::error(format!(
                 "`{program}` was stopped: it printed more than {} bytes. Ask for less at once.",
-                self.limit
+                self.output.limit
             ));
         }
         let code = spoken.status.code().and_then(|code| u8::try_from(code).ok());
         if !code.is_some_and(|code| self.ok_exit.contains(&code)) {
-            return ToolResult::error(spoken::failure(program, &spoken));
+            let cause = spoken.status.code().map(Cause::Exit);
+            return ToolResult { cause, ..ToolResult::error(spoken::failure(program, &spoken)) };
         }
-        spoken::understand(program, self.parse, spoken.out)
+        spoken::understand(program, &self.output, spoken.out)
     }
 
     fn cannot_start(&self, error: &io::Error) -> String {

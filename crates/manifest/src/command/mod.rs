@@ -8,13 +8,13 @@ mod spoken;
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
 use crate::input::Input;
-use crate::limits::{OUTPUT_BYTES, OUTPUT_BYTES_MAX, RUNNING_MAX};
+use crate::output::{self, Output};
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::template::{Compiler, Template};
-use crate::tool::{self, fixed_text, out_of_range, typed};
+use crate::tool::{fixed_text, typed};
 use crate::written::Scalar;
-use crate::written::tool::{self as written, Output, OutputOptions, Parse};
+use crate::written::tool::{self as written, Parse};
 use std::path::PathBuf;
 
 /// A program, and what to make of it.
@@ -25,11 +25,8 @@ pub(crate) struct Command {
     pub(crate) stdin: Option<Template>,
     pub(crate) env: Vec<(String, Template)>,
     pub(crate) cwd: Placed<PathBuf>,
-    pub(crate) parse: Parse,
-    /// In bytes.
-    pub(crate) limit: usize,
+    pub(crate) output: Output,
     pub(crate) ok_exit: Vec<u8>,
-    pub(crate) concurrency: Option<usize>,
 }
 
 /// A program.
@@ -81,10 +78,9 @@ pub(crate) fn check(
         let help = "name the codes that are no failure, like [0, 1]";
         return Err(Wrong::new(ok_exit.place, Problem::EmptyList { key: "ok_exit", help }));
     }
-    let (parse, limit) = output(tool.output, surroundings)?;
-    let concurrency = tool.concurrency.map(|number| concurrency(&number)).transpose()?;
+    let output = output::check(tool.output, Parse::Text, surroundings)?;
     let ok_exit = ok_exit.value;
-    Ok(Command { program, arguments, stdin, env, cwd, parse, limit, ok_exit, concurrency })
+    Ok(Command { program, arguments, stdin, env, cwd, output, ok_exit })
 }
 
 fn program(written: &Placed<Scalar>, surroundings: &Surroundings<'_>) -> Result<Program, Wrong> {
@@ -98,25 +94,4 @@ fn program(written: &Placed<Scalar>, surroundings: &Surroundings<'_>) -> Result<
     let path =
         if is_path { surroundings.directory.join(&filled.value) } else { filled.value.into() };
     Ok(Program { path, shown: written.value.0.clone(), place: written.place })
-}
-
-fn output(
-    written: Option<Placed<Output>>,
-    surroundings: &Surroundings<'_>,
-) -> Result<(Parse, usize), Wrong> {
-    let (parse, limit) = match written.map(|output| output.value) {
-        None => (Parse::Text, None),
-        Some(Output::Word(parse)) => (parse, None),
-        Some(Output::Detailed(OutputOptions { parse, limit })) => (parse, limit),
-    };
-    let limit = limit.map(|text| tool::limit(&text, OUTPUT_BYTES_MAX, surroundings)).transpose()?;
-    Ok((parse, limit.unwrap_or(OUTPUT_BYTES)))
-}
-
-fn concurrency(written: &Placed<u32>) -> Result<usize, Wrong> {
-    let number = written.value as usize;
-    if (1..=RUNNING_MAX).contains(&number) {
-        return Ok(number);
-    }
-    Err(out_of_range("concurrency", &format!("from 1 to {RUNNING_MAX}"), written.place))
 }

@@ -2,35 +2,29 @@
 //! Called by `handler`; runs nothing.
 
 use crate::command::group::Spoken;
-use crate::limits::{LAST_WORDS_BYTES, OUTPUT_DEPTH_MAX};
+use crate::limits::LAST_WORDS_BYTES;
+use crate::output::{self, Flaw, Output};
 use crate::written::tool::Parse;
-use haft_proto::json::Cursor;
 use haft_proto::spec::tool_result::ToolResult;
-use serde_json::json;
-use serde_json::value::{RawValue, to_raw_value};
 use std::os::unix::process::ExitStatusExt;
 
 /// The result of a program that did what was asked.
-pub(crate) fn understand(program: &str, parse: Parse, out: Vec<u8>) -> ToolResult {
+pub(crate) fn understand(program: &str, output: &Output, out: Vec<u8>) -> ToolResult {
     // Bytes that are no text are told as what they are: unknown characters.
     let mut text = String::from_utf8(out)
         .unwrap_or_else(|bytes| String::from_utf8_lossy(bytes.as_bytes()).into_owned());
     text.truncate(text.trim_end_matches(['\n', '\r']).len());
-    match parse {
-        Parse::Text => ToolResult::text(text),
-        Parse::Json => match raw_json(&text) {
-            Ok(json) => ToolResult { structured: Some(json), ..ToolResult::text(text) },
-            Err(reason) => {
+    match output.parse {
+        Parse::Json => output.json(text).unwrap_or_else(|flaw| match flaw {
+            Flaw::NotJson(reason) => {
                 ToolResult::error(format!("`{program}` did not print one JSON value: {reason}"))
             }
-        },
-        Parse::Lines => {
-            let lines: Vec<_> = text.lines().collect();
-            match to_raw_value(&json!({ "lines": lines })) {
-                Ok(json) => ToolResult { structured: Some(json), ..ToolResult::text(text) },
-                Err(error) => ToolResult::error(error.to_string()),
+            Flaw::NotThere(pointer) => {
+                ToolResult::error(format!("`{program}` printed JSON without {pointer}."))
             }
-        }
+        }),
+        Parse::Lines => output::lines(text),
+        Parse::Auto | Parse::Binary | Parse::Text => ToolResult::text(text),
     }
 }
 
@@ -47,14 +41,5 @@ pub(crate) fn failure(program: &str, spoken: &Spoken) -> String {
     match said.trim() {
         "" => format!("`{program}` {how} and said nothing."),
         said => format!("`{program}` {how}:\n{said}"),
-    }
-}
-
-fn raw_json(text: &str) -> Result<Box<RawValue>, String> {
-    let text = text.trim();
-    let json: Box<RawValue> = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    match Cursor::new(json.get(), OUTPUT_DEPTH_MAX).value() {
-        Ok(_) => Ok(json),
-        Err(error) => Err(error.to_string()),
     }
 }

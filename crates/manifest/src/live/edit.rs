@@ -19,6 +19,8 @@ pub struct Edit {
     pub prompts: Difference,
     /// Where the server should listen, which it does only when it starts again.
     pub listeners: bool,
+    /// Where state is kept, which stays where it is until the server starts again.
+    pub state: bool,
     /// How long it took to read, check, compile and swap.
     pub took: Duration,
 }
@@ -56,6 +58,7 @@ impl Edit {
             resources: Difference::between(&resources(old), &resources(new)),
             prompts: Difference::between(&prompts(old), &prompts(new)),
             listeners: old.listeners != new.listeners,
+            state: !old.state.is_same(&new.state),
             took: Duration::ZERO,
         }
     }

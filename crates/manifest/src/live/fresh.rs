@@ -179,7 +179,7 @@ fn target<'m>(meant: &'m Meant, uri: &str) -> Option<Target<'m>> {
 }
 
 /// The directories whose files are listed.
-fn listed(meant: &Meant) -> Vec<&Below> {
+pub(super) fn listed(meant: &Meant) -> Vec<&Below> {
     let below = meant.resources.iter().filter_map(|resource| match &resource.source {
         Source::Directory(below) => Some(below),
         Source::File(_) | Source::Text(_) => None,

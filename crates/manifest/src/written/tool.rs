@@ -2,16 +2,20 @@
 //! `decode`; what the values mean is the business of `tool`, `kind` and the folders of the kinds.
 
 use crate::place::Placed;
-use crate::written::Scalar;
+use crate::written::http::Http;
+use crate::written::pipeline::{Anything, Step};
 use crate::written::shown::{Icon, Meta};
+use crate::written::state::Operation;
+use crate::written::{Scalar, around};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 
-/// A tool: it runs a program (`command`) or answers with a text (`text`). Templates write arguments
-/// as `{{ name }}`, and know the filters and statements of Jinja.
+/// A tool: it runs a program (`command`), asks a server (`http`), answers with a text (`text`) or
+/// calls other tools (`pipeline`). Templates write arguments as `{{ name }}`, and know the filters
+/// and statements of Jinja.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename = "a tool")]
 #[schemars(rename = "Tool")]
@@ -37,7 +41,7 @@ pub(crate) struct Tool {
     /// The arguments as a JSON Schema (2020-12), passed on to clients as it is.
     #[expect(dead_code, reason = "`meant` reads it from the tree")]
     pub(crate) input_schema: Option<SchemaText>,
-    /// The JSON Schema of what a program with `output: json` prints.
+    /// The JSON Schema of the JSON that a program prints or a server answers.
     #[expect(dead_code, reason = "`meant` reads it from the tree")]
     pub(crate) output_schema: Option<SchemaText>,
     /// The program and its arguments, each a template that becomes exactly one argument: no shell
@@ -51,17 +55,41 @@ pub(crate) struct Tool {
     pub(crate) env: Option<Placed<Env>>,
     /// The directory that the program runs in; without this key, the one of this file.
     pub(crate) cwd: Option<Placed<String>>,
-    /// What the program prints: `text`, `json` or `lines`, or these with a limit.
+    /// What the program prints or the server answers, or these with a limit and a part to pick:
+    /// `text`, `json`, `lines`; of a server `auto`, as without this key, and `binary`, too.
     pub(crate) output: Option<Placed<Output>>,
     /// The exit codes that are no failure; `[0]` without this key.
     pub(crate) ok_exit: Option<Placed<Vec<u8>>>,
-    /// How long a call may take, its wait for a turn included, like 500ms, 5s or 2m; then the
-    /// program and all that it started are killed. A minute without this key.
+    /// A request to a server.
+    pub(crate) http: Option<Placed<Http>>,
+    /// How long a call may take, its wait for a turn and all attempts included, like 500ms, 5s or
+    /// 2m; then what it runs is ended, a program with all that it started. A minute without this
+    /// key.
     pub(crate) timeout: Option<Placed<Scalar>>,
     /// How many calls may run at once; 64 more wait for their turn.
     pub(crate) concurrency: Option<Placed<u32>>,
+    /// Calls that fail are made again. Only for tools that are `readOnly` or `idempotent`.
+    pub(crate) retry: Option<Placed<around::Retry>>,
+    /// A tool that fails again and again rests for a while.
+    pub(crate) breaker: Option<Placed<around::Breaker>>,
+    /// Answers are kept, and given again for the same arguments of the same caller. Only for tools
+    /// that are `readOnly` or `idempotent`.
+    pub(crate) cache: Option<Placed<around::Cache>>,
+    /// The most bytes of an answer, like 256KiB; a larger one becomes an error.
+    pub(crate) max_size: Option<Placed<Scalar>>,
+    /// What is taken out of answers: texts like `${env:TOKEN}`, and patterns.
+    #[serde(default)]
+    pub(crate) redact: Vec<Placed<around::Redacted>>,
+    /// What it does with the state of the file.
+    pub(crate) state: Option<Placed<Operation>>,
     /// A template for the answer.
     pub(crate) text: Option<Placed<Scalar>>,
+    /// Steps that call other tools, pass values on, and make one tool of them.
+    pub(crate) pipeline: Option<Placed<Vec<Placed<Step>>>>,
+    /// What a pipeline answers: a value with templates in any depth. Without this key, what its
+    /// last step did.
+    #[expect(dead_code, reason = "`pipeline` reads it from the tree")]
+    pub(crate) result: Option<Anything>,
 }
 
 /// How a tool behaves.
@@ -80,16 +108,19 @@ pub(crate) struct Annotations {
 }
 
 /// How output is understood.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Parse {
-    /// As text, without the line end at its end.
-    #[default]
-    Text,
+    /// As the server says that it is: JSON, text, a picture, a sound or other data.
+    Auto,
+    /// As data of the kind that the server names, whatever it is.
+    Binary,
     /// As one JSON value, which becomes the structured result.
     Json,
     /// As lines, which become a structured result: `{"lines": […]}`.
     Lines,
+    /// As text; what a program prints, without the line end at its end.
+    Text,
 }
 
 /// What a program prints.
@@ -106,10 +137,11 @@ pub(crate) enum Output {
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OutputOptions {
-    /// How it is understood; as text without this key.
-    #[serde(default)]
-    pub(crate) parse: Parse,
-    /// The most bytes that it may print, like 64KiB or 1MiB (the limit without this key); a program
+    /// How it is understood; without this key as text, and what a server answers as `auto`.
+    pub(crate) parse: Option<Parse>,
+    /// Only this part of the JSON, as a JSON Pointer like /items/0/name.
+    pub(crate) pick: Option<Placed<String>>,
+    /// The most bytes that it may have, like 64KiB or 1MiB (the limit without this key); a program
     /// that prints more is killed.
     pub(crate) limit: Option<Placed<Scalar>>,
 }
@@ -138,15 +170,17 @@ impl<'de> Visitor<'de> for OutputVisitor {
     type Value = Output;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("text, json or lines, or a mapping")
+        f.write_str("text, json, lines, auto or binary, or a mapping")
     }
 
     fn visit_str<E: Error>(self, word: &str) -> Result<Output, E> {
         match word {
-            "text" => Ok(Output::Word(Parse::Text)),
+            "auto" => Ok(Output::Word(Parse::Auto)),
+            "binary" => Ok(Output::Word(Parse::Binary)),
             "json" => Ok(Output::Word(Parse::Json)),
             "lines" => Ok(Output::Word(Parse::Lines)),
-            _ => Err(E::unknown_variant(word, &["text", "json", "lines"])),
+            "text" => Ok(Output::Word(Parse::Text)),
+            _ => Err(E::unknown_variant(word, &["text", "json", "lines", "auto", "binary"])),
         }
     }
 

@@ -11,7 +11,7 @@ fn a_tool_does_one_thing() {
             "haft.yaml:3:11: the tool `t` does nothing",
             "3 |   - name: t",
             "  |           ^",
-            "  = help: give it a `command` to run or a `text` to answer",
+            "  = help: give it a `command` to run, an `http` request to send or a `text` to answer",
         ],
     );
     check_fault_of_tool(
@@ -42,14 +42,6 @@ fn keys_of_commands_do_not_belong_to_texts() {
             "haft.yaml:5:5: `stdin` belongs to tools with `command`",
             "5 |     stdin: y",
             "  |     ^^^^^",
-        ],
-    );
-    check_fault_of_tool(
-        "text: x\ntimeout: 5s",
-        &[
-            "haft.yaml:5:5: `timeout` belongs to tools with `command`",
-            "5 |     timeout: 5s",
-            "  |     ^^^^^^^",
         ],
     );
     check_fault_of_tool(
@@ -212,7 +204,7 @@ fn a_word_out_of_a_few_is_one_of_them() {
             r#"haft.yaml:5:13: `output` cannot be "yaml""#,
             "5 |     output: yaml",
             "  |             ^^^^",
-            "  = help: known words are text, json, lines",
+            "  = help: known words are text, json, lines, auto, binary",
         ],
     );
     check_fault_of_tool(

@@ -219,3 +219,40 @@ fn the_quickstart_gives_no_reason_to_warn() {
         .collect();
     assert_eq!(warnings, []);
 }
+
+#[test]
+fn a_request_that_is_not_safe_is_noticed() {
+    let secure = "http: { get: 'https://a.example/', auth: { bearer: x } }";
+    check(secure, &[]);
+    check("http: { get: 'http://127.0.0.1:1/', auth: { bearer: x } }", &[]);
+    check(
+        "http: { get: 'http://a.example/', auth: { bearer: x } }",
+        &["5:11: t: `auth` travels in the clear; use https"],
+    );
+    check(
+        "input: { a: string }\n\
+         http: { get: '{{ a }}', allow_dynamic_host: true, allow_private: true }",
+        &["6:11: t: a caller may name any host, of private networks too; list those that are \
+           meant in `allow_private`"],
+    );
+    check(
+        "annotations: { readOnly: true }\nhttp: { delete: 'https://a.example/' }",
+        &["6:11: t: a tool that is `readOnly` does not DELETE"],
+    );
+}
+
+#[test]
+fn an_argument_that_no_request_reads_is_noticed() {
+    let used = "input: { a: string, b: string, c: string, d: string, e: string, f: string }\n\
+                http: { post: 'https://x/{{ a }}?b={{ b }}', query: { c: '{{ c }}' }, \
+                headers: { d: 'd {{ d }}' }, json: { e: ['{{ e }}'], f: 'f {{ f }}' } }";
+    check(used, &[]);
+    check(
+        &used.replace("{{ e }}", "e").replace("{{ f }}", "${HOME}"),
+        &[
+            "5:58: t: nothing reads the argument `e`",
+            "5:69: t: nothing reads the argument `f`",
+            "6:125: t: `${HOME}` stays as it is; write `${env:HOME}` for the variable",
+        ],
+    );
+}

@@ -15,6 +15,21 @@ pub struct ToolResult {
     pub is_error: bool,
     /// `_meta`. Who answers is said by the server: a member for that is left out where it says so.
     pub meta: Option<Meta>,
+    /// What a failure comes from, for who stands around the tool: it is never sent.
+    pub cause: Option<Cause>,
+}
+
+/// What a failure comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A program ended with this exit code.
+    Exit(i32),
+    /// A server answered with this HTTP status.
+    Status(u16),
+    /// It took too long.
+    Timeout,
+    /// Nobody was there to ask.
+    Unreachable,
 }
 
 impl ToolResult {

@@ -1,7 +1,7 @@
 //! A tool that fails again and again is left in peace for a while: its callers hear so at once, and
 //! what it stands on can recover.
 
-use super::{failure, is_call};
+use super::{failure, is_call, may_pass};
 use crate::middleware::{Handling, Middleware, Next, Outcome, Request};
 use haft_proto::spec::tool_result::ToolResult;
 use rustc_hash::FxHashMap;
@@ -36,11 +36,11 @@ impl Breaker {
     /// Opens after so many failures in a row, at least one, for so long.
     #[must_use]
     pub fn new(failures: u32, open_for: Duration) -> Self {
-        let judge = Arc::new(|_: &ToolResult| true);
+        let judge = Arc::new(may_pass);
         Self { failures: failures.max(1), open_for, judge, circuits: Arc::default() }
     }
 
-    /// Which results with `isError` are failures of what the tool stands on; without it, all.
+    /// Which failures count; without it, those that [`may_pass`].
     #[must_use]
     pub fn when(mut self, judge: impl Fn(&ToolResult) -> bool + Send + Sync + 'static) -> Self {
         self.judge = Arc::new(judge);

@@ -5,7 +5,8 @@ use crate::middleware::{Handling, Middleware, Next, Outcome, Request};
 use haft_proto::spec::tool_result::ToolResult;
 
 /// The most bytes of content, structured content included, that a tool may answer with. A larger
-/// answer becomes an error that says so: half an answer could mislead.
+/// answer becomes an error that says so: half an answer could mislead. Failures of up to 4 KiB pass
+/// in any case.
 #[derive(Clone, Copy, Debug)]
 pub struct MaxSize(usize);
 
@@ -17,6 +18,13 @@ impl MaxSize {
     }
 }
 
+/// The most bytes of a failure that passes however small the limit: who reads it needs it.
+const FAILURE_BYTES: usize = 4096;
+
+fn is_short_failure(result: &ToolResult) -> bool {
+    result.is_error && size(result) <= FAILURE_BYTES
+}
+
 impl Middleware for MaxSize {
     fn handle(&self, request: Request, next: Next) -> Handling {
         if !is_call(&request) {
@@ -26,7 +34,7 @@ impl Middleware for MaxSize {
         let handling = next.run(request);
         Box::pin(async move {
             match handling.await {
-                Outcome::Tool(result) if size(&result) > max => {
+                Outcome::Tool(result) if size(&result) > max && !is_short_failure(&result) => {
                     let size = size(&result);
                     Outcome::Tool(ToolResult::error(format!(
                         "The answer of `{name}` has {size} bytes, and {max} is the most that it \

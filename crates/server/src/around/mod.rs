@@ -37,7 +37,17 @@ pub use turns::Turns;
 
 use crate::middleware::{Outcome, Request};
 use haft_proto::method::Method;
-use haft_proto::spec::tool_result::ToolResult;
+use haft_proto::spec::tool_result::{Cause, ToolResult};
+
+/// Whether a failure is one of what the tool stands on, which may pass: every failure, but for a
+/// server that found a request wrong (HTTP 4xx, without 408, 425 and 429, which ask to come back).
+#[must_use]
+pub fn may_pass(failure: &ToolResult) -> bool {
+    match failure.cause {
+        Some(Cause::Status(status)) => status >= 500 || matches!(status, 408 | 425 | 429),
+        Some(Cause::Exit(_) | Cause::Timeout | Cause::Unreachable) | None => true,
+    }
+}
 
 /// Whether a request calls a tool.
 fn is_call(request: &Request) -> bool {

@@ -1,9 +1,9 @@
 //! Calls that fail are made again, after a pause that grows. Only tools that say of themselves that
 //! doing it twice is like doing it once are ever called twice.
 
-use super::{failure, is_repeatable};
-use crate::middleware::{Handling, Middleware, Next, Request};
-use haft_proto::spec::tool_result::ToolResult;
+use super::{failure, is_repeatable, may_pass};
+use crate::middleware::{Handling, Middleware, Next, Outcome, Request};
+use haft_proto::spec::tool_result::{Cause, ToolResult};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +16,7 @@ pub struct Retry {
     attempts: u32,
     delay: Duration,
     delay_max: Duration,
+    each: Option<Duration>,
     judge: Arc<dyn Fn(&ToolResult) -> bool + Send + Sync>,
 }
 
@@ -23,16 +24,17 @@ impl Retry {
     /// The most attempts that there may be.
     pub const ATTEMPTS_MAX: u32 = 10;
 
-    /// So many attempts in all, from 1 to [`Retry::ATTEMPTS_MAX`], for every result with `isError`.
-    /// The pause before the second is up to 100 ms, before each next one up to twice as long, and
-    /// never longer than 10 s.
+    /// So many attempts in all, from 1 to [`Retry::ATTEMPTS_MAX`], for every failure that
+    /// [`may_pass`]. The pause before the second is up to 100 ms, before each next one up to twice
+    /// as long, and never longer than 10 s.
     #[must_use]
     pub fn new(attempts: u32) -> Self {
         Self {
             attempts: attempts.clamp(1, Self::ATTEMPTS_MAX),
             delay: Duration::from_millis(100),
             delay_max: Duration::from_secs(10),
-            judge: Arc::new(|_| true),
+            each: None,
+            judge: Arc::new(may_pass),
         }
     }
 
@@ -50,11 +52,26 @@ impl Retry {
         self
     }
 
-    /// Which failures may end otherwise next time.
+    /// How long one attempt may take.
+    #[must_use]
+    pub fn each(mut self, limit: Duration) -> Self {
+        self.each = Some(limit);
+        self
+    }
+
+    /// Which failures are tried again.
     #[must_use]
     pub fn when(mut self, judge: impl Fn(&ToolResult) -> bool + Send + Sync + 'static) -> Self {
         self.judge = Arc::new(judge);
         self
+    }
+
+    async fn attempt(&self, handling: Handling) -> Outcome {
+        let Some(limit) = self.each else { return handling.await };
+        tokio::time::timeout(limit, handling).await.unwrap_or_else(|_| {
+            let late = ToolResult::error(format!("It took longer than {limit:?}."));
+            Outcome::Tool(ToolResult { cause: Some(Cause::Timeout), ..late })
+        })
     }
 
     /// How long to wait after so many attempts: anything up to a time that doubles, so that clients
@@ -76,7 +93,7 @@ impl Middleware for Retry {
         Box::pin(async move {
             let mut attempts = 1;
             loop {
-                let outcome = next.clone().run(request.clone()).await;
+                let outcome = retry.attempt(next.clone().run(request.clone())).await;
                 let is_over = failure(&outcome).is_none_or(|result| !(retry.judge)(result));
                 if is_over || attempts == retry.attempts {
                     return outcome;

@@ -7,6 +7,7 @@ mod explanations;
 mod hostile_schemas;
 mod lists;
 mod middleware;
+mod nested;
 mod reads;
 mod registration;
 mod repair_properties;

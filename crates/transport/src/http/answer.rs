@@ -12,9 +12,6 @@ use bytes::{Bytes, BytesMut};
 use haft_proto::service::{Outcome, Reply};
 use haft_proto::version::Era;
 use http::{HeaderValue, Response, StatusCode, header};
-use http_body::{Body, Frame};
-use std::convert::Infallible;
-use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// The body of any answer.
@@ -30,35 +27,16 @@ pub(super) enum Answer {
     Whole(Option<Bytes>),
 }
 
-impl Body for Answer {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let polled = match self.get_mut() {
+impl Answer {
+    /// The next bytes; `None` at the end.
+    pub(super) fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        match self {
             Self::Call(call) => call.poll_event(cx),
             Self::Events(stream) => stream.poll_event(cx),
             Self::Line(line) => line.poll_event(cx),
             Self::News(news) => news.poll_event(cx),
             Self::Feed(feed) => feed.poll_events(cx),
             Self::Whole(bytes) => Poll::Ready(bytes.take()),
-        };
-        polled.map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        matches!(self, Self::Whole(None))
-    }
-
-    fn size_hint(&self) -> http_body::SizeHint {
-        match self {
-            Self::Whole(bytes) => {
-                http_body::SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64)
-            }
-            _ => http_body::SizeHint::default(),
         }
     }
 }

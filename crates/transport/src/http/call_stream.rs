@@ -7,6 +7,7 @@ use super::request::Accepts;
 use super::sessions::InUse;
 use super::sse::{Alarm, COMMENT};
 use super::streams::Streams;
+use crate::bounds::{Bound, Share};
 use crate::outlet::{Backlog, Sink};
 use crate::questions::Unsent;
 use bytes::Bytes;
@@ -19,6 +20,8 @@ use std::time::Duration;
 /// See the head of this file. A batch has one for all its calls.
 pub(super) struct CallStream {
     streams: Arc<Streams>,
+    /// Bytes of answers on the connection that asked.
+    unread: Arc<Bound>,
     state: Mutex<State>,
 }
 
@@ -38,6 +41,8 @@ struct State {
     leave: Option<Duration>,
     is_over: bool,
     reply: Option<Reply>,
+    /// As much of what is unread as the answer is.
+    held: Option<Share>,
 }
 
 /// Who reads.
@@ -61,7 +66,7 @@ pub(super) enum First {
 }
 
 impl CallStream {
-    pub(super) fn new(streams: &Arc<Streams>, accepts: Accepts) -> Arc<Self> {
+    pub(super) fn new(streams: &Arc<Streams>, accepts: Accepts, unread: &Arc<Bound>) -> Arc<Self> {
         let state = State {
             backlog: Backlog::new(&streams.limits),
             reader: if accepts.events { Who::Here } else { Who::HereForTheReply },
@@ -73,8 +78,10 @@ impl CallStream {
             leave: None,
             is_over: false,
             reply: None,
+            held: None,
         };
-        Arc::new(Self { streams: Arc::clone(streams), state: Mutex::new(state) })
+        let (streams, unread) = (Arc::clone(streams), Arc::clone(unread));
+        Arc::new(Self { streams, unread, state: Mutex::new(state) })
     }
 
     /// The one who reads from the beginning.
@@ -116,7 +123,8 @@ impl CallStream {
         state.is_over = true;
         match state.reader {
             Who::Here | Who::HereForTheReply => {
-                state.reply = reply;
+                let held = reply.as_ref().map(|reply| self.unread.share_of(reply.message.len()));
+                (state.reply, state.held) = (reply, held);
                 state.waker.take().inspect(Waker::wake_by_ref);
             }
             Who::Away => {
@@ -154,7 +162,7 @@ impl CallStream {
         while let Some(message) = state.backlog.pop() {
             self.keep(state, &message);
         }
-        if let Some(reply) = state.reply.take() {
+        if let Some(reply) = state.take_reply() {
             self.keep(state, &reply.message);
         }
         if state.is_over {
@@ -164,7 +172,7 @@ impl CallStream {
 
     fn abandon(&self, state: &mut State) -> Backlog {
         state.reader = Who::Gone;
-        state.reply = None;
+        drop(state.take_reply());
         state.waker.take().inspect(Waker::wake_by_ref);
         if let Some(stream) = state.stream {
             self.streams.ended(stream);
@@ -186,6 +194,11 @@ impl State {
     fn next_place(&mut self) -> Place {
         self.events += 1;
         Place { stream: self.stream.unwrap_or_default(), number: self.events }
+    }
+
+    fn take_reply(&mut self) -> Option<Reply> {
+        self.held = None;
+        self.reply.take()
     }
 
     fn wake_after<T>(&mut self, done: T) -> T {
@@ -293,7 +306,7 @@ impl CallReader {
             return Poll::Ready(First::Stream);
         }
         if state.is_over || state.reader == Who::Gone {
-            return Poll::Ready(First::Reply(state.reply.take()));
+            return Poll::Ready(First::Reply(state.take_reply()));
         }
         state.waker = Some(cx.waker().clone());
         Poll::Pending
@@ -304,9 +317,8 @@ impl CallReader {
         let mut first = VecDeque::new();
         {
             let call = &self.call;
-            let number = call.streams.begin(call);
             let mut state = call.lock();
-            state.stream = Some(number);
+            state.stream = Some(call.streams.begin(call));
             if call.streams.can_poll() {
                 let at = state.next_place();
                 first.push_back(call.streams.priming(at));
@@ -337,7 +349,7 @@ impl CallReader {
             return Poll::Ready(Some(Next::More(call.streams.event(at, &message, true))));
         }
         if state.is_over {
-            let reply = state.reply.take();
+            let reply = state.take_reply();
             let last = reply.map(|reply| {
                 let at = state.next_place();
                 Next::Last(call.streams.event(at, &reply.message, true))

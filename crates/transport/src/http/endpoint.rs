@@ -3,7 +3,6 @@
 
 use super::Options;
 use super::answer::{self, Answer};
-use super::bounds::{Bound, overloaded};
 use super::guard::Guard;
 use super::refusals::{
     VERBS, method_not_allowed, not_acceptable, refused, refused_to, try_again,
@@ -13,6 +12,8 @@ use super::request::{self, Accepts, Unread, is_json, read_body};
 use super::sessions::Sessions;
 use super::stopping::Stopping;
 use super::two_paths::{Open, TwoPaths};
+use super::unread::{self, Sent};
+use crate::bounds::{Bound, overloaded};
 use bytes::Bytes;
 use haft_proto::admit;
 use haft_proto::envelope::{self, Envelope, Id, Incoming, Kind, Rejected};
@@ -49,6 +50,8 @@ pub(super) struct Endpoint {
 pub(super) struct Asking<'a> {
     pub(super) headers: &'a HeaderMap,
     pub(super) accepts: Accepts,
+    /// Bytes of answers on the connection that it came by.
+    pub(super) unread: &'a Arc<Bound>,
 }
 
 impl Endpoint {
@@ -74,31 +77,36 @@ impl Endpoint {
         }
     }
 
-    /// Answers a request, whatever it is.
-    pub(super) async fn answer<B>(&self, request: Request<B>) -> Response<Answer>
+    /// Answers a request, whatever it is. `unread` counts the answers of its connection.
+    pub(super) async fn answer<B>(&self, request: Request<B>, unread: &Arc<Bound>) -> Response<Sent>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let (parts, body) = request.into_parts();
-        if let Err(turned_away) = self.guard.check(&parts.uri, &parts.headers) {
-            let refusal = Refusal::new(Mistake::InvalidRequest, turned_away.message());
-            return refused(StatusCode::FORBIDDEN, &refusal);
-        }
-        let mut response = self.route(&parts, body).await;
-        if let Some(origin) = self.guard.cors_origin(&parts.headers) {
-            allow_origin(response.headers_mut(), origin);
-        }
-        response
+        let response = match self.guard.check(&parts.uri, &parts.headers) {
+            Ok(()) => {
+                let mut response = self.route(&parts, body, unread).await;
+                if let Some(origin) = self.guard.cors_origin(&parts.headers) {
+                    allow_origin(response.headers_mut(), origin);
+                }
+                response
+            }
+            Err(turned_away) => {
+                let refusal = Refusal::new(Mistake::InvalidRequest, turned_away.message());
+                refused(StatusCode::FORBIDDEN, &refusal)
+            }
+        };
+        response.map(|answer| Sent::new(answer, unread))
     }
 
-    async fn route<B>(&self, parts: &Parts, body: B) -> Response<Answer>
+    async fn route<B>(&self, parts: &Parts, body: B, unread: &Arc<Bound>) -> Response<Answer>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         if parts.uri.path() != self.path {
-            let body = match self.two_paths(parts, body).await {
+            let body = match self.two_paths(parts, body, unread).await {
                 Ok(response) => return response,
                 Err(body) => body,
             };
@@ -108,7 +116,10 @@ impl Endpoint {
             return refused(StatusCode::NOT_FOUND, &refusal);
         }
         match parts.method {
-            Verb::POST => self.post(parts, body).await,
+            Verb::POST if unread.is_full() => {
+                try_again(None, Era::Modern, &unread::unread(&self.limits))
+            }
+            Verb::POST => self.post(parts, body, unread).await,
             Verb::GET => self.get(&parts.headers),
             Verb::DELETE => self.delete(&parts.headers),
             Verb::OPTIONS => preflight(&parts.headers),
@@ -118,7 +129,7 @@ impl Endpoint {
         }
     }
 
-    async fn post<B>(&self, parts: &Parts, body: B) -> Response<Answer>
+    async fn post<B>(&self, parts: &Parts, body: B, unread: &Arc<Bound>) -> Response<Answer>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -137,7 +148,7 @@ impl Endpoint {
             Ok(body) => body,
             Err(response) => return response,
         };
-        let asking = Asking { headers, accepts };
+        let asking = Asking { headers, accepts, unread };
         match envelope::read(&body.bytes, &self.limits) {
             Ok(Incoming::One(message)) => self.one(&asking, &message).await,
             Ok(Incoming::Batch(messages)) => self.batch(&asking, &messages).await,

@@ -2,7 +2,6 @@
 //! rest belongs to one. The modern era never comes here.
 
 use super::answer::{self, Answer};
-use super::bounds::Share;
 use super::call_stream::{CallStream, Finish, First};
 use super::endpoint::{Asking, Endpoint, known_version, version_header};
 use super::news::{News, NoNews};
@@ -11,7 +10,8 @@ use super::request::{Accepts, HttpHeaders, LAST_EVENT_HEADER, SESSION_HEADER};
 use super::sessions::Session;
 use super::streams::{NEWS, Resumed};
 use crate::asking::{Asked, Call, take};
-use crate::batch::{Batch, batches_refused, wants_answers};
+use crate::batch::{Batch, answers_wanted, batches_refused};
+use crate::bounds::Share;
 use crate::conversation::{Conversation, Kept};
 use crate::outlet::{Queue, Sink};
 use bytes::Bytes;
@@ -46,7 +46,7 @@ impl Endpoint {
             return self.try_again(message.id, Era::Legacy);
         }
         let (stream, asked, message) = {
-            let stream = LazyStream::new(&session, asking.accepts);
+            let stream = LazyStream::new(&session, asking);
             let mut out = Vec::new();
             let sink = || stream.sink();
             let headers = HttpHeaders(asking.headers);
@@ -67,7 +67,7 @@ impl Endpoint {
                 match stream.into_inner() {
                     None if asking.accepts.json => answer::now(reply, Era::Legacy, asking.accepts),
                     stream => {
-                        let stream = stream.unwrap_or_else(|| stream_of(&session, asking.accepts));
+                        let stream = stream.unwrap_or_else(|| stream_of(&session, asking));
                         Finish::new(Arc::clone(&stream)).with(Some(reply));
                         self.answer_from(&session, &stream, asking.accepts).await
                     }
@@ -75,7 +75,7 @@ impl Endpoint {
             }
             Asked::Later(call) => {
                 let stream = stream.into_inner();
-                let stream = stream.unwrap_or_else(|| stream_of(&session, asking.accepts));
+                let stream = stream.unwrap_or_else(|| stream_of(&session, asking));
                 let work =
                     go_on(Arc::clone(&session), call, Finish::new(Arc::clone(&stream)), place);
                 tokio::spawn(work);
@@ -129,23 +129,23 @@ impl Endpoint {
         if !session.conversation.with(|kept| kept.has_batches()) {
             return refused_to(None, Era::Legacy, &batches_refused());
         }
-        let wants_answers = wants_answers(messages);
+        let wanted = answers_wanted(messages);
         let mut place = self.in_flight.share();
-        if wants_answers && !place.take(1) {
+        if wanted > 0 && !place.take(wanted) {
             return self.try_again(None, Era::Legacy);
         }
         let (stream, batch) = {
-            let stream = LazyStream::new(&session, asking.accepts);
+            let stream = LazyStream::new(&session, asking);
             let sink = || stream.sink();
             let headers = HttpHeaders(asking.headers);
             let batch =
                 Batch::take(&session.conversation, &*self.service, messages, Some(&headers), &sink);
             (stream.made, batch)
         };
-        if !wants_answers {
+        if wanted == 0 {
             return answer::empty(StatusCode::ACCEPTED);
         }
-        let stream = stream.into_inner().unwrap_or_else(|| stream_of(&session, asking.accepts));
+        let stream = stream.into_inner().unwrap_or_else(|| stream_of(&session, asking));
         let work =
             go_on_together(Arc::clone(&session), batch, Finish::new(Arc::clone(&stream)), place);
         tokio::spawn(work);
@@ -218,6 +218,7 @@ impl Endpoint {
         match News::open(session.in_use(), feed, last, self.stopping.wait()) {
             Ok(events) => answer::event_response(Answer::News(Box::new(events))),
             Err(NoNews::Never) => method_not_allowed(NO_NEWS),
+            Err(NoNews::NoSession) => refused(StatusCode::NOT_FOUND, &unknown_session()),
             Err(NoNews::NoSuchEvent) => refused(StatusCode::BAD_REQUEST, &unknown_event()),
         }
     }
@@ -287,24 +288,24 @@ async fn go_on_together(session: Arc<Session>, batch: Batch, finish: Finish, pla
     finish.with(message.map(|message| Reply { message, outcome: Outcome::Result }));
 }
 
-fn stream_of(session: &Session, accepts: Accepts) -> Arc<CallStream> {
-    CallStream::new(&session.streams, accepts)
+fn stream_of(session: &Session, asking: &Asking<'_>) -> Arc<CallStream> {
+    CallStream::new(&session.streams, asking.accepts, asking.unread)
 }
 
 /// A stream for what is said about one request, made when the first call wants one.
 struct LazyStream<'a> {
     session: &'a Session,
-    accepts: Accepts,
+    asking: &'a Asking<'a>,
     made: OnceCell<Arc<CallStream>>,
 }
 
 impl<'a> LazyStream<'a> {
-    fn new(session: &'a Session, accepts: Accepts) -> Self {
-        Self { session, accepts, made: OnceCell::new() }
+    fn new(session: &'a Session, asking: &'a Asking<'a>) -> Self {
+        Self { session, asking, made: OnceCell::new() }
     }
 
     fn sink(&self) -> Arc<dyn Sink> {
-        let made = self.made.get_or_init(|| stream_of(self.session, self.accepts));
+        let made = self.made.get_or_init(|| stream_of(self.session, self.asking));
         Arc::<CallStream>::clone(made)
     }
 }

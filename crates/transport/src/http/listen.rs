@@ -3,6 +3,7 @@
 use super::Options;
 use super::endpoint::Endpoint;
 use super::stall::StallGuard;
+use crate::bounds::Bound;
 use crate::stop::Stop;
 use haft_proto::limits::Limits;
 use haft_proto::service::Service;
@@ -93,6 +94,8 @@ pub async fn serve_stream<S>(
     let connection = begin(&builder(limits), &endpoint, stream);
     // Whatever ends a connection, its client has noticed already.
     let _ = connection.await;
+    // Nobody else can come back to its sessions.
+    endpoint.sessions.end_all();
 }
 
 /// The next connection, once there is room for it.
@@ -175,10 +178,14 @@ fn begin<S>(
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let endpoint = Arc::clone(endpoint);
+    let unread = Bound::new(endpoint.limits.output_bytes);
+    let shared = Arc::new((Arc::clone(endpoint), unread));
     let service = service_fn(move |request: Request<Incoming>| {
-        let endpoint = Arc::clone(&endpoint);
-        async move { Ok::<_, Infallible>(endpoint.answer(request).await) }
+        let shared = Arc::clone(&shared);
+        async move {
+            let (endpoint, unread) = &*shared;
+            Ok::<_, Infallible>(endpoint.answer(request, unread).await)
+        }
     });
     builder.serve_connection(TokioIo::new(stream), service).into_owned()
 }

@@ -3,7 +3,6 @@
 
 mod address;
 mod answer;
-mod bounds;
 mod call_stream;
 mod endpoint;
 mod guard;
@@ -21,6 +20,7 @@ mod stopping;
 mod streams;
 mod subscription;
 mod two_paths;
+mod unread;
 
 pub use address::address;
 pub use listen::{Listener, serve_stream};

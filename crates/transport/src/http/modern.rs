@@ -2,13 +2,13 @@
 //! Its client cancels it by going away.
 
 use super::answer::{self, Answer};
-use super::bounds::{Share, oversubscribed};
 use super::endpoint::{Asking, Endpoint};
 use super::refusals::{refused_to, try_again};
 use super::request::{Accepts, HttpHeaders};
-use super::sse::{Alarm, COMMENT, write_event};
+use super::sse::{AT_ONCE, Alarm, COMMENT, write_event};
 use super::subscription::FeedEvents;
 use crate::asking::ask_stateless;
+use crate::bounds::{Bound, Share, oversubscribed};
 use crate::outlet::{Queue, Reader, Sink};
 use bytes::{Bytes, BytesMut};
 use haft_proto::envelope::{Envelope, Id};
@@ -49,9 +49,7 @@ impl Endpoint {
         match turn {
             Turn::Done(outcome) => finished(Reply { message, outcome }, &said, asking.accepts),
             Turn::Stream(feed) => self.subscribe(asking, feed, id),
-            Turn::Later(work) => {
-                later(Work::Here(work, place), said, asking.accepts, &self.limits).await
-            }
+            Turn::Later(work) => later(Work::Here(work, place), said, asking, &self.limits).await,
         }
     }
 
@@ -81,9 +79,10 @@ impl Endpoint {
 async fn later(
     mut work: Work,
     said: Reader,
-    accepts: Accepts,
+    asking: &Asking<'_>,
     limits: &Limits,
 ) -> Response<Answer> {
+    let accepts = asking.accepts;
     if !accepts.events {
         return match work.await {
             Some(reply) => finished(reply, &said, accepts),
@@ -101,7 +100,7 @@ async fn later(
         () = sleep(limits.keep_alive) => {}
     }
     // hyper polls a stream only as fast as its client reads; the work shall not wait for that.
-    let work = Some(work.on_its_own());
+    let work = Some(work.on_its_own(asking.unread));
     let alarm = Alarm::new(limits.keep_alive);
     answer::event_response(Answer::Events(Box::new(EventStream { work, said, first, alarm })))
 }
@@ -109,14 +108,20 @@ async fn later(
 /// An answer that came before anything was sent, with what was said about it on the way.
 fn finished(reply: Reply, said: &Reader, accepts: Accepts) -> Response<Answer> {
     let mut events = BytesMut::new();
-    while let Some(message) = said.pop() {
-        write_event(&mut events, &message);
-    }
+    write_rest(&mut events, said);
     if events.is_empty() {
         return answer::now(reply, Era::Modern, accepts);
     }
     write_event(&mut events, &reply.message);
     answer::event_response(Answer::Whole(Some(events.freeze())))
+}
+
+/// What was said about a request and has not been sent, now that it is answered.
+fn write_rest(events: &mut BytesMut, said: &Reader) {
+    let Some(mut rest) = said.rest() else { return };
+    while let Some(message) = rest.pop() {
+        write_event(events, &message);
+    }
 }
 
 /// A queue for what is said about one request, made when its call wants one.
@@ -145,7 +150,7 @@ enum Work {
 }
 
 /// A task that ends when nobody waits for it.
-struct Tied(JoinHandle<Reply>);
+struct Tied(JoinHandle<(Reply, Share)>);
 
 impl Drop for Tied {
     fn drop(&mut self) {
@@ -154,13 +159,18 @@ impl Drop for Tied {
 }
 
 impl Work {
-    fn on_its_own(self) -> Self {
+    /// Until it is fetched, the answer counts as unread.
+    fn on_its_own(self, unread: &Arc<Bound>) -> Self {
         match self {
-            Self::Here(later, place) => Self::Task(Tied(tokio::spawn(async move {
-                let reply = later.await;
-                drop(place);
-                reply
-            }))),
+            Self::Here(later, place) => {
+                let unread = Arc::clone(unread);
+                Self::Task(Tied(tokio::spawn(async move {
+                    let reply = later.await;
+                    drop(place);
+                    let held = unread.share_of(reply.message.len());
+                    (reply, held)
+                })))
+            }
             task => task,
         }
     }
@@ -173,7 +183,7 @@ impl Future for Work {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.get_mut() {
             Self::Here(later, _) => later.as_mut().poll(cx).map(Some),
-            Self::Task(Tied(task)) => Pin::new(task).poll(cx).map(Result::ok),
+            Self::Task(Tied(task)) => Pin::new(task).poll(cx).map(|ended| Some(ended.ok()?.0)),
         }
     }
 }
@@ -197,20 +207,54 @@ impl EventStream {
         let Some(work) = &mut self.work else { return Poll::Ready(None) };
         // The work first, so that whatever it said on its way is in the queue when it is done.
         let reply = Pin::new(work).poll(cx);
-        while let Poll::Ready(message) = self.said.poll_pop(cx) {
-            write_event(&mut events, &message);
-        }
         if let Poll::Ready(reply) = reply {
             self.work = None;
+            write_rest(&mut events, &self.said);
             if let Some(reply) = reply {
                 write_event(&mut events, &reply.message);
             }
             return Poll::Ready((!events.is_empty()).then(|| events.freeze()));
+        }
+        while events.len() < AT_ONCE
+            && let Poll::Ready(message) = self.said.poll_pop(cx)
+        {
+            write_event(&mut events, &message);
         }
         if events.is_empty() {
             return self.alarm.poll(cx).map(|()| Some(Bytes::from_static(COMMENT)));
         }
         self.alarm.reset();
         Poll::Ready(Some(events.freeze()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haft_proto::service::Outcome;
+
+    #[tokio::test]
+    async fn what_a_call_says_is_handed_over_in_pieces() {
+        let limits = Limits::default();
+        let (queue, unread) = (Queue::new(&limits), Bound::new(0));
+        while queue.notify(vec![b' '; 1024]) {}
+        let reply = Reply { message: b"{}".to_vec(), outcome: Outcome::Result };
+        let (answer, answered) = tokio::sync::oneshot::channel();
+        let later = async { answered.await.expect("it is answered") };
+        let work = Work::Here(Box::pin(later), unread.share()).on_its_own(&unread);
+        let alarm = Alarm::new(limits.keep_alive);
+        let said = Reader::new(Some(Arc::clone(&queue)));
+        let mut stream = EventStream { work: Some(work), said, first: None, alarm };
+        let piece = poll_fn(|cx| stream.poll_event(cx)).await.expect("events");
+        assert!((AT_ONCE..AT_ONCE + 2048).contains(&piece.len()), "{}", piece.len());
+        answer.send(reply).expect("it is waited for");
+        let mut rest = Vec::new();
+        while let Some(piece) = poll_fn(|cx| stream.poll_event(cx)).await {
+            rest.extend_from_slice(&piece);
+        }
+        assert!(rest.ends_with(b"data: {}\n\n"));
+        let said = limits.queued_notifications * "event: message\ndata: \n\n".len();
+        assert!(rest.len() + piece.len() > limits.queued_notifications * 1024 + said);
+        assert!(!queue.notify(Vec::new()), "nothing is said after the answer");
     }
 }

@@ -26,6 +26,8 @@ struct State {
     waker: Option<Waker>,
     /// How many events there have been.
     events: u64,
+    /// Whether the session has ended.
+    is_over: bool,
 }
 
 /// Why a stream is not opened.
@@ -34,6 +36,8 @@ pub(super) enum NoNews {
     Never,
     /// The client has not had the event that it names.
     NoSuchEvent,
+    /// The session ended as the stream was to be opened.
+    NoSession,
 }
 
 impl News {
@@ -49,6 +53,9 @@ impl News {
         let mut first = VecDeque::new();
         let turn = {
             let mut state = news.lock();
+            if state.is_over {
+                return Err(NoNews::NoSession);
+            }
             if last.is_some_and(|last| last > state.events) {
                 return Err(NoNews::NoSuchEvent);
             }
@@ -72,6 +79,7 @@ impl News {
     pub(super) fn end(&self) {
         let feed = {
             let mut state = self.lock();
+            state.is_over = true;
             state.turn += 1;
             state.waker.take().inspect(Waker::wake_by_ref);
             state.feed.take()
@@ -152,7 +160,11 @@ impl NewsEvents {
                 let at = state.next_place();
                 Poll::Ready(Some(session.streams.event(at, &message, true)))
             }
-            Poll::Ready(false) => Poll::Ready(None),
+            Poll::Ready(false) => {
+                // Whoever comes next is told by another.
+                state.feed = None;
+                Poll::Ready(None)
+            }
             Poll::Pending => {
                 state.waker = Some(cx.waker().clone());
                 Poll::Pending
@@ -164,5 +176,55 @@ impl NewsEvents {
 impl Drop for NewsEvents {
     fn drop(&mut self) {
         self.in_use.session().news.left(self.turn);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversation::Conversation;
+    use crate::http::sessions::Sessions;
+    use crate::http::stopping::Stopping;
+    use haft_proto::limits::Limits;
+    use haft_proto::service::Principal;
+    use haft_proto::session::Session as Agreed;
+    use haft_proto::spec::client::ClientCapabilities;
+    use haft_proto::version::Revision;
+    use std::sync::Arc;
+
+    /// Ends at once.
+    struct Over;
+
+    impl Feed for Over {
+        fn poll_next(&mut self, _: &mut Context<'_>, _: &mut Vec<u8>) -> Poll<bool> {
+            Poll::Ready(false)
+        }
+    }
+
+    #[tokio::test]
+    async fn a_feed_that_has_ended_and_a_session_that_has_are_not_read_again() {
+        let limits = Arc::new(Limits::default());
+        let sessions = Sessions::new(&limits);
+        let agreed = Agreed::new(Revision::LATEST_LEGACY, ClientCapabilities::default());
+        let conversation = Conversation::new(Principal::Anonymous, &limits);
+        let id = sessions.begin(Arc::new(agreed), conversation).expect("there is room");
+        let session = sessions.find(&id).expect("it is there");
+        let mut made = 0;
+        let mut open = || {
+            let feed = || {
+                made += 1;
+                Some(Box::new(Over) as Box<dyn Feed>)
+            };
+            News::open(session.in_use(), feed, None, Stopping::default().wait())
+        };
+        let mut first = open().unwrap_or_else(|_| panic!("it opens"));
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(matches!(first.poll_event(&mut cx), Poll::Ready(Some(_))), "the first event");
+        assert_eq!(first.poll_event(&mut cx), Poll::Ready(None));
+        // The first is not yet dropped.
+        assert!(open().is_ok());
+        assert!(sessions.end(&id));
+        assert!(matches!(open(), Err(NoNews::NoSession)));
+        assert_eq!(made, 2);
     }
 }

@@ -3,7 +3,7 @@
 //! for the listener: the oldest go first, whether they are progress or a result. What a client has
 //! been sent, it may still have missed, so that is kept too, for a while.
 
-use super::bounds::Share;
+use crate::bounds::Share;
 use bytes::Bytes;
 use haft_proto::limits::Limits;
 use std::collections::VecDeque;
@@ -100,8 +100,8 @@ impl Replay {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bounds::Bound;
     use super::*;
+    use crate::bounds::Bound;
 
     fn at(stream: u64, number: u64) -> Place {
         Place { stream, number }

@@ -1,7 +1,7 @@
 //! What is read of a request before its message is looked at: its headers, and its body within the
 //! limits of size and time.
 
-use super::bounds::{Bound, Share};
+use crate::bounds::{Bound, Share};
 use bytes::{Bytes, BytesMut};
 use haft_proto::error::{Malformed, Mistake, Refusal};
 use haft_proto::limits::Limits;
@@ -51,12 +51,14 @@ impl Accepts {
             is_said = true;
             for range in value.to_str().unwrap_or_default().split(',') {
                 let mut parts = range.split(';').map(str::trim);
-                let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
+                let kind = parts.next().unwrap_or_default();
                 if parts.any(is_refusal) {
                     continue;
                 }
-                accepts.json |= matches!(&*kind, "application/json" | "application/*" | "*/*");
-                accepts.events |= matches!(&*kind, "text/event-stream" | "text/*" | "*/*");
+                let is_one_of =
+                    |kinds: [&str; 3]| kinds.iter().any(|known| known.eq_ignore_ascii_case(kind));
+                accepts.json |= is_one_of(["application/json", "application/*", "*/*"]);
+                accepts.events |= is_one_of(["text/event-stream", "text/*", "*/*"]);
             }
         }
         if is_said { accepts } else { Self { json: true, events: false } }

@@ -1,9 +1,9 @@
 //! The sessions of legacy HTTP clients: begun by `initialize`, ended by DELETE or by idleness,
 //! bounded in number. The modern era never comes here.
 
-use super::bounds::Bound;
 use super::news::News;
 use super::streams::Streams;
+use crate::bounds::Bound;
 use crate::conversation::{Conversation, Kept};
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
@@ -15,12 +15,23 @@ use std::time::{Duration, Instant};
 
 /// All sessions of one listener.
 pub(super) struct Sessions {
-    by_id: Mutex<HashMap<Box<str>, Arc<Session>>>,
+    known: Mutex<Known>,
     clock: Clock,
     /// Bytes that are kept for clients that come back.
     replays: Arc<Bound>,
     limits: Arc<Limits>,
 }
+
+#[derive(Default)]
+struct Known {
+    by_id: HashMap<Box<str>, Arc<Session>>,
+    /// Those that were idle longest when somebody last looked, and since when; the oldest last.
+    idlest: Vec<(u64, Box<str>)>,
+}
+
+/// How many of the idlest sessions are looked for at once: whoever begins sessions in a full table
+/// must not make the server look through all of them each time.
+const LOOKED_FOR: usize = 256;
 
 /// One client between `initialize` and its end.
 pub(super) struct Session {
@@ -61,9 +72,13 @@ impl Session {
 
     /// Cancels its requests and ends its streams.
     fn end(&self) {
-        self.conversation.with(Conversation::cancel_all);
+        self.conversation.with(Conversation::end);
         self.streams.live().iter().for_each(|call| call.end());
         self.news.end();
+    }
+
+    fn last_used(&self) -> u64 {
+        self.last_used.load(Ordering::Relaxed)
     }
 
     fn use_now(&self) {
@@ -95,7 +110,7 @@ impl Drop for InUse {
 impl Sessions {
     pub(super) fn new(limits: &Arc<Limits>) -> Self {
         Self {
-            by_id: Mutex::default(),
+            known: Mutex::default(),
             clock: Clock(Instant::now()),
             replays: Bound::new(limits.replays_bytes),
             limits: Arc::clone(limits),
@@ -123,12 +138,12 @@ impl Sessions {
             clock: self.clock,
         });
         let replaced = {
-            let mut sessions = self.lock();
-            let replaced = match sessions.len() >= self.limits.sessions {
-                true => Some(self.forget_idlest(&mut sessions)?),
+            let mut known = self.lock();
+            let replaced = match known.by_id.len() >= self.limits.sessions {
+                true => Some(known.forget_idlest().ok_or_else(|| self.all_busy())?),
                 false => None,
             };
-            sessions.insert(id.clone(), session);
+            known.by_id.insert(id.clone(), session);
             replaced
         };
         replaced.inspect(|session| session.end());
@@ -137,20 +152,20 @@ impl Sessions {
 
     /// The session of that id, which counts as used now.
     pub(super) fn find(&self, id: &str) -> Option<Arc<Session>> {
-        let session = self.lock().get(id).cloned()?;
+        let session = self.lock().by_id.get(id).cloned()?;
         session.use_now();
         Some(session)
     }
 
     /// Ends a session; false if there is none.
     pub(super) fn end(&self, id: &str) -> bool {
-        let ended = self.lock().remove(id);
+        let ended = self.lock().by_id.remove(id);
         ended.inspect(|session| session.end()).is_some()
     }
 
     /// Ends all sessions.
     pub(super) fn end_all(&self) {
-        let ended = std::mem::take(&mut *self.lock());
+        let ended = std::mem::take(&mut self.lock().by_id);
         ended.values().for_each(|session| session.end());
     }
 
@@ -158,11 +173,12 @@ impl Sessions {
     pub(super) fn sweep(&self) {
         let (now, idle) = (self.clock.now(), nanos(self.limits.session_idle));
         let is_old = |session: &Session| {
-            now.saturating_sub(session.last_used.load(Ordering::Relaxed)) >= idle
-                && session.is_idle()
+            now.saturating_sub(session.last_used()) >= idle && session.is_idle()
         };
         let (forgotten, left): (Vec<_>, Vec<_>) = {
-            let mut sessions = self.lock();
+            let mut known = self.lock();
+            known.idlest = Vec::new();
+            let sessions = &mut known.by_id;
             let forgotten = sessions.extract_if(|_, session| is_old(session)).collect();
             if sessions.len() < sessions.capacity() / 4 {
                 sessions.shrink_to_fit();
@@ -180,28 +196,52 @@ impl Sessions {
         (self.limits.session_idle / 4).clamp(Duration::from_nanos(10), Duration::from_secs(60))
     }
 
+    fn all_busy(&self) -> Refusal {
+        let limit = self.limits.sessions;
+        Refusal::new(
+            Mistake::Overloaded,
+            format!("Overloaded: {limit} sessions are busy; try again"),
+        )
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
     /// Makes room by forgetting the session that has been idle longest, or else has only listened.
-    /// Its client is told that it is unknown, and begins another.
-    fn forget_idlest(
-        &self,
-        sessions: &mut HashMap<Box<str>, Arc<Session>>,
-    ) -> Result<Arc<Session>, Refusal> {
-        let idlest = |may_go: fn(&Session) -> bool| {
-            let last_used = |session: &Session| session.last_used.load(Ordering::Relaxed);
-            let those = sessions.iter().filter(|(_, session)| may_go(session));
-            those.min_by_key(|(_, session)| last_used(session)).map(|(id, _)| id.clone())
-        };
-        let id = idlest(Session::is_idle).or_else(|| idlest(|session| !session.is_busy()));
-        id.and_then(|id| sessions.remove(&id)).ok_or_else(|| {
-            Refusal::new(
-                Mistake::Overloaded,
-                format!("Overloaded: {} sessions are busy; try again", self.limits.sessions),
-            )
+    /// Its client is told that it is unknown, and begins another. `None` if all are busy.
+    fn forget_idlest(&mut self) -> Option<Arc<Session>> {
+        self.pop_idlest().or_else(|| {
+            self.look_for(Session::is_idle);
+            if self.idlest.is_empty() {
+                self.look_for(|session| !session.is_busy());
+            }
+            self.pop_idlest()
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<Session>>> {
-        self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The first of those that were found which has not been used since.
+    fn pop_idlest(&mut self) -> Option<Arc<Session>> {
+        while let Some((since, id)) = self.idlest.pop() {
+            let session = self.by_id.get(&id);
+            if session.is_some_and(|session| session.last_used() == since && !session.is_busy()) {
+                return self.by_id.remove(&id);
+            }
+        }
+        None
+    }
+
+    fn look_for(&mut self, may_go: fn(&Session) -> bool) {
+        let those = self.by_id.iter().filter(|(_, session)| may_go(session));
+        let mut found: Vec<_> = those.map(|(id, session)| (session.last_used(), id)).collect();
+        if found.len() > LOOKED_FOR {
+            found.select_nth_unstable(LOOKED_FOR);
+            found.truncate(LOOKED_FOR);
+        }
+        found.sort_unstable_by(|one, other| other.cmp(one));
+        self.idlest = found.into_iter().map(|(since, id)| (since, id.clone())).collect();
     }
 }
 
@@ -212,4 +252,54 @@ pub(super) fn random() -> Result<u128, Refusal> {
         Refusal::new(Mistake::Internal, format!("Internal error: no random numbers: {error}"))
     })?;
     Ok(u128::from_ne_bytes(random))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haft_proto::service::Principal;
+    use haft_proto::spec::client::ClientCapabilities;
+    use haft_proto::version::Revision;
+
+    fn begin(sessions: &Sessions) -> Result<Box<str>, Refusal> {
+        let agreed = Agreed::new(Revision::LATEST_LEGACY, ClientCapabilities::default());
+        let conversation = Conversation::new(Principal::Anonymous, &sessions.limits);
+        sessions.begin(Arc::new(agreed), conversation)
+    }
+
+    /// Looks at a session without using it.
+    fn is_known(sessions: &Sessions, id: &str) -> bool {
+        sessions.lock().by_id.contains_key(id)
+    }
+
+    #[test]
+    fn the_session_idle_longest_makes_room_however_many_come() {
+        let limits = Limits { sessions: 1000, ..Limits::default() };
+        let sessions = Sessions::new(&Arc::new(limits));
+        let mut first: Vec<_> =
+            (0..1000).map(|_| begin(&sessions).expect("there is room")).collect();
+        let (used, streaming) = (first.remove(300), first.remove(2));
+        let streaming_now = sessions.find(&streaming).expect("it is there").in_use();
+        for (count, gone) in first.iter().enumerate() {
+            if count % 100 == 0 {
+                sessions.find(&used).expect("it is used");
+            }
+            assert!(is_known(&sessions, gone), "{count}");
+            begin(&sessions).expect("another makes room");
+            assert!(!is_known(&sessions, gone), "{count}");
+        }
+        assert!(is_known(&sessions, &used) && is_known(&sessions, &streaming));
+        assert_eq!(sessions.lock().by_id.len(), 1000);
+        drop(streaming_now);
+    }
+
+    #[test]
+    fn where_all_stream_one_of_them_makes_room() {
+        let limits = Limits { sessions: 2, ..Limits::default() };
+        let sessions = Sessions::new(&Arc::new(limits));
+        let ids = [begin(&sessions), begin(&sessions)].map(|id| id.expect("there is room"));
+        let _streams = ids.clone().map(|id| sessions.find(&id).expect("it is there").in_use());
+        begin(&sessions).expect("the first makes room");
+        assert_eq!(ids.map(|id| is_known(&sessions, &id)), [false, true]);
+    }
 }

@@ -18,6 +18,9 @@ pub(super) fn write_event(out: &mut BytesMut, message: &[u8]) {
 /// A comment, which every client skips.
 pub(super) const COMMENT: &[u8] = b": still working\n\n";
 
+/// How many bytes of events are handed over together, if so many are there.
+pub(super) const AT_ONCE: usize = 8 * 1024;
+
 /// Says when a stream has been quiet for too long.
 pub(super) struct Alarm {
     every: Duration,

@@ -1,9 +1,9 @@
 //! The event streams of one legacy session: how their events are named, which of them go on, and
 //! what is kept of them for a client that comes back. The modern era never comes here.
 
-use super::bounds::Share;
 use super::call_stream::CallStream;
 use super::replay::{Place, Replay};
+use crate::bounds::Share;
 use bytes::Bytes;
 use haft_proto::limits::Limits;
 use haft_proto::version::Revision;

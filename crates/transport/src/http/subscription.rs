@@ -1,9 +1,9 @@
 //! A feed as an event stream, pulled only as fast as its client reads: nothing is queued in
-//! between. Made by `endpoint` for the modern era.
+//! between. Made by `modern`.
 
-use super::bounds::Share;
-use super::sse::{Alarm, COMMENT, write_event};
+use super::sse::{AT_ONCE, Alarm, COMMENT, write_event};
 use super::stopping::Stopped;
+use crate::bounds::Share;
 use crate::feeds::{end_feed, poll_feed};
 use bytes::{Bytes, BytesMut};
 use haft_proto::service::Feed;
@@ -67,6 +67,3 @@ impl FeedEvents {
         }
     }
 }
-
-/// How many bytes of events are handed over together, if so many are there.
-pub(super) const AT_ONCE: usize = 8 * 1024;

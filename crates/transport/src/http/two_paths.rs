@@ -12,14 +12,14 @@ use super::sessions::random;
 use super::sse::{Alarm, COMMENT, write_event};
 use super::stopping::Stopped;
 use crate::asking::{Asked, take};
-use crate::batch::{Batch, batches_refused, wants_answers};
+use crate::batch::{Batch, answers_wanted, batches_refused};
+use crate::bounds::Bound;
 use crate::conversation::{Conversation, Kept};
 use crate::feeds::poll_feed;
 use crate::outlet::{Queue, Sink};
 use bytes::{Bytes, BytesMut};
 use haft_proto::envelope::{self, Envelope, Incoming, Kind, Rejected};
 use haft_proto::error::{Mistake, Refusal};
-use haft_proto::limits::Limits;
 use haft_proto::service::{Feed, Principal, Service};
 use haft_proto::version::Era;
 use http::request::Parts;
@@ -54,6 +54,8 @@ struct Line {
     conversation: Mutex<Conversation>,
     /// What is said to the client.
     queue: Arc<Queue>,
+    /// Bytes of answers on the connection of its stream.
+    unread: Arc<Bound>,
     /// What it is told unasked, from when it is ready.
     news: Mutex<Option<Box<dyn Feed>>>,
     /// How many messages are at work whose answers are not queued yet.
@@ -89,8 +91,13 @@ impl Open {
 }
 
 impl Endpoint {
-    /// Answers a request to one of the two paths; `None` if it is to another.
-    pub(super) async fn two_paths<B>(&self, parts: &Parts, body: B) -> Result<Response<Answer>, B>
+    /// Answers a request to one of the two paths; its body is given back if it is to another.
+    pub(super) async fn two_paths<B>(
+        &self,
+        parts: &Parts,
+        body: B,
+        unread: &Arc<Bound>,
+    ) -> Result<Response<Answer>, B>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -102,7 +109,7 @@ impl Endpoint {
         }
         Ok(match parts.method {
             Verb::OPTIONS => preflight(&parts.headers),
-            Verb::GET if is_stream => self.open(parts, &paths.messages),
+            Verb::GET if is_stream => self.open(parts, &paths.messages, unread),
             Verb::POST if !is_stream => self.take_post(parts, body).await,
             _ => method_not_allowed(
                 "Method not allowed: GET opens a stream, which says where to POST",
@@ -110,7 +117,7 @@ impl Endpoint {
         })
     }
 
-    fn open(&self, parts: &Parts, messages: &str) -> Response<Answer> {
+    fn open(&self, parts: &Parts, messages: &str, unread: &Arc<Bound>) -> Response<Answer> {
         if !Accepts::new(&parts.headers).events {
             return get_not_acceptable();
         }
@@ -121,6 +128,7 @@ impl Endpoint {
         let line = Arc::new(Line {
             conversation: Mutex::new(Conversation::new(Principal::Anonymous, &self.limits)),
             queue: Queue::new(&self.limits),
+            unread: Arc::clone(unread),
             news: Mutex::new(None),
             busy: AtomicUsize::new(0),
         });
@@ -190,7 +198,7 @@ impl Endpoint {
             return refused_to(message.id, Era::Modern, &refusal);
         }
         let mut place = self.in_flight.share();
-        if message.kind == Kind::Request && !(line.has_room(&self.limits) && place.take(1)) {
+        if message.kind == Kind::Request && (line.unread.is_full() || !place.take(1)) {
             return self.try_again(message.id, Era::Legacy);
         }
         let busy = Busy::new(line);
@@ -200,14 +208,14 @@ impl Endpoint {
         let asked = take(kept, service, message, Some(headers), &sink, &mut out);
         line.taken(&*self.service);
         match asked {
-            Asked::Answered { .. } => line.queue.answer(out),
+            Asked::Answered { .. } => line.answer(out),
             Asked::Later(call) => {
                 tokio::spawn(async move {
                     let (ticket, reply) = call.await;
                     if busy.0.conversation.with(|kept| kept.ended(&ticket))
                         && let Some(reply) = reply
                     {
-                        busy.0.queue.answer(reply.message);
+                        busy.0.answer(reply.message);
                     }
                     drop((busy, place));
                 });
@@ -227,7 +235,8 @@ impl Endpoint {
             return refused_to(None, Era::Legacy, &batches_refused());
         }
         let mut place = self.in_flight.share();
-        if wants_answers(messages) && !(line.has_room(&self.limits) && place.take(1)) {
+        let wanted = answers_wanted(messages);
+        if wanted > 0 && (line.unread.is_full() || !place.take(wanted)) {
             return self.try_again(None, Era::Legacy);
         }
         let busy = Busy::new(line);
@@ -241,7 +250,7 @@ impl Endpoint {
             for ticket in &tickets {
                 busy.0.conversation.with(|kept| kept.ended(ticket));
             }
-            message.into_iter().for_each(|message| busy.0.queue.answer(message));
+            message.into_iter().for_each(|message| busy.0.answer(message));
             drop((busy, place));
         });
         answer::empty(StatusCode::ACCEPTED)
@@ -249,18 +258,12 @@ impl Endpoint {
 }
 
 impl Line {
-    /// Whether another answer may wait for a slow client.
-    fn has_room(&self, limits: &Limits) -> bool {
-        self.queue.answer_bytes() < limits.output_bytes
+    fn answer(&self, message: Vec<u8>) {
+        self.queue.answer(message, &self.unread);
     }
 
-    /// A message has been taken: the client is told of changes once it is ready, and if it has
-    /// gone in the meantime, what the message began ends.
+    /// A message has been taken: the client is told of changes once it is ready.
     fn taken(&self, service: &dyn Service) {
-        if self.queue.is_closed() {
-            self.conversation.with(Conversation::cancel_all);
-            return;
-        }
         if let Some(session) = self.conversation.with(Conversation::begins_to_listen) {
             *self.news() = service.news(&session);
             self.queue.wake();
@@ -324,8 +327,8 @@ impl LineEvents {
 impl Drop for LineEvents {
     fn drop(&mut self) {
         self.open.lock().remove(&self.id);
-        self.line.conversation.with(Conversation::cancel_all);
-        self.line.queue.close();
+        self.line.conversation.with(Conversation::end);
+        drop(self.line.queue.close());
         let news = self.line.news().take();
         drop(news);
     }

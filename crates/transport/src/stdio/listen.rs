@@ -59,7 +59,7 @@ async fn converse(
 ) -> io::Result<()> {
     let mut connection = Connection::new(service, limits);
     let ended = connection.drive(&input, &output, stop).await;
-    connection.conversation.with(Conversation::cancel_all);
+    connection.conversation.with(Conversation::end);
     match ended {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         ended => ended,
@@ -381,7 +381,7 @@ impl Connection {
                 self.out.push(b'\n');
             }
         }
-        self.conversation.borrow_mut().cancel_all();
+        self.conversation.borrow_mut().end();
         self.is_stopping = true;
         self.has_lines = false;
     }
@@ -393,7 +393,8 @@ impl Connection {
 
     /// Appends what has been said about calls.
     fn say(&mut self) {
-        while let Some(message) = self.queue.pop() {
+        let Some(mut said) = self.queue.take() else { return };
+        while let Some(message) = said.pop() {
             self.push_line(&message);
         }
     }

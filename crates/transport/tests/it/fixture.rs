@@ -165,5 +165,16 @@ pub(crate) fn server(gate: &Arc<Gate>, limits: Limits) -> Server {
             .timeout(Duration::from_millis(50)),
         )
         .tool(Tool::new("large", handler::function(|Nothing {}| "x".repeat(16 * 1024 * 1024))));
+    let waiting = Arc::clone(gate);
+    let builder = builder.tool(Tool::new(
+        "large_later",
+        handler::future(move |Nothing {}, _| {
+            let gate = Arc::clone(&waiting);
+            async move {
+                gate.open.notified().await;
+                "x".repeat(2 * 1024 * 1024)
+            }
+        }),
+    ));
     waiting_tools(asking_tools(builder, gate), gate).build().expect("the fixture is right")
 }

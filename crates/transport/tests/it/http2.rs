@@ -2,11 +2,11 @@
 
 use crate::changes::Changes;
 use crate::fixture::Fixture;
-use crate::pipe_client::DEADLINE;
-use crate::raw_client::{RawClient, modern, modern_body};
+use crate::pipe_client::{DEADLINE, initialize};
+use crate::raw_client::{RawClient, modern, modern_body, post};
 use bytes::Bytes;
 use haft_proto::limits::Limits;
-use haft_transport::http::Options;
+use haft_transport::http::{Options, TwoPaths};
 use http::Request;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -75,6 +75,83 @@ async fn clients_that_never_read_hold_no_places() {
         while client.ask(&modern("tools/call", r#"{"name":"hello"}"#)).await.status != 200 {}
     };
     timeout(Duration::from_secs(10), free).await.expect("their places are free");
+}
+
+#[tokio::test]
+async fn answers_that_are_never_read_are_bounded_for_each_connection() {
+    let keep_alive = Duration::from_millis(10);
+    let limits = Limits { output_bytes: 1024 * 1024, keep_alive, ..Limits::default() };
+    let fixture = Fixture::with(limits, Options::default()).await;
+    let mut other = connect(&fixture).await;
+    // Answered at once, and answered on a stream that has begun before.
+    for name in ["large", "large_later"] {
+        let stream = TcpStream::connect(fixture.address).await.expect("the server listens");
+        let (mut sender, connection) = http2::Builder::new(TokioExecutor::new())
+            .initial_stream_window_size(0)
+            .handshake(TokioIo::new(stream))
+            .await
+            .expect("HTTP/2");
+        tokio::spawn(connection);
+        let unread = sender.send_request(request(&fixture, name)).await.expect("headers");
+        assert_eq!(unread.status(), 200);
+        let full = async {
+            loop {
+                let small = sender.send_request(request(&fixture, "hello")).await;
+                match small.expect("headers").status().as_u16() {
+                    200 => fixture.gate.open.notify_one(),
+                    status => break status,
+                }
+            }
+        };
+        assert_eq!(timeout(DEADLINE, full).await.expect("it is refused"), 503, "{name}");
+        let free = other.send_request(request(&fixture, "hello")).await.expect("headers");
+        assert_eq!(free.status(), 200, "other connections are served");
+        drop(unread);
+        let served = async {
+            while sender.send_request(request(&fixture, "hello")).await.expect("h").status() != 200
+            {
+            }
+        };
+        timeout(DEADLINE, served).await.expect("what was given up is forgotten");
+    }
+}
+
+#[tokio::test]
+async fn conversations_of_2024_11_05_on_one_connection_have_one_bound() {
+    let options = Options { two_paths: Some(TwoPaths::default()), ..Options::default() };
+    let limits = Limits { output_bytes: 1024 * 1024, ..Limits::default() };
+    let fixture = Fixture::with(limits, options).await;
+    let stream = TcpStream::connect(fixture.address).await.expect("the server listens");
+    // A stream that is not read leaves room for the others.
+    let (mut sender, connection) = http2::Builder::new(TokioExecutor::new())
+        .initial_stream_window_size(1024)
+        .initial_connection_window_size(1024 * 1024)
+        .handshake(TokioIo::new(stream))
+        .await
+        .expect("HTTP/2");
+    tokio::spawn(connection);
+    let mut poster = RawClient::connect(fixture.address).await;
+    let initialize = initialize("2024-11-05");
+    let large = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"large"}}"#;
+    let mut streams = Vec::new();
+    for status in [202, 503] {
+        let get = Request::get(format!("http://{}/sse", fixture.address))
+            .header("accept", "text/event-stream")
+            .body(Full::<Bytes>::default());
+        let mut events =
+            sender.send_request(get.expect("a request")).await.expect("an answer").into_body();
+        let frame = timeout(DEADLINE, events.frame()).await.expect("in time").expect("an event");
+        let event = frame.expect("no error").into_data().expect("data");
+        let event = std::str::from_utf8(&event).expect("UTF-8");
+        let path = event.lines().find_map(|line| line.strip_prefix("data: ")).expect("a path");
+        let send = |body: &str| {
+            let request = String::from_utf8(post(&[], body)).expect("ASCII");
+            request.replacen("/mcp", path, 1).into_bytes()
+        };
+        assert_eq!(poster.ask(&send(&initialize)).await.status, status);
+        assert_eq!(poster.ask(&send(large)).await.status, status);
+        streams.push(events);
+    }
 }
 
 #[tokio::test]

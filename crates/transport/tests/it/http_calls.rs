@@ -185,6 +185,21 @@ async fn a_session_too_many_takes_the_place_of_an_idle_one_but_not_of_a_busy_one
 }
 
 #[tokio::test]
+async fn a_batch_takes_as_many_places_as_it_has_requests() {
+    let limits = Limits { requests_in_flight: 2, ..Limits::default() };
+    let fixture = Fixture::with(limits, Options::default()).await;
+    let mut client = RawClient::connect(fixture.address).await;
+    let session = client.session("2025-03-26").await;
+    let pings = |count: usize| {
+        let one = |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+        format!("[{}]", (0..count).map(one).collect::<Vec<_>>().join(","))
+    };
+    for (count, status) in [(3, 503), (2, 200), (3, 503), (1, 200)] {
+        assert_eq!(client.ask(&session.post(&pings(count))).await.status, status, "{count}");
+    }
+}
+
+#[tokio::test]
 async fn an_idle_session_is_forgotten() {
     let limits = Limits { session_idle: Duration::from_millis(50), ..Limits::default() };
     let fixture = Fixture::with(limits, Options::default()).await;

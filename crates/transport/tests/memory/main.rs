@@ -6,6 +6,7 @@ mod service;
 mod sessions;
 mod silent_readers;
 mod subscriptions;
+mod with_server;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

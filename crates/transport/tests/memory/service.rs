@@ -97,7 +97,7 @@ pub(crate) async fn serve(limits: Limits) -> String {
 }
 
 /// The same for a service that says more.
-pub(crate) async fn serve_as(service: Nothing, limits: Limits) -> String {
+pub(crate) async fn serve_as(service: impl Service, limits: Limits) -> String {
     let any = "127.0.0.1:0".parse().expect("an address");
     let options = Options { two_paths: Some(TwoPaths::default()), ..Options::default() };
     let listener = Listener::bind(any, options).await.expect("a free port");

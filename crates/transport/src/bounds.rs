@@ -1,5 +1,6 @@
-//! Counts that all requests of a listener share: how many are unanswered, and how many bytes of
-//! bodies are held. Each is one atomic number with a bound; nobody waits here.
+//! Counts that all requests of a listener or of a connection share: how many are unanswered, how
+//! many bytes of bodies and of answers are held. Each is one atomic number with a bound; nobody
+//! waits here.
 
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
@@ -8,33 +9,44 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A number that may not go over its bound.
 #[derive(Debug)]
-pub(super) struct Bound {
+pub(crate) struct Bound {
     taken: AtomicUsize,
     limit: usize,
 }
 
 /// A part of a [`Bound`]; given back when it is dropped.
 #[derive(Debug)]
-pub(super) struct Share {
+pub(crate) struct Share {
     bound: Arc<Bound>,
     taken: usize,
 }
 
 impl Bound {
-    pub(super) fn new(limit: usize) -> Arc<Self> {
+    pub(crate) fn new(limit: usize) -> Arc<Self> {
         Arc::new(Self { taken: AtomicUsize::new(0), limit })
     }
 
     /// A share that holds nothing yet.
-    pub(super) fn share(self: &Arc<Self>) -> Share {
+    pub(crate) fn share(self: &Arc<Self>) -> Share {
         Share { bound: Arc::clone(self), taken: 0 }
+    }
+
+    /// A share of that much, whatever the bound says.
+    pub(crate) fn share_of(self: &Arc<Self>, taken: usize) -> Share {
+        self.taken.fetch_add(taken, Ordering::Relaxed);
+        Share { bound: Arc::clone(self), taken }
+    }
+
+    /// Whether nothing more may be taken.
+    pub(crate) fn is_full(&self) -> bool {
+        self.taken.load(Ordering::Relaxed) >= self.limit
     }
 }
 
 impl Share {
     /// Takes more; false if the bound does not allow it.
     #[must_use]
-    pub(super) fn take(&mut self, more: usize) -> bool {
+    pub(crate) fn take(&mut self, more: usize) -> bool {
         let before = self.bound.taken.fetch_add(more, Ordering::Relaxed);
         self.taken += more;
         before.saturating_add(more) <= self.bound.limit
@@ -42,7 +54,7 @@ impl Share {
 
     /// Takes more, or nothing if the bound does not allow it.
     #[must_use]
-    pub(super) fn take_whole(&mut self, more: usize) -> bool {
+    pub(crate) fn take_whole(&mut self, more: usize) -> bool {
         let is_taken = self.take(more);
         if !is_taken {
             self.give(more);
@@ -51,7 +63,7 @@ impl Share {
     }
 
     /// Gives some back.
-    pub(super) fn give(&mut self, some: usize) {
+    pub(crate) fn give(&mut self, some: usize) {
         self.taken -= some;
         self.bound.taken.fetch_sub(some, Ordering::Relaxed);
     }
@@ -64,7 +76,7 @@ impl Drop for Share {
 }
 
 /// What a client is told when the listener is full.
-pub(super) fn overloaded(limits: &Limits) -> Refusal {
+pub(crate) fn overloaded(limits: &Limits) -> Refusal {
     let limit = limits.requests_in_flight;
     Refusal::new(
         Mistake::Overloaded,
@@ -73,7 +85,7 @@ pub(super) fn overloaded(limits: &Limits) -> Refusal {
 }
 
 /// What a client is told when there are subscriptions enough.
-pub(super) fn oversubscribed(limits: &Limits) -> Refusal {
+pub(crate) fn oversubscribed(limits: &Limits) -> Refusal {
     let limit = limits.subscriptions;
     Refusal::new(
         Mistake::Overloaded,
@@ -97,6 +109,10 @@ mod tests {
         let mut third = bound.share();
         assert!(!third.take_whole(4) && third.take_whole(3) && !third.take_whole(1));
         third.give(1);
-        assert!(bound.share().take(1));
+        assert!(!bound.is_full() && bound.share().take(1));
+        let fourth = bound.share_of(100);
+        assert!(bound.is_full());
+        drop(fourth);
+        assert!(!bound.is_full());
     }
 }

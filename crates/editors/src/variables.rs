@@ -1,0 +1,277 @@
+//! The variables that hosts fill into the texts of their files, each in its own spelling. Used to
+//! start a server as its host would, and to say what it needs. What is filled in is not read again.
+
+use crate::entry::{Entry, How};
+use std::fmt;
+use std::path::Path;
+
+/// Which spellings a host understands; all others are text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Syntax {
+    /// `${VAR}` and `${VAR:-otherwise}`.
+    pub(crate) braces: bool,
+    /// `$VAR`.
+    pub(crate) bare: bool,
+    /// `${env:VAR}`.
+    pub(crate) env: bool,
+    /// `{env:VAR}` and `{file:PATH}`.
+    pub(crate) curly: bool,
+    /// `${input:id}`.
+    pub(crate) inputs: bool,
+    /// `${workspaceFolder}`, `${userHome}`, `${pathSeparator}`.
+    pub(crate) folders: bool,
+}
+
+impl Syntax {
+    pub(crate) const NONE: Self = Self {
+        braces: false,
+        bare: false,
+        env: false,
+        curly: false,
+        inputs: false,
+        folders: false,
+    };
+    /// For a file of which it is not known who reads it. A bare `$` is too often just that.
+    pub(crate) const ANY: Self =
+        Self { braces: true, bare: false, env: true, curly: true, inputs: true, folders: true };
+}
+
+/// What a text needs before it can be used.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Need {
+    /// What a file holds.
+    File(String),
+    /// What its editor asks a person for.
+    Input(String),
+    /// A variable of the environment.
+    Variable(String),
+}
+
+impl fmt::Display for Need {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => write!(formatter, "the file {path}"),
+            Self::Input(id) => write!(formatter, "the input `{id}`, which its editor asks for"),
+            Self::Variable(name) => write!(formatter, "the variable {name}"),
+        }
+    }
+}
+
+/// Where values come from.
+pub struct Values<'a> {
+    /// A variable of the environment.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+    /// The home directory.
+    pub home: &'a Path,
+    /// The directory of the project.
+    pub folder: &'a Path,
+}
+
+impl fmt::Debug for Values<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("Values");
+        shown.field("home", &self.home).field("folder", &self.folder).finish_non_exhaustive()
+    }
+}
+
+/// A piece of a text.
+#[derive(Debug, PartialEq, Eq)]
+enum Piece<'a> {
+    Text(&'a str),
+    Variable(&'a str, Option<&'a str>),
+    Input(&'a str),
+    File(&'a str),
+    Folder(&'a str),
+}
+
+/// What the texts of a server need, each once; what has a value of its own, like
+/// `${workspaceFolder}`, is not among it.
+pub(crate) fn needs(entry: &Entry, syntax: Syntax) -> Vec<Need> {
+    let mut needs = Vec::new();
+    for text in entry.texts() {
+        for piece in pieces(text, syntax) {
+            needs.extend(match piece {
+                Piece::Variable(name, None) => Some(Need::Variable(name.to_owned())),
+                Piece::Input(id) => Some(Need::Input(id.to_owned())),
+                Piece::File(path) => Some(Need::File(path.to_owned())),
+                Piece::Text(_) | Piece::Variable(_, Some(_)) | Piece::Folder(_) => None,
+            });
+        }
+    }
+    needs.sort();
+    needs.dedup();
+    needs
+}
+
+/// The same server with all variables filled in, or what is missing for it.
+pub(crate) fn filled(
+    entry: &Entry,
+    syntax: Syntax,
+    values: &Values<'_>,
+) -> Result<Entry, Vec<Need>> {
+    let mut missing = Vec::new();
+    let mut fill = |text: &String| fill_text(text, syntax, values, &mut missing);
+    let how = match &entry.how {
+        How::Command { program, args, env, dir } => How::Command {
+            program: fill(program),
+            args: args.iter().map(&mut fill).collect(),
+            env: env.iter().map(|(name, value)| (name.clone(), fill(value))).collect(),
+            dir: dir.as_ref().map(&mut fill),
+        },
+        How::Url { url, headers, transport } => How::Url {
+            url: fill(url),
+            headers: headers.iter().map(|(name, value)| (name.clone(), fill(value))).collect(),
+            transport: *transport,
+        },
+    };
+    missing.sort();
+    missing.dedup();
+    if missing.is_empty() { Ok(Entry { how, ..entry.clone() }) } else { Err(missing) }
+}
+
+fn fill_text(text: &str, syntax: Syntax, values: &Values<'_>, missing: &mut Vec<Need>) -> String {
+    let mut filled = String::with_capacity(text.len());
+    for piece in pieces(text, syntax) {
+        match piece {
+            Piece::Text(text) => filled.push_str(text),
+            Piece::Variable(name, otherwise) => match (values.variable)(name) {
+                Some(value) => filled.push_str(&value),
+                None => match otherwise {
+                    Some(otherwise) => filled.push_str(otherwise),
+                    None => missing.push(Need::Variable(name.to_owned())),
+                },
+            },
+            Piece::Input(id) => missing.push(Need::Input(id.to_owned())),
+            Piece::File(path) => match crate::reading::text(&values.folder.join(path)) {
+                Ok(content) => filled.push_str(content.trim_end()),
+                Err(_) => missing.push(Need::File(path.to_owned())),
+            },
+            Piece::Folder(name) => filled.push_str(&folder(name, values)),
+        }
+    }
+    filled
+}
+
+fn folder(name: &str, values: &Values<'_>) -> String {
+    match name {
+        "userHome" => values.home.to_string_lossy().into_owned(),
+        "workspaceFolderBasename" => {
+            let name = values.folder.file_name().unwrap_or_default();
+            name.to_string_lossy().into_owned()
+        }
+        "pathSeparator" | "/" => std::path::MAIN_SEPARATOR_STR.to_owned(),
+        _ => values.folder.to_string_lossy().into_owned(),
+    }
+}
+
+const FOLDERS: [&str; 5] =
+    ["workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "/"];
+
+fn pieces(text: &str, syntax: Syntax) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let (mut rest, mut from) = (text, 0);
+    while let Some(at) = rest.get(from..).and_then(|rest| rest.find(['$', '{'])) {
+        let start = from + at;
+        match piece(&rest[start..], syntax) {
+            Some((piece, length)) => {
+                pieces.push(Piece::Text(&rest[..start]));
+                pieces.push(piece);
+                (rest, from) = (&rest[start + length..], 0);
+            }
+            None => from = start + 1,
+        }
+    }
+    pieces.push(Piece::Text(rest));
+    pieces.retain(|piece| *piece != Piece::Text(""));
+    pieces
+}
+
+/// The variable that a text begins with, and how many bytes it takes.
+fn piece(text: &str, syntax: Syntax) -> Option<(Piece<'_>, usize)> {
+    if let Some(inner) = text.strip_prefix("${") {
+        let inner = &inner[..inner.find('}')?];
+        return Some((braced(inner, syntax)?, inner.len() + 3));
+    }
+    if let Some(inner) = text.strip_prefix('{').filter(|_| syntax.curly) {
+        let inner = &inner[..inner.find('}')?];
+        let piece = match inner.split_once(':')? {
+            ("env", name) if is_name(name) => Piece::Variable(name, None),
+            ("file", path) if !path.is_empty() => Piece::File(path),
+            _ => return None,
+        };
+        return Some((piece, inner.len() + 2));
+    }
+    let inner = text.strip_prefix('$').filter(|_| syntax.bare)?;
+    let end = inner.find(|c: char| c != '_' && !c.is_ascii_alphanumeric()).unwrap_or(inner.len());
+    let name = &inner[..end];
+    is_name(name).then_some((Piece::Variable(name, None), end + 1))
+}
+
+fn braced(inner: &str, syntax: Syntax) -> Option<Piece<'_>> {
+    if syntax.folders && (FOLDERS.contains(&inner) || inner.starts_with("workspaceFolder:")) {
+        return Some(Piece::Folder(inner));
+    }
+    match inner.split_once(':') {
+        Some(("env", name)) if syntax.env && is_name(name) => Some(Piece::Variable(name, None)),
+        Some(("input", id)) if syntax.inputs && !id.is_empty() => Some(Piece::Input(id)),
+        Some((name, otherwise)) if syntax.braces && is_name(name) => {
+            Some(Piece::Variable(name, Some(otherwise.strip_prefix('-')?)))
+        }
+        None if syntax.braces && is_name(inner) => Some(Piece::Variable(inner, None)),
+        _ => None,
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let is_word = |character: char| character == '_' || character.is_ascii_alphanumeric();
+    !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(is_word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: Syntax = Syntax { bare: true, ..Syntax::ANY };
+
+    fn check(text: &str, syntax: Syntax, expected: Result<&str, &str>) {
+        let variable = |name: &str| (name == "A").then(|| "a${B}".to_owned());
+        let (home, folder) = (Path::new("/home/ada"), Path::new("/no/such/desk"));
+        let values = Values { variable: &variable, home, folder };
+        let mut missing = Vec::new();
+        let filled = fill_text(text, syntax, &values, &mut missing);
+        match expected {
+            Ok(expected) => assert_eq!((&*filled, missing), (expected, vec![]), "{text}"),
+            Err(need) => assert_eq!(missing[0].to_string(), need, "{text}"),
+        }
+    }
+
+    #[test]
+    fn every_spelling_is_filled_in_once() {
+        check("x ${A} y", ALL, Ok("x a${B} y"));
+        check("$A$A-", ALL, Ok("a${B}a${B}-"));
+        check("${env:A}{env:A}", ALL, Ok("a${B}a${B}"));
+        check("${C:-d}${A:-d}", ALL, Ok("da${B}"));
+        check("${workspaceFolder}/x", ALL, Ok("/no/such/desk/x"));
+        check("${userHome}${/}${workspaceFolderBasename}", ALL, Ok("/home/ada/desk"));
+        for plain in
+            ["$", "$1", "{}", "${", "${}", "{env:", "${A", "{x:y}", "${a b}", "$ {A}", "é$"]
+        {
+            check(plain, ALL, Ok(plain));
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        check("${C}", ALL, Err("the variable C"));
+        check("${input:token}", ALL, Err("the input `token`, which its editor asks for"));
+        check("{file:./x}", ALL, Err("the file ./x"));
+    }
+
+    #[test]
+    fn what_a_host_does_not_know_is_text() {
+        for text in ["${A}", "$A", "${env:A}", "{env:A}", "${input:a}", "${workspaceFolder}"] {
+            check(text, Syntax::NONE, Ok(text));
+        }
+        check("$A ${env:A}", Syntax { braces: true, ..Syntax::NONE }, Ok("$A ${env:A}"));
+    }
+}

@@ -1,0 +1,37 @@
+//! Which requests go through a proxy: what `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`
+//! say, as curl reads them. Asked by `dial` and `client`.
+
+use http::{HeaderValue, Uri};
+use hyper_util::client::proxy::matcher::{Intercept, Matcher};
+use std::sync::Arc;
+
+/// The proxies of a process.
+#[derive(Clone, Debug)]
+pub struct Proxies(Arc<Matcher>);
+
+impl Proxies {
+    /// Those that the environment names.
+    #[must_use]
+    pub fn from_env() -> Self {
+        Self(Arc::new(Matcher::from_env()))
+    }
+
+    /// One for `http:` and one for `https:` addresses, and the hosts and networks, separated by
+    /// commas, that are reached without; empty is none.
+    #[must_use]
+    pub fn new(http: &str, https: &str, no_proxy: &str) -> Self {
+        let builder = Matcher::builder().no(no_proxy.to_owned());
+        Self(Arc::new(builder.http(http.to_owned()).https(https.to_owned()).build()))
+    }
+
+    /// The proxy for an address.
+    pub(crate) fn of(&self, url: &Uri) -> Option<Intercept> {
+        self.0.intercept(url)
+    }
+
+    /// What a request that goes through a proxy in plain text tells it.
+    pub(crate) fn password(&self, url: &Uri) -> Option<HeaderValue> {
+        let is_plain = url.scheme_str() == Some("http");
+        self.of(url).filter(|_| is_plain)?.basic_auth().cloned()
+    }
+}

@@ -1,0 +1,344 @@
+//! What stands around the calls of a tool: from as typed to the middleware of the server. Called by
+//! `tool` and `meant`; the middleware itself is `haft_server::around`.
+
+use crate::amount;
+use crate::fault::Wrong;
+use crate::fill::Surroundings;
+use crate::limits::{
+    CACHE_BYTES_MAX, CACHE_ENTRIES_MAX, MAX_SIZE_MAX, PAUSE_MAX, RUNNING_MAX, TIMEOUT_MAX, TTL_MAX,
+    WAITING_MAX,
+};
+use crate::place::{Place, Placed};
+use crate::problem::Problem;
+use crate::tool::{out_of_range, typed};
+use crate::written::around::{self as written, FailureKind, Redacted};
+use crate::written::{Scalar, tool};
+use haft_proto::spec::tool::Annotations;
+use haft_proto::spec::tool_result::{Cause, ToolResult};
+use haft_server::Tool;
+use haft_server::around::{Breaker, Cache, MaxSize, Redact, Retry, Turns};
+use std::time::Duration;
+
+/// What stands around the calls of one tool. Every tool gets its own middleware of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Around {
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) concurrency: Option<usize>,
+    retry: Option<Retried>,
+    breaker: Option<(u32, Duration)>,
+    cache: Option<(Duration, usize, usize)>,
+    max_size: Option<usize>,
+    redact: Option<Redact>,
+}
+
+#[derive(Clone, Debug)]
+struct Retried {
+    attempts: u32,
+    delay: Option<Duration>,
+    max_delay: Option<Duration>,
+    each: Option<Duration>,
+    on: Option<Vec<FailureKind>>,
+}
+
+/// The keys of a tool, or those of `defaults`.
+struct Keys<'w> {
+    timeout: Option<&'w Placed<Scalar>>,
+    concurrency: Option<&'w Placed<u32>>,
+    retry: Option<&'w Placed<written::Retry>>,
+    breaker: Option<&'w Placed<written::Breaker>>,
+    cache: Option<&'w Placed<written::Cache>>,
+    max_size: Option<&'w Placed<Scalar>>,
+    redact: &'w [Placed<Redacted>],
+}
+
+impl Around {
+    /// Around all tools.
+    pub(crate) fn of_all(
+        defaults: &written::Defaults,
+        surroundings: &Surroundings<'_>,
+    ) -> Result<Self, Wrong> {
+        let written::Defaults { timeout, concurrency, retry, breaker, cache, max_size, redact } =
+            defaults;
+        let keys = Keys {
+            timeout: timeout.as_ref(),
+            concurrency: concurrency.as_ref(),
+            retry: retry.as_ref(),
+            breaker: breaker.as_ref(),
+            cache: cache.as_ref(),
+            max_size: max_size.as_ref(),
+            redact,
+        };
+        Self::default().with(&keys, surroundings)
+    }
+
+    /// Around one tool: what it says itself, or else what is around all of them.
+    pub(crate) fn of_tool(
+        &self,
+        tool: &tool::Tool,
+        surroundings: &Surroundings<'_>,
+    ) -> Result<Self, Wrong> {
+        let keys = Keys {
+            timeout: tool.timeout.as_ref(),
+            concurrency: tool.concurrency.as_ref(),
+            retry: tool.retry.as_ref(),
+            breaker: tool.breaker.as_ref(),
+            cache: tool.cache.as_ref(),
+            max_size: tool.max_size.as_ref(),
+            redact: &tool.redact,
+        };
+        self.clone().with(&keys, surroundings)
+    }
+
+    /// Around the tools of an upstream.
+    pub(crate) fn of_upstream(
+        &self,
+        timeout: Option<&Placed<Scalar>>,
+        surroundings: &Surroundings<'_>,
+    ) -> Result<Self, Wrong> {
+        let timeout = timeout.map(|text| time("timeout", text, TIMEOUT_MAX, surroundings));
+        Ok(Self { timeout: timeout.transpose()?.or(self.timeout), ..self.clone() })
+    }
+
+    fn with(mut self, keys: &Keys<'_>, surroundings: &Surroundings<'_>) -> Result<Self, Wrong> {
+        let time = |key, text: &Placed<Scalar>, max| time(key, text, max, surroundings);
+        if let Some(text) = keys.timeout {
+            self.timeout = Some(time("timeout", text, TIMEOUT_MAX)?);
+        }
+        if let Some(number) = keys.concurrency {
+            self.concurrency = Some(number_of("concurrency", number, 1, RUNNING_MAX)?);
+        }
+        if let Some(Placed { value: retry, .. }) = keys.retry {
+            let pause = |key, text: &Option<Placed<Scalar>>| {
+                text.as_ref().map(|text| time(key, text, PAUSE_MAX)).transpose()
+            };
+            let attempts = number_of("attempts", &retry.attempts, 2, Retry::ATTEMPTS_MAX as usize)?;
+            self.retry = Some(Retried {
+                attempts: u32::try_from(attempts).unwrap_or(Retry::ATTEMPTS_MAX),
+                delay: pause("delay", &retry.delay)?,
+                max_delay: pause("max_delay", &retry.max_delay)?,
+                each: pause("each", &retry.each)?,
+                on: retry.on.as_ref().map(kinds).transpose()?,
+            });
+        }
+        if let Some(Placed { value: breaker, .. }) = keys.breaker {
+            let failures = breaker.failures.as_ref();
+            let failures = failures.map(|number| number_of("failures", number, 1, 1000));
+            let failures = u32::try_from(failures.transpose()?.unwrap_or(5)).unwrap_or(u32::MAX);
+            let rest = breaker.rest.as_ref().map(|text| time("rest", text, TIMEOUT_MAX));
+            self.breaker = Some((failures, rest.transpose()?.unwrap_or(REST)));
+        }
+        if let Some(Placed { value: cache, .. }) = keys.cache {
+            let entries = cache.entries.as_ref();
+            let entries = entries.map(|n| number_of("entries", n, 1, CACHE_ENTRIES_MAX));
+            let size = cache.size.as_ref();
+            let size = size.map(|text| size_of("size", text, CACHE_BYTES_MAX, surroundings));
+            let ttl = time("ttl", &cache.ttl, TTL_MAX)?;
+            let (entries, size) = (entries.transpose()?, size.transpose()?);
+            self.cache = Some((ttl, entries.unwrap_or(1024), size.unwrap_or(16 * 1024 * 1024)));
+        }
+        if let Some(text) = keys.max_size {
+            self.max_size = Some(size_of("max_size", text, MAX_SIZE_MAX, surroundings)?);
+        }
+        for redacted in keys.redact {
+            self.redact = Some(redact(self.redact.take(), redacted, surroundings)?);
+        }
+        Ok(self)
+    }
+
+    /// The tool with all of it around, outermost first. `turns` are those of a tool without a
+    /// `concurrency`: how many calls run, and how many wait.
+    pub(crate) fn wrap(&self, mut tool: Tool, turns: Option<(usize, usize)>) -> Tool {
+        if let Some(redact) = &self.redact {
+            tool = tool.middleware(redact.clone());
+        }
+        if let Some(max) = self.max_size {
+            tool = tool.middleware(MaxSize::new(max));
+        }
+        if let Some((ttl, entries, bytes)) = self.cache {
+            tool = tool.middleware(Cache::new(ttl).entries_max(entries).bytes_max(bytes));
+        }
+        if let Some((failures, rest)) = self.breaker {
+            tool = tool.middleware(Breaker::new(failures, rest));
+        }
+        let own = self.concurrency.map(|running| (running, WAITING_MAX));
+        if let Some((running, waiting)) = own.or(turns) {
+            tool = tool.middleware(Turns::new(running, waiting));
+        }
+        if let Some(retry) = &self.retry {
+            tool = tool.middleware(retry.middleware());
+        }
+        match self.timeout {
+            Some(timeout) => tool.timeout(timeout),
+            None => tool,
+        }
+    }
+}
+
+/// What can be wrong with what stands around a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the fields are the words of the sentences below")]
+pub enum Mistake {
+    /// A regular expression.
+    BadPattern { reason: String },
+    /// What is only done with tools that may be called twice.
+    NotRepeatable { key: &'static str },
+}
+
+impl Mistake {
+    pub(crate) fn message(&self) -> String {
+        match self {
+            Self::BadPattern { reason } => format!("this is no regular expression: {reason}"),
+            Self::NotRepeatable { key } => {
+                format!("`{key}` would call a tool twice that does not say that this is safe")
+            }
+        }
+    }
+
+    pub(crate) fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::BadPattern { .. } => None,
+            Self::NotRepeatable { .. } => {
+                Some("if it is, say `annotations: { readOnly: true }` or `idempotent: true`")
+            }
+        }
+    }
+}
+
+/// How long a breaker rests.
+const REST: Duration = Duration::from_secs(30);
+
+/// The key of a tool by which it may be called twice, or not at all, and its place.
+pub(crate) fn repeats(tool: &tool::Tool) -> Option<(&'static str, Place)> {
+    let retry = tool.retry.as_ref().map(|retry| ("retry", retry.place));
+    retry.or_else(|| tool.cache.as_ref().map(|cache| ("cache", cache.place)))
+}
+
+/// What may be done twice alone is tried again or kept; who says so of another tool is mistaken.
+pub(crate) fn check_use(
+    repeats: Option<(&'static str, Place)>,
+    annotations: Annotations,
+) -> Result<(), Wrong> {
+    let is_repeatable = annotations.read_only == Some(true) || annotations.idempotent == Some(true);
+    match repeats {
+        Some((key, place)) if !is_repeatable => {
+            Err(Wrong::new(place, Problem::Around(Mistake::NotRepeatable { key })))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Retried {
+    fn middleware(&self) -> Retry {
+        let mut retry = Retry::new(self.attempts);
+        if let Some(delay) = self.delay {
+            retry = retry.delay(delay);
+        }
+        if let Some(delay) = self.max_delay {
+            retry = retry.delay_max(delay);
+        }
+        if let Some(limit) = self.each {
+            retry = retry.each(limit);
+        }
+        match self.on.clone() {
+            Some(kinds) => retry.when(move |result| kinds.iter().any(|kind| kind.is_of(result))),
+            None => retry,
+        }
+    }
+}
+
+impl FailureKind {
+    fn is_of(self, result: &ToolResult) -> bool {
+        match result.cause {
+            None => false,
+            Some(Cause::Exit(_)) => self == Self::Exit,
+            Some(Cause::Status(429)) => self == Self::Busy,
+            Some(Cause::Status(status)) => self == Self::Server && status >= 500,
+            Some(Cause::Timeout) => self == Self::Timeout,
+            Some(Cause::Unreachable) => self == Self::Connect,
+        }
+    }
+}
+
+fn kinds(written: &Placed<Vec<FailureKind>>) -> Result<Vec<FailureKind>, Wrong> {
+    if written.value.is_empty() {
+        let help = "remove it, or name failures: [timeout, 5xx]";
+        return Err(Wrong::new(written.place, Problem::EmptyList { key: "on", help }));
+    }
+    Ok(written.value.clone())
+}
+
+fn redact(
+    before: Option<Redact>,
+    redacted: &Placed<Redacted>,
+    surroundings: &Surroundings<'_>,
+) -> Result<Redact, Wrong> {
+    let before = before.unwrap_or_default();
+    match &redacted.value {
+        Redacted::Text(Scalar(text)) => {
+            let text = Placed::new(redacted.place, text.clone());
+            let word = surroundings.fill(&text)?.value;
+            if word.chars().count() < Redact::WORD_MIN {
+                let allowed = format!("texts of at least {} characters", Redact::WORD_MIN);
+                return Err(out_of_range("redact", &allowed, redacted.place));
+            }
+            Ok(before.word(&word))
+        }
+        Redacted::Pattern(written::Pattern { pattern }) => {
+            before.pattern(&surroundings.fill(pattern)?.value).map_err(|bad| {
+                Wrong::new(
+                    pattern.place,
+                    Problem::Around(Mistake::BadPattern { reason: bad.reason }),
+                )
+            })
+        }
+    }
+}
+
+pub(crate) fn time(
+    key: &'static str,
+    text: &Placed<Scalar>,
+    max: Duration,
+    surroundings: &Surroundings<'_>,
+) -> Result<Duration, Wrong> {
+    let filled = surroundings.fill(&typed(text))?;
+    let Some(time) = amount::duration(&filled.value) else {
+        return Err(Wrong::new(text.place, Problem::BadDuration { key, shown: filled.shown }));
+    };
+    if time.is_zero() || time > max {
+        let most = amount::hours_or_less(max);
+        let allowed = format!("longer than nothing and at most {most}");
+        return Err(out_of_range(key, &allowed, text.place));
+    }
+    Ok(time)
+}
+
+pub(crate) fn size_of(
+    key: &'static str,
+    text: &Placed<Scalar>,
+    max: usize,
+    surroundings: &Surroundings<'_>,
+) -> Result<usize, Wrong> {
+    let filled = surroundings.fill(&typed(text))?;
+    let Some(size) = amount::size(&filled.value) else {
+        return Err(Wrong::new(text.place, Problem::BadSize { key, shown: filled.shown }));
+    };
+    if size == 0 || size > max {
+        let allowed = format!("more than nothing and at most {max} bytes");
+        return Err(out_of_range(key, &allowed, text.place));
+    }
+    Ok(size)
+}
+
+fn number_of(
+    key: &'static str,
+    written: &Placed<u32>,
+    min: usize,
+    max: usize,
+) -> Result<usize, Wrong> {
+    let number = written.value as usize;
+    if (min..=max).contains(&number) {
+        return Ok(number);
+    }
+    Err(out_of_range(key, &format!("from {min} to {max}"), written.place))
+}

@@ -1,0 +1,194 @@
+//! The body of a request, from as typed to bytes: JSON, a form, parts, or a text. Checked by
+//! `check`, written by `request` for each call.
+
+use crate::fault::Wrong;
+use crate::fill::Surroundings;
+use crate::http::json::Json;
+use crate::http::slot::{Filling, Pairs, Slot};
+use crate::place::Placed;
+use crate::shown;
+use crate::template::{Compiler, Known};
+use crate::tool::typed;
+use crate::written::http::{self as written, Parts};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use haft_fetch::escape;
+use http::HeaderValue;
+
+/// A body.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Body {
+    /// Base64 of the bytes, and what kind they are.
+    Base64(Slot, HeaderValue),
+    /// Names, which are escaped, and values.
+    Form(Vec<(String, Slot)>),
+    Json(Json),
+    Multipart(Vec<Part>),
+    #[default]
+    None,
+    /// Nothing, if none of these arguments is there.
+    Optional(Box<Self>, Vec<String>),
+    /// A text, and what kind it is.
+    Text(Slot, HeaderValue),
+}
+
+/// A part of a body of several.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) name: String,
+    pub(crate) content: Slot,
+    /// Only files have one.
+    pub(crate) filename: Option<Slot>,
+    pub(crate) mime_type: Option<String>,
+    /// The content is Base64 of what is sent.
+    pub(crate) is_base64: bool,
+}
+
+/// Bytes, and what kind they are.
+pub(crate) type Written = Option<(Vec<u8>, HeaderValue)>;
+
+const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+pub(crate) const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+
+impl Body {
+    /// The bytes for a call, if it has any.
+    pub(crate) fn write(&self, filling: Filling<'_>) -> Result<Written, String> {
+        match self {
+            Self::Base64(slot, kind) => {
+                let Some(text) = slot.text(filling)? else { return Ok(None) };
+                let bytes = STANDARD
+                    .decode(text.trim())
+                    .map_err(|error| format!("The body is not Base64: {error}"))?;
+                Ok(Some((bytes, kind.clone())))
+            }
+            Self::Form(fields) => {
+                let mut pairs = Pairs::default();
+                for (name, slot) in fields {
+                    slot.pairs(name, filling, &mut pairs)?;
+                }
+                Ok(Some((pairs.0.into_bytes(), FORM)))
+            }
+            Self::Json(json) => {
+                let mut out = Vec::new();
+                Ok(json.write(filling, &mut out)?.then_some((out, JSON)))
+            }
+            Self::Multipart(parts) => multipart(parts, filling).map(Some),
+            Self::None => Ok(None),
+            Self::Optional(body, names) => {
+                let values = &filling.arguments.values;
+                let is_there = names.iter().any(|name| values.contains_key(name));
+                if is_there { body.write(filling) } else { Ok(None) }
+            }
+            Self::Text(slot, kind) => {
+                Ok(slot.text(filling)?.map(|text| (text.into_bytes(), kind.clone())))
+            }
+        }
+    }
+
+    /// Everything in it that has a template or reads an argument.
+    pub(crate) fn slots(&self) -> Vec<&Slot> {
+        match self {
+            Self::Form(fields) => fields.iter().map(|(_, slot)| slot).collect(),
+            Self::Json(_) | Self::None => Vec::new(),
+            Self::Optional(body, _) => body.slots(),
+            Self::Multipart(parts) => parts
+                .iter()
+                .flat_map(|part| [&part.content].into_iter().chain(&part.filename))
+                .collect(),
+            Self::Base64(slot, _) | Self::Text(slot, _) => vec![slot],
+        }
+    }
+}
+
+/// The fields of a form.
+pub(crate) fn form(
+    fields: Vec<(Placed<String>, Placed<crate::written::Scalar>)>,
+    known: Known<'_>,
+    compiler: &mut Compiler<'_>,
+) -> Result<Vec<(String, Slot)>, Wrong> {
+    let field = |(name, value): (Placed<String>, _)| {
+        Ok((escape::text(&name.value), Slot::new(compiler.compile(typed(&value), known)?)))
+    };
+    fields.into_iter().map(field).collect()
+}
+
+/// The parts of a body of several.
+pub(crate) fn parts(
+    Parts(parts): Parts,
+    known: Known<'_>,
+    surroundings: &Surroundings<'_>,
+    compiler: &mut Compiler<'_>,
+) -> Result<Vec<Part>, Wrong> {
+    let mut checked = Vec::new();
+    for (name, Placed { place, value }) in parts {
+        let mut slot = |text| Ok::<_, Wrong>(Slot::new(compiler.compile(text, known)?));
+        let name = name.value;
+        checked.push(match value {
+            written::Part::Field(text) => Part {
+                name,
+                content: slot(Placed::new(place, text.0))?,
+                filename: None,
+                mime_type: None,
+                is_base64: false,
+            },
+            written::Part::File(file) => Part {
+                name,
+                content: slot(typed(&file.content))?,
+                filename: Some(slot(typed(&file.filename))?),
+                mime_type: shown::mime_type(file.mime_type.as_ref(), surroundings)?,
+                is_base64: file.base64,
+            },
+        });
+    }
+    Ok(checked)
+}
+
+/// `multipart/form-data` as browsers write it (RFC 7578).
+fn multipart(parts: &[Part], filling: Filling<'_>) -> Result<(Vec<u8>, HeaderValue), String> {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).map_err(|error| format!("There is no randomness: {error}"))?;
+    // Nobody who does not know it can write the line that ends a part.
+    let boundary = format!("haft-{:032x}", u128::from_be_bytes(random));
+    let mut out = Vec::new();
+    for part in parts {
+        for content in part.content.texts(filling)? {
+            let content = match part.is_base64 {
+                false => content.into_bytes(),
+                true => STANDARD.decode(content.trim()).map_err(|error| {
+                    format!("The content of `{}` is not Base64: {error}", part.name)
+                })?,
+            };
+            let name = quoted(&part.name);
+            let head = format!("--{boundary}\r\ncontent-disposition: form-data; name=\"{name}\"");
+            out.extend_from_slice(head.as_bytes());
+            if let Some(filename) = &part.filename {
+                let filename = filename.text(filling)?.unwrap_or_default();
+                let kind = part.mime_type.as_deref().unwrap_or("application/octet-stream");
+                let rest = format!("; filename=\"{}\"\r\ncontent-type: {kind}", quoted(&filename));
+                out.extend_from_slice(rest.as_bytes());
+            }
+            out.extend_from_slice(b"\r\n\r\n");
+            out.extend_from_slice(&content);
+            out.extend_from_slice(b"\r\n");
+        }
+    }
+    out.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
+    let kind = HeaderValue::from_str(&format!("multipart/form-data; boundary={boundary}"));
+    Ok((out, kind.expect("it is made of letters and digits")))
+}
+
+/// A name that cannot end its quotes or its line (HTML, "Multipart form data").
+fn quoted(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for character in name.chars() {
+        match character {
+            '"' => out.push_str("%22"),
+            '\r' => out.push_str("%0D"),
+            '\n' => out.push_str("%0A"),
+            '\0' => {}
+            other => out.push(other),
+        }
+    }
+    out
+}

@@ -1,0 +1,38 @@
+//! Warnings about tools that ask servers.
+
+use super::Notes;
+use crate::http::Http;
+use crate::http::address::Base;
+use crate::http::auth::Who;
+use crate::tool::Tool;
+use haft_fetch::Reach;
+use http::Method;
+
+/// What is odd about a request.
+pub(super) fn judge(tool: &Tool, http: &Http, notes: &mut Notes) {
+    for argument in &tool.input.arguments {
+        if !http.reads(&argument.name) {
+            notes.add(argument.place, format!("nothing reads the argument `{}`", argument.name));
+        }
+    }
+    match &http.address.base {
+        Base::Dynamic { .. } if http.reach == Reach::Anywhere => notes.add(
+            http.place,
+            "a caller may name any host, of private networks too; list those that are meant in \
+             `allow_private`",
+        ),
+        Base::Fixed(url) if !url.is_secure() && !matches!(http.auth, Who::Nobody) => {
+            let is_near = url.host() == "localhost"
+                || url.host().parse().is_ok_and(|address: std::net::IpAddr| address.is_loopback());
+            if !is_near {
+                notes.add(http.place, "`auth` travels in the clear; use https");
+            }
+        }
+        _ => {}
+    }
+    let changes = ![Method::GET, Method::HEAD].contains(&http.method);
+    if changes && tool.annotations.read_only == Some(true) && http.method != Method::POST {
+        let message = format!("a tool that is `readOnly` does not {}", http.method);
+        notes.add(http.place, message);
+    }
+}

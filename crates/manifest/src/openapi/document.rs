@@ -1,0 +1,238 @@
+//! A document that describes an API: its text becomes one value, in which references are followed
+//! when somebody asks. Read by `source`; never fetches anything, and copies nothing that is
+//! referred to.
+
+use crate::openapi::limits::{
+    DOCUMENT_DEPTH_MAX, DOCUMENT_STACK_BYTES, REFERENCES_MAX, YAML_NODES_PER_BYTE,
+};
+use crate::openapi::mistake::OpenApiMistake;
+use serde_json::{Map, Value};
+use serde_saphyr::Error;
+use serde_saphyr::budget::BudgetBreach;
+use std::borrow::Cow;
+
+/// A document.
+#[derive(Debug)]
+pub(crate) struct Document {
+    root: Value,
+    /// Schemas are those of 3.0, a dialect of their own.
+    pub(crate) is_3_0: bool,
+}
+
+/// Why a reference cannot be followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Lost {
+    /// It leads out of the document.
+    Outside(String),
+    /// Nothing is where it leads.
+    Nowhere(String),
+    /// It leads to itself, or through too many others.
+    Endless(String),
+}
+
+impl Lost {
+    /// The end of a sentence about an operation.
+    pub(crate) fn reason(&self) -> String {
+        match self {
+            Self::Outside(to) => format!(
+                "`$ref: {to}` leads out of the document, where nothing is fetched from; bundle \
+                 the document into one file"
+            ),
+            Self::Nowhere(to) => format!("`$ref: {to}` leads nowhere"),
+            Self::Endless(to) => {
+                format!("`$ref: {to}` leads to more than {REFERENCES_MAX} others in a row")
+            }
+        }
+    }
+}
+
+impl Document {
+    /// Reads a text, on a thread whose stack has room for the deepest one.
+    pub(crate) fn read(text: &[u8]) -> Result<Self, OpenApiMistake> {
+        let unreadable = |reason: String| OpenApiMistake::NotReadable { reason };
+        let text = std::str::from_utf8(text)
+            .map_err(|_| unreadable("it is not UTF-8".to_owned()))?
+            .trim_start_matches('\u{feff}');
+        let root = std::thread::scope(|scope| {
+            let builder = std::thread::Builder::new().stack_size(DOCUMENT_STACK_BYTES);
+            match builder.spawn_scoped(scope, || parse(text)) {
+                Ok(reading) => {
+                    let stopped = |_| Err("the reader stopped in the middle".to_owned());
+                    reading.join().unwrap_or_else(stopped)
+                }
+                Err(error) => Err(error.to_string()),
+            }
+        });
+        Self::new(root.map_err(unreadable)?)
+    }
+
+    fn new(root: Value) -> Result<Self, OpenApiMistake> {
+        let version = match root.get("openapi") {
+            Some(Value::String(version)) => version.clone(),
+            Some(Value::Number(version)) => version.to_string(),
+            _ if root.get("swagger").is_some() => {
+                return Err(OpenApiMistake::Version { version: "Swagger 2.0".to_owned() });
+            }
+            _ => return Err(OpenApiMistake::NotOpenApi),
+        };
+        let is_of = |minor: &str| version == minor || version.starts_with(&format!("{minor}."));
+        match (is_of("3.0"), is_of("3.1") || is_of("3.2")) {
+            (false, false) => Err(OpenApiMistake::Version { version: shown(&version) }),
+            (is_3_0, _) => Ok(Self { root, is_3_0 }),
+        }
+    }
+
+    /// A member of the document itself.
+    pub(crate) fn get(&self, key: &str) -> Option<&Value> {
+        self.root.get(key)
+    }
+
+    /// Where a reference leads in the end, and the last one that leads there. In 3.1 a schema that
+    /// says something beside its reference is an end.
+    pub(crate) fn follow<'d>(&'d self, reference: &'d str) -> Result<(&'d Value, &'d str), Lost> {
+        let mut last = reference;
+        for _ in 0..=REFERENCES_MAX {
+            let value = self.find(last)?;
+            match value.get("$ref") {
+                Some(Value::String(next)) if self.is_alone(value) => last = next,
+                _ => return Ok((value, last)),
+            }
+        }
+        Err(Lost::Endless(shown(reference)))
+    }
+
+    /// Whether a reference is all that is said.
+    pub(crate) fn is_alone(&self, value: &Value) -> bool {
+        self.is_3_0 || value.as_object().is_some_and(|members| members.len() == 1)
+    }
+
+    /// What is really there, whatever stands beside references.
+    pub(crate) fn resolve<'d>(&'d self, value: &'d Value) -> Result<&'d Value, Lost> {
+        let mut value = value;
+        for _ in 0..=REFERENCES_MAX {
+            let Some(Value::String(reference)) = value.get("$ref") else { return Ok(value) };
+            value = self.find(reference)?;
+        }
+        Err(Lost::Endless(value.get("$ref").and_then(Value::as_str).map(shown).unwrap_or_default()))
+    }
+
+    /// What a reference leads to.
+    pub(crate) fn find(&self, reference: &str) -> Result<&Value, Lost> {
+        let Some(pointer) = reference.strip_prefix('#') else {
+            return Err(Lost::Outside(shown(reference)));
+        };
+        let nowhere = || Lost::Nowhere(shown(reference));
+        let mut found = &self.root;
+        if pointer.is_empty() {
+            return Ok(found);
+        }
+        for token in pointer.strip_prefix('/').ok_or_else(nowhere)?.split('/') {
+            let token = token_of(token);
+            found = match found {
+                Value::Object(members) => members.get(&*token),
+                Value::Array(items) => token.parse().ok().and_then(|at: usize| items.get(at)),
+                _ => None,
+            }
+            .ok_or_else(nowhere)?;
+        }
+        Ok(found)
+    }
+}
+
+/// A step of a pointer in an address: `%7B` and `~1` stand for what they stand for.
+pub(crate) fn token_of(token: &str) -> Cow<'_, str> {
+    if !token.contains(['%', '~']) {
+        return Cow::Borrowed(token);
+    }
+    let mut bytes = Vec::with_capacity(token.len());
+    let mut rest = token.as_bytes();
+    while let [first, after @ ..] = rest {
+        let hex = |at: usize| after.get(at).and_then(|&byte| char::from(byte).to_digit(16));
+        match (first, hex(0), hex(1)) {
+            (b'%', Some(high), Some(low)) => {
+                bytes.push(u8::try_from(high * 16 + low).unwrap_or_default());
+                rest = &after[2..];
+            }
+            _ => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    Cow::Owned(text.replace("~1", "/").replace("~0", "~"))
+}
+
+/// A text of the document within a message.
+pub(crate) fn shown(text: &str) -> String {
+    const CHARACTERS: usize = 100;
+    let plain = |character: char| if character.is_control() { ' ' } else { character };
+    let mut shown: String = text.chars().take(CHARACTERS).map(plain).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// JSON as such, everything else as YAML, of which JSON is a part.
+fn parse(text: &str) -> Result<Value, String> {
+    let mut said = None;
+    if text.trim_start().starts_with('{') {
+        match serde_json::from_str(text) {
+            Ok(root) => return Ok(root),
+            Err(error) => said = Some(error.to_string()),
+        }
+        // What looks like JSON and has the line ends of YAML is told as JSON.
+        if text.trim_start()[1..].trim_start().starts_with(['"', '}']) {
+            return Err(said.unwrap_or_default());
+        }
+    }
+    let nodes = text.len().saturating_mul(YAML_NODES_PER_BYTE).max(10_000);
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_depth: DOCUMENT_DEPTH_MAX,
+            max_documents: 1,
+            max_nodes: nodes,
+            max_events: nodes.saturating_mul(2),
+            max_total_scalar_bytes: text.len().saturating_mul(4).max(100_000),
+            max_reader_input_bytes: None,
+        },
+        strict_booleans: true,
+        with_snippet: false,
+    };
+    match serde_saphyr::from_str_with_options::<Value>(text, options) {
+        Ok(root) => Ok(root),
+        Err(error) => Err(said.unwrap_or_else(|| yaml_reason(&error))),
+    }
+}
+
+fn yaml_reason(error: &Error) -> String {
+    match error.without_snippet() {
+        Error::Budget { breach: BudgetBreach::Depth { .. }, .. } => {
+            format!("it is nested deeper than {DOCUMENT_DEPTH_MAX} levels")
+        }
+        Error::AliasError { error, .. } => yaml_reason(error),
+        Error::Budget { .. }
+        | Error::AliasExpansionLimitExceeded { .. }
+        | Error::AliasReplayLimitExceeded { .. }
+        | Error::AliasReplayCounterOverflow { .. }
+        | Error::AliasReplayStackDepthExceeded { .. } => {
+            "its aliases stand for more than it says".to_owned()
+        }
+        error => {
+            let said = error.render();
+            let line = said.lines().next().unwrap_or_default();
+            shown(line.strip_prefix("error: ").unwrap_or(line))
+        }
+    }
+}
+
+/// The members of a value under a key, if it is a mapping there.
+pub(crate) fn members<'d>(value: &'d Value, key: &str) -> Option<&'d Map<String, Value>> {
+    value.get(key).and_then(Value::as_object)
+}
+
+/// A text under a key.
+pub(crate) fn text<'d>(value: &'d Value, key: &str) -> Option<&'d str> {
+    value.get(key).and_then(Value::as_str)
+}

@@ -1,0 +1,192 @@
+//! Documents of OpenAPI 3.0 and 3.1 become tools: `source` finds a document, `document` reads it,
+//! `import` goes through its operations, `operation` plans the request of each (`parameter`,
+//! `body`, `security`), and `schema` says what its arguments may be. Called by `meant` with
+//! `upstreams`; the tools that come of it are those of the `http` kind.
+
+mod body;
+mod document;
+mod import;
+mod limits;
+pub(crate) mod mistake;
+mod name;
+mod operation;
+mod output;
+mod parameter;
+mod schema;
+mod security;
+mod select;
+mod source;
+mod words;
+
+use crate::around::Around;
+use crate::fault::Wrong;
+use crate::fill::Surroundings;
+use crate::http::address::{Address, Base, Path};
+use crate::http::{self, auth};
+use crate::openapi::import::{Import, Settings};
+use crate::openapi::mistake::OpenApiMistake;
+use crate::openapi::security::Security;
+use crate::openapi::select::Selection;
+use crate::openapi::source::Found;
+use crate::place::{Place, Placed};
+use crate::problem::Problem;
+use crate::seen::Print;
+use crate::template::{Compiler, Known};
+use crate::tool::{self, Tool};
+use crate::tree::Tree;
+use crate::written::upstream::{Upstream, Upstreams};
+use haft_fetch::Url;
+
+/// The tools of a document.
+#[derive(Debug, Default)]
+pub(crate) struct Imported {
+    pub(crate) tools: Vec<Tool>,
+    /// By which each of them is compared with another reading: an upstream is one part.
+    pub(crate) prints: Vec<Print>,
+    /// What is odd: which operation, and what about it.
+    pub(crate) notes: Vec<Note>,
+}
+
+/// Something odd about an operation.
+#[derive(Debug)]
+pub(crate) struct Note {
+    /// Where the document is named.
+    pub(crate) place: Place,
+    /// The operation, or the upstream.
+    pub(crate) name: String,
+    pub(crate) message: String,
+}
+
+/// Checks `upstreams`, and makes their tools. The tree is the same key in the file.
+pub(crate) fn check(
+    (Upstreams(written), tree): (Upstreams, Option<&Tree>),
+    defaults: &Around,
+    surroundings: &Surroundings<'_>,
+    compiler: &mut Compiler<'_>,
+) -> Result<Imported, Wrong> {
+    let mut all = Imported::default();
+    for (name, upstream) in written {
+        let imported = import(&name, upstream.value, defaults, surroundings, compiler)?;
+        let print = surroundings.seen.print(tree.and_then(|tree| tree.get(&name.value)));
+        all.prints.extend(imported.tools.iter().map(|_| print));
+        all.tools.extend(imported.tools);
+        all.notes.extend(imported.notes);
+    }
+    Ok(all)
+}
+
+pub(crate) fn bad(place: Place, mistake: OpenApiMistake) -> Wrong {
+    Wrong::new(place, Problem::OpenApi(mistake))
+}
+
+fn import(
+    name: &Placed<String>,
+    mut written: Upstream,
+    defaults: &Around,
+    surroundings: &Surroundings<'_>,
+    compiler: &mut Compiler<'_>,
+) -> Result<Imported, Wrong> {
+    let reach = written.allow_private.take().map(http::reach).transpose()?.unwrap_or_default();
+    let prefix = prefix(name, written.prefix.as_ref(), surroundings)?;
+    let none = "what a request has for every operation is no template";
+    let known = Known { names: &[], is_open: false, none };
+    let headers = http::headers(written.headers.take(), known, compiler)?;
+    let around = defaults.of_upstream(written.timeout.as_ref(), surroundings)?;
+    let limit = match &written.limit {
+        Some(limit) => tool::limit(limit, crate::limits::OUTPUT_BYTES_MAX, surroundings)?,
+        None => crate::limits::OUTPUT_BYTES,
+    };
+    let redirects = http::redirects(written.redirects.take())?;
+    let Found { document, url } = source::find(&written.openapi, &reach, surroundings)?;
+    let base = base(&written, &document, url.as_ref(), surroundings)?;
+    let address = Address {
+        base: Base::Fixed(base.url.clone()),
+        prefix: String::new(),
+        path: Path::Pieces(Vec::new()),
+        is_filled: base.is_filled,
+    };
+    let everywhere = written.auth.as_ref();
+    let everywhere =
+        everywhere.map(|auth| auth::check(auth, &address, &reach, surroundings)).transpose()?;
+    if let (Some(_), [(second, _), ..]) = (&everywhere, &*written.security.0) {
+        let problem = Problem::TwoOfOne { key: "security", other: "auth" };
+        return Err(Wrong::new(second.place, problem));
+    }
+    let who = (&base.url, &reach);
+    let security = Security::new(&document, everywhere, &written.security, who, surroundings)?;
+    let settings = Settings {
+        name: &name.value,
+        place: written.openapi.place,
+        prefix,
+        base,
+        found_at: url,
+        headers,
+        around,
+        limit,
+        redirects,
+        reach: reach.clone(),
+        has_output_schemas: written.output_schemas,
+    };
+    let selection = Selection::new(written.include, written.exclude);
+    Import::new(&document, settings, security).run(&selection)
+}
+
+fn prefix(
+    name: &Placed<String>,
+    written: Option<&Placed<String>>,
+    surroundings: &Surroundings<'_>,
+) -> Result<String, Wrong> {
+    let Some(written) = written else {
+        return Ok(format!("{}_", name::valid(&name.value)));
+    };
+    let filled = surroundings.fill(written)?;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+    if filled.value.len() > limits::NAME_MAX / 2 || !filled.value.bytes().all(is_plain) {
+        let mistake = OpenApiMistake::BadPrefix { shown: filled.shown };
+        return Err(bad(written.place, mistake));
+    }
+    Ok(filled.value)
+}
+
+/// What all paths are below.
+pub(crate) struct Start {
+    pub(crate) url: Url,
+    /// It is what haft.yaml says, whatever operations say.
+    pub(crate) is_typed: bool,
+    pub(crate) is_filled: bool,
+}
+
+fn base(
+    written: &Upstream,
+    document: &document::Document,
+    found_at: Option<&Url>,
+    surroundings: &Surroundings<'_>,
+) -> Result<Start, Wrong> {
+    if let Some(typed) = &written.base_url {
+        let filled = surroundings.fill(typed)?;
+        let is_filled = typed.value.contains("${");
+        let refused = |reason: &str| {
+            let (shown, reason) = (filled.shown.clone(), reason.to_owned());
+            bad(typed.place, OpenApiMistake::BadBase { shown, reason })
+        };
+        let url = Url::parse(&filled.value).map_err(|error| refused(error.0))?;
+        if url.query().is_some() {
+            return Err(refused("it has a query"));
+        }
+        return Ok(Start { url, is_typed: true, is_filled });
+    }
+    let refused = |reason: String| bad(written.openapi.place, OpenApiMistake::NoBase { reason });
+    let Some(servers) = document.get("servers").filter(|servers| servers.get(0).is_some()) else {
+        // Without servers, it is the one that the document is from.
+        return match found_at {
+            Some(url) => Ok(Start {
+                url: url.with_path("/").map_err(|error| refused(error.0.to_owned()))?,
+                is_typed: false,
+                is_filled: false,
+            }),
+            None => Err(refused("the document names no server".to_owned())),
+        };
+    };
+    let url = import::server(servers, found_at).map_err(refused)?;
+    Ok(Start { url, is_typed: false, is_filled: false })
+}

@@ -1,0 +1,310 @@
+//! One operation of a document becomes one tool: its name and words, its arguments and their
+//! schema, and the request that they make. Called by `import` for each; sends nothing.
+
+use crate::http::address::{Address, Base, Path, Piece};
+use crate::http::body::{Body, Part};
+use crate::http::json::Json;
+use crate::http::slot::{Slot, Style};
+use crate::openapi::body::{self, Content, ContentKind};
+use crate::openapi::document::{Document, Lost, text};
+use crate::openapi::name::valid;
+use crate::openapi::parameter::{In, Parameter};
+use crate::openapi::schema::{Property, Schemas, Shape};
+use haft_fetch::escape;
+use http::header::CONTENT_TYPE;
+use http::{HeaderName, HeaderValue};
+use serde_json::Value;
+use std::collections::HashSet;
+
+/// The arguments of an operation, and where they go.
+#[derive(Debug, Default)]
+pub(crate) struct Plan<'d> {
+    pub(crate) properties: Vec<Property<'d>>,
+    pub(crate) path: Vec<Piece>,
+    pub(crate) query: Vec<(String, Slot)>,
+    pub(crate) headers: Vec<(HeaderName, Slot)>,
+    pub(crate) cookies: Vec<(String, Slot)>,
+    pub(crate) body: Body,
+    taken: HashSet<String>,
+}
+
+/// Why an operation becomes no tool.
+#[derive(Debug)]
+pub(crate) enum Unusable {
+    Lost(Lost),
+    Other(String),
+}
+
+impl From<Lost> for Unusable {
+    fn from(lost: Lost) -> Self {
+        Self::Lost(lost)
+    }
+}
+
+impl Unusable {
+    pub(crate) fn reason(&self) -> String {
+        match self {
+            Self::Lost(lost) => lost.reason(),
+            Self::Other(reason) => reason.clone(),
+        }
+    }
+}
+
+impl<'d> Plan<'d> {
+    pub(crate) fn new(
+        path: &'d str,
+        parameters: &[Parameter<'d>],
+        content: Option<&Content<'d>>,
+        schemas: &Schemas<'d>,
+    ) -> Result<Self, Unusable> {
+        let mut plan = Self::default();
+        plan.fill_path(path, parameters);
+        for place in [In::Query, In::Header, In::Cookie] {
+            for parameter in parameters.iter().filter(|parameter| parameter.place == place) {
+                plan.elsewhere(parameter)?;
+            }
+        }
+        if let Some(content) = content {
+            plan.fill_body(content, schemas)?;
+        }
+        Ok(plan)
+    }
+
+    /// A name that no other argument has.
+    fn argument(&mut self, wanted: &str, place: &str) -> String {
+        let wanted: String = valid(wanted).chars().take(64).collect();
+        let mut name = wanted.clone();
+        let mut number = 1_usize;
+        while !self.taken.insert(name.clone()) {
+            name = match number {
+                1 => format!("{wanted}_{place}"),
+                number => format!("{wanted}_{place}_{number}"),
+            };
+            number += 1;
+        }
+        name
+    }
+
+    fn add(&mut self, parameter: &Parameter<'d>) -> String {
+        let name = self.argument(parameter.name, parameter.place.word());
+        self.properties.push(Property {
+            name: name.clone(),
+            shape: match (parameter.schema, parameter.place) {
+                (Some(schema), _) => Shape::Schema(schema),
+                (None, In::Path) => Shape::Text,
+                (None, _) => Shape::Any,
+            },
+            words: parameter.description.map(str::to_owned),
+            is_required: parameter.is_required,
+        });
+        name
+    }
+
+    /// `/pets/{id}?fixed=1`; a name that no parameter has is an argument all the same.
+    fn fill_path(&mut self, path: &'d str, parameters: &[Parameter<'d>]) {
+        let path = path.split('#').next().unwrap_or_default();
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        let mut rest = path;
+        while let Some((before, name, after)) = braced(rest) {
+            self.path.push(Piece::Text(literal(before)));
+            let is_it =
+                |parameter: &&Parameter<'d>| parameter.place == In::Path && parameter.name == name;
+            let piece = match parameters.iter().find(is_it) {
+                Some(parameter) => Piece::Styled {
+                    argument: self.add(parameter),
+                    name: name.to_owned(),
+                    style: parameter.in_path(),
+                },
+                None => {
+                    let argument = self.argument(name, "path");
+                    let (shape, words) = (Shape::Text, None);
+                    let name = argument.clone();
+                    self.properties.push(Property { name, shape, words, is_required: true });
+                    Piece::Argument(argument)
+                }
+            };
+            self.path.push(piece);
+            rest = after;
+        }
+        self.path.push(Piece::Text(literal(rest)));
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            if !value.contains('{') {
+                self.query.push((literal(name), Slot::Fixed(literal(value))));
+            }
+        }
+    }
+
+    fn elsewhere(&mut self, parameter: &Parameter<'d>) -> Result<(), Unusable> {
+        let argument = self.add(parameter);
+        let slot = parameter.slot(&argument);
+        match parameter.place {
+            In::Cookie => self.cookies.push((escape::text(parameter.name), slot)),
+            In::Header => {
+                let name = HeaderName::from_bytes(parameter.name.as_bytes()).map_err(|_| {
+                    Unusable::Other(format!("{:?} is no name of a header", parameter.name))
+                })?;
+                self.headers.push((name, slot));
+            }
+            In::Path | In::Query => self.query.push((escape::text(parameter.name), slot)),
+        }
+        Ok(())
+    }
+
+    fn fill_body(&mut self, content: &Content<'d>, schemas: &Schemas<'d>) -> Result<(), Unusable> {
+        let parts = match content.kind {
+            ContentKind::Json | ContentKind::Form | ContentKind::Multipart => {
+                content.parts(schemas)?
+            }
+            ContentKind::Text | ContentKind::Bytes => None,
+        };
+        // An argument of the same name could be either; then the body is one of its own.
+        let clashes = parts.as_ref().is_some_and(|parts| {
+            let names: Vec<_> = parts.members.iter().map(|(name, _)| valid(name)).collect();
+            let several: HashSet<_> = names.iter().collect();
+            several.len() < names.len() || names.iter().any(|name| self.taken.contains(name))
+        });
+        let first = self.properties.len();
+        let body = match parts {
+            Some(parts) if !clashes || content.kind == ContentKind::Multipart => {
+                let mut named = Vec::new();
+                for (member, schema) in &parts.members {
+                    let argument = self.argument(member, "body");
+                    let is_required = content.is_required && parts.required.contains(member);
+                    let shape = shape(content, schemas.document, schema);
+                    let (name, words) = (argument.clone(), None);
+                    self.properties.push(Property { name, shape, words, is_required });
+                    named.push((*member, argument, shape));
+                }
+                flat(content, &named)
+            }
+            _ => self.whole(content)?,
+        };
+        let names = self.properties[first..].iter().map(|property| property.name.clone()).collect();
+        self.body = match content.is_required {
+            true => body,
+            false => Body::Optional(Box::new(body), names),
+        };
+        if matches!(content.kind, ContentKind::Json)
+            && let Ok(kind) = HeaderValue::from_str(content.media_type)
+            && content.media_type != "application/json"
+            && !content.media_type.contains('*')
+        {
+            let kind = Slot::Fixed(kind.to_str().unwrap_or_default().to_owned());
+            self.headers.push((CONTENT_TYPE, kind));
+        }
+        Ok(())
+    }
+
+    /// The body as one argument.
+    fn whole(&mut self, content: &Content<'d>) -> Result<Body, Unusable> {
+        let name = self.argument("body", "content");
+        let argument = |style| Slot::Argument { name: name.clone(), style };
+        let schema = content.schema.map_or(Shape::Any, Shape::Schema);
+        let kind = || {
+            HeaderValue::from_str(content.media_type)
+                .ok()
+                .filter(|_| !content.media_type.contains('*'))
+        };
+        let (shape, body) = match content.kind {
+            ContentKind::Json => (schema, Body::Json(Json::Argument(name.clone()))),
+            ContentKind::Form => (schema, Body::Form(vec![(name.clone(), argument(Style::Form))])),
+            ContentKind::Multipart => {
+                let reason = "the document does not say what its multipart body is made of";
+                return Err(Unusable::Other(reason.to_owned()));
+            }
+            ContentKind::Text => {
+                let kind = kind().unwrap_or(HeaderValue::from_static("text/plain; charset=utf-8"));
+                (Shape::Text, Body::Text(argument(Style::Repeat), kind))
+            }
+            ContentKind::Bytes => {
+                let kind = kind().unwrap_or(HeaderValue::from_static("application/octet-stream"));
+                (Shape::Bytes, Body::Base64(argument(Style::Repeat), kind))
+            }
+        };
+        let words = match (content.description, shape) {
+            (Some(words), _) => Some(words.to_owned()),
+            (None, Shape::Bytes) => Some(format!("Base64 of the {} to send.", content.media_type)),
+            (None, Shape::Text) => Some(format!("The {} to send.", content.media_type)),
+            (None, _) => None,
+        };
+        let is_required = content.is_required;
+        self.properties.push(Property { name, shape, words, is_required });
+        Ok(body)
+    }
+
+    /// The address of the request.
+    pub(crate) fn address(&self, base: &haft_fetch::Url, is_filled: bool) -> Address {
+        Address {
+            base: Base::Fixed(base.clone()),
+            prefix: base.path().trim_end_matches('/').to_owned(),
+            path: Path::Pieces(self.path.clone()),
+            is_filled,
+        }
+    }
+}
+
+/// What a member of a body may be.
+fn shape<'d>(content: &Content<'d>, document: &Document, schema: &'d Value) -> Shape<'d> {
+    if content.kind == ContentKind::Multipart && body::is_bytes(document, schema) {
+        let schema = document.resolve(schema).unwrap_or(schema);
+        return match text(schema, "type") {
+            Some("array") => Shape::ManyBytes,
+            _ => Shape::Bytes,
+        };
+    }
+    Shape::Schema(schema)
+}
+
+/// A body whose members are arguments.
+fn flat(content: &Content<'_>, named: &[(&str, String, Shape<'_>)]) -> Body {
+    match content.kind {
+        ContentKind::Json => {
+            let member = |(member, argument, _): &(&str, String, _)| {
+                (Json::key(member), Json::Argument(argument.clone()))
+            };
+            Body::Json(Json::Map(named.iter().map(member).collect()))
+        }
+        ContentKind::Multipart => {
+            let part = |(member, argument, shape): &(&str, String, Shape<'_>)| {
+                let is_file = matches!(shape, Shape::Bytes | Shape::ManyBytes);
+                Part {
+                    name: (*member).to_owned(),
+                    content: Slot::Argument { name: argument.clone(), style: Style::Repeat },
+                    filename: is_file.then(|| Slot::Fixed((*member).to_owned())),
+                    mime_type: content.part_type(member).map(str::to_owned),
+                    is_base64: is_file,
+                }
+            };
+            Body::Multipart(named.iter().map(part).collect())
+        }
+        _ => {
+            let field = |(member, argument, _): &(&str, String, _)| {
+                let style = content.style(member);
+                (escape::text(member), Slot::Argument { name: argument.clone(), style })
+            };
+            Body::Form(named.iter().map(field).collect())
+        }
+    }
+}
+
+/// What stands before, in and after the first braces.
+fn braced(path: &str) -> Option<(&str, &str, &str)> {
+    let start = path.find('{')?;
+    let end = start + path[start..].find('}')?;
+    Some((&path[..start], &path[start + 1..end], &path[end + 1..]))
+}
+
+/// A text of a path as an address may have it: escapes stay, and what cannot stand there is
+/// escaped.
+fn literal(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_ascii_alphanumeric() || "-._~/%!$&'()*+,;=:@".contains(character) {
+            out.push(character);
+        } else {
+            escape::push(&mut out, character.encode_utf8(&mut [0; 4]));
+        }
+    }
+    out
+}

@@ -1,0 +1,426 @@
+//! One schema of a document, as 2020-12 has it: keywords that are not of it are left out, those of
+//! 3.0 are translated, and what no schema may say is not said. A draft knows its references and
+//! does not follow them. Called by `Schemas`.
+
+use crate::openapi::document::Lost;
+use crate::openapi::limits::{ENUM_BYTES_MAX, EXAMPLE_BYTES_MAX, SCHEMA_DEPTH_MAX, WORDS_MAX};
+use crate::openapi::schema::{Draft, Gathered, Schemas};
+use crate::openapi::words;
+use haft_server::schema::Schema;
+use serde_json::{Number, Value};
+
+/// An argument of a tool.
+#[derive(Debug)]
+pub(crate) struct Property<'d> {
+    pub(crate) name: String,
+    pub(crate) shape: Shape<'d>,
+    /// About it, instead of what its schema says.
+    pub(crate) words: Option<String>,
+    pub(crate) is_required: bool,
+}
+
+/// What an argument may be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Shape<'d> {
+    Any,
+    /// Base64 of bytes.
+    Bytes,
+    /// A list of these.
+    ManyBytes,
+    Schema(&'d Value),
+    Text,
+}
+
+/// A mapping that is being written.
+struct Members<'o> {
+    draft: &'o mut Draft,
+    is_first: bool,
+}
+
+impl Members<'_> {
+    fn begin(draft: &mut Draft) -> Members<'_> {
+        draft.text.push('{');
+        Members { draft, is_first: true }
+    }
+
+    fn key(&mut self, key: &str) -> &mut Draft {
+        if !std::mem::take(&mut self.is_first) {
+            self.draft.text.push(',');
+        }
+        self.draft.text.push_str(&Value::from(key).to_string());
+        self.draft.text.push(':');
+        self.draft
+    }
+
+    fn json(&mut self, key: &str, value: &str) {
+        self.key(key).text.push_str(value);
+    }
+
+    fn end(self) {
+        self.draft.text.push('}');
+    }
+}
+
+impl Draft {
+    pub(crate) fn refer(&mut self, id: usize) {
+        self.references.push((self.text.len(), id));
+    }
+
+    fn lose(&mut self, lost: Lost) {
+        self.lost.get_or_insert(lost);
+        self.text.push_str("{}");
+    }
+}
+
+impl<'d> Schemas<'d> {
+    /// The schema of a tool's arguments.
+    pub(crate) fn arguments(&mut self, properties: &[Property<'d>]) -> Draft {
+        let mut draft = Draft::default();
+        let mut out = Members::begin(&mut draft);
+        out.json("type", r#""object""#);
+        if !properties.is_empty() {
+            let mut inner = Members::begin(out.key("properties"));
+            for property in properties {
+                let words = property.words.as_deref().filter(|words| !words.trim().is_empty());
+                let draft = inner.key(&property.name);
+                match property.shape {
+                    Shape::Schema(schema) => self.convert_with(schema, words, draft, 1),
+                    fixed => fixed_shape(fixed, words, draft),
+                }
+            }
+            inner.end();
+        }
+        let required: Vec<_> = properties.iter().filter(|property| property.is_required).collect();
+        if !required.is_empty() {
+            let names: Vec<_> = required.iter().map(|property| &*property.name).collect();
+            out.json("required", &Value::from(names).to_string());
+        }
+        out.json("additionalProperties", "false");
+        out.end();
+        draft
+    }
+
+    /// The schema of an answer that is an object, and not null.
+    pub(crate) fn answer(&mut self, gathered: &Gathered<'d>) -> Draft {
+        let mut draft = Draft::default();
+        let mut out = Members::begin(&mut draft);
+        out.json("type", r#""object""#);
+        self.object(gathered, &mut out, 0);
+        out.end();
+        draft
+    }
+
+    /// Writes a schema.
+    pub(crate) fn convert(&mut self, schema: &'d Value, draft: &mut Draft, depth: usize) {
+        self.convert_with(schema, None, draft, depth);
+    }
+
+    /// Writes a schema with other words about it.
+    pub(crate) fn convert_with(
+        &mut self,
+        schema: &'d Value,
+        words: Option<&str>,
+        draft: &mut Draft,
+        depth: usize,
+    ) {
+        let Value::Object(members) = schema else {
+            return draft.text.push_str(if *schema == Value::Bool(false) {
+                r#"{"not":{}}"#
+            } else {
+                "{}"
+            });
+        };
+        if depth > SCHEMA_DEPTH_MAX {
+            return draft.text.push_str("{}");
+        }
+        if let Some(Value::String(reference)) = members.get("$ref")
+            && words.is_none()
+            && self.document.is_alone(schema)
+        {
+            return match self.shared(reference) {
+                Ok(id) => draft.refer(id),
+                Err(lost) => draft.lose(lost),
+            };
+        }
+        match self.gather(schema) {
+            Ok(Some(gathered)) => self.emit(&gathered, words, draft, depth),
+            Ok(None) => draft.text.push_str("{}"),
+            Err(lost) => draft.lose(lost),
+        }
+    }
+
+    fn emit(
+        &mut self,
+        gathered: &Gathered<'d>,
+        words: Option<&str>,
+        draft: &mut Draft,
+        depth: usize,
+    ) {
+        let mut out = Members::begin(draft);
+        let types = gathered.types();
+        match &*types {
+            [] => {}
+            [one] if self.is_sent || *one == "null" => {
+                out.json("type", &Value::from(*one).to_string());
+            }
+            several => {
+                let mut several = several.to_vec();
+                if !self.is_sent && !several.contains(&"null") {
+                    several.push("null");
+                }
+                out.json("type", &Value::from(several).to_string());
+            }
+        }
+        if let Some(title) = gathered.get("title").and_then(Value::as_str)
+            && words.is_none()
+            && gathered.get("description").is_none()
+        {
+            out.json("description", &Value::from(words::cut(title, WORDS_MAX)).to_string());
+        }
+        let description = gathered.get("description").and_then(Value::as_str);
+        if let Some(words) = words.or(description).filter(|words| !words.trim().is_empty()) {
+            out.json("description", &Value::from(words::cut(words, WORDS_MAX)).to_string());
+        }
+        if self.is_sent {
+            self.values(gathered, &types, &mut out);
+            self.bounds(gathered, &types, &mut out);
+        }
+        self.object(gathered, &mut out, depth);
+        self.array(gathered, &types, &mut out, depth);
+        self.applied(gathered, &mut out, depth);
+        out.end();
+    }
+
+    /// Which values there are, and examples of them.
+    fn values(&mut self, gathered: &Gathered<'d>, types: &[&str], out: &mut Members<'_>) {
+        if let Some(Value::Array(values)) = gathered.get("enum") {
+            let mut values: Vec<&Value> = values.iter().collect();
+            const NULL: &Value = &Value::Null;
+            if types.contains(&"null") && !values.contains(&NULL) && !values.is_empty() {
+                values.push(NULL);
+            }
+            let text = serde_json::to_string(&values).unwrap_or_default();
+            if !values.is_empty() && text.len() <= ENUM_BYTES_MAX {
+                out.json("enum", &text);
+            }
+        }
+        let small = |value: &Value| {
+            let text = value.to_string();
+            (text.len() <= EXAMPLE_BYTES_MAX).then_some(text)
+        };
+        if let Some(value) = gathered.get("const") {
+            out.json("const", &value.to_string());
+        }
+        if let Some(text) = gathered.get("default").and_then(small) {
+            out.json("default", &text);
+        }
+        let example =
+            gathered.get("example").filter(|example| !example.is_null() && !example.is_object());
+        if let Some(text) = example.and_then(small) {
+            out.json("examples", &format!("[{text}]"));
+        }
+        if gathered.says("deprecated", true) {
+            out.json("deprecated", "true");
+        }
+    }
+
+    /// How long, how large, of which form.
+    fn bounds(&mut self, gathered: &Gathered<'d>, types: &[&str], out: &mut Members<'_>) {
+        let number = |keyword| match gathered.get(keyword) {
+            Some(Value::Number(number)) => Some(number),
+            _ => None,
+        };
+        for (keyword, exclusive) in
+            [("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")]
+        {
+            let bound = number(keyword);
+            match (gathered.get(exclusive), bound) {
+                (Some(Value::Bool(true)), Some(bound)) => out.json(exclusive, &bound.to_string()),
+                (Some(Value::Number(bound)), _) => out.json(exclusive, &bound.to_string()),
+                (_, Some(bound)) => out.json(keyword, &bound.to_string()),
+                _ => {}
+            }
+        }
+        if let Some(step) = number("multipleOf").filter(|step| step.as_f64() > Some(0.0)) {
+            out.json("multipleOf", &step.to_string());
+        }
+        for keyword in
+            ["minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"]
+        {
+            if let Some(count) = number(keyword).and_then(count) {
+                out.json(keyword, &count.to_string());
+            }
+        }
+        if gathered.says("uniqueItems", true) {
+            out.json("uniqueItems", "true");
+        }
+        if let Some(Value::String(pattern)) = gathered.get("pattern")
+            && self.is_pattern(pattern)
+        {
+            out.json("pattern", &Value::from(&**pattern).to_string());
+        }
+        let is_text = types.contains(&"string") || types.is_empty();
+        for keyword in ["format", "contentEncoding", "contentMediaType"] {
+            // What the size of a number is to a program is nothing to a model.
+            if let Some(Value::String(word)) = gathered.get(keyword).filter(|_| is_text) {
+                out.json(keyword, &Value::from(words::cut(word, WORDS_MAX)).to_string());
+            }
+        }
+    }
+
+    fn is_pattern(&mut self, pattern: &'d str) -> bool {
+        *self.patterns.entry(pattern).or_insert_with(|| {
+            let schema = format!(r#"{{"pattern":{}}}"#, Value::from(pattern));
+            Schema::compile(&schema).is_ok()
+        })
+    }
+
+    fn object(&mut self, gathered: &Gathered<'d>, out: &mut Members<'_>, depth: usize) {
+        let mut properties = gathered.properties();
+        let hidden = if self.is_sent { "readOnly" } else { "writeOnly" };
+        let is_hidden = |schema: &Value| schema.get(hidden) == Some(&Value::Bool(true));
+        let mut required = gathered.required();
+        required.retain(|name| {
+            !properties.iter().any(|(property, schema)| property == name && is_hidden(schema))
+        });
+        properties.retain(|(_, schema)| !is_hidden(schema));
+        if !properties.is_empty() {
+            let mut inner = Members::begin(out.key("properties"));
+            for (name, schema) in properties {
+                self.convert(schema, inner.key(name), depth + 1);
+            }
+            inner.end();
+        }
+        if !required.is_empty() && self.is_sent {
+            out.json("required", &Value::from(required).to_string());
+        }
+        if !self.is_sent {
+            return;
+        }
+        match gathered.get("additionalProperties") {
+            _ if gathered.says("additionalProperties", false) => {
+                out.json("additionalProperties", "false");
+            }
+            Some(schema @ Value::Object(members)) if !members.is_empty() => {
+                self.convert(schema, out.key("additionalProperties"), depth + 1);
+            }
+            _ => {}
+        }
+        for keyword in ["patternProperties"] {
+            let Some(Value::Object(members)) = gathered.get(keyword) else { continue };
+            let mut inner = Members::begin(out.key(keyword));
+            for (pattern, schema) in members {
+                if self.is_pattern(pattern) {
+                    self.convert(schema, inner.key(pattern), depth + 1);
+                }
+            }
+            inner.end();
+        }
+    }
+
+    fn array(
+        &mut self,
+        gathered: &Gathered<'d>,
+        types: &[&str],
+        out: &mut Members<'_>,
+        depth: usize,
+    ) {
+        match gathered.get("items") {
+            Some(schema @ (Value::Object(_) | Value::Bool(_))) => {
+                self.convert(schema, out.key("items"), depth + 1);
+            }
+            // Some hosts take no list that does not say of what.
+            _ if types.contains(&"array") && self.is_sent => out.json("items", "{}"),
+            _ => {}
+        }
+        if let Some(Value::Array(schemas)) = gathered.get("prefixItems")
+            && !schemas.is_empty()
+        {
+            self.list(schemas, out.key("prefixItems"), depth);
+        }
+    }
+
+    /// Other schemas for the same value. Of `oneOf` it is enough that one fits: documents are
+    /// seldom exact enough for others not to.
+    fn applied(&mut self, gathered: &Gathered<'d>, out: &mut Members<'_>, depth: usize) {
+        let mut choices = gathered.choices("anyOf");
+        choices.extend(gathered.choices("oneOf"));
+        choices.retain(|choice| !choice.is_empty());
+        let is_nullable = gathered.says("nullable", true) || !self.is_sent;
+        match &*choices {
+            [] => {}
+            [one] => {
+                self.alternatives(one, is_nullable, out.key("anyOf"), depth);
+            }
+            several => {
+                let draft = out.key("allOf");
+                draft.text.push('[');
+                for (at, one) in several.iter().enumerate() {
+                    draft.text.push_str(if at > 0 { r#",{"anyOf":"# } else { r#"{"anyOf":"# });
+                    self.alternatives(one, is_nullable, draft, depth);
+                    draft.text.push('}');
+                }
+                draft.text.push(']');
+            }
+        }
+        if !self.is_sent {
+            return;
+        }
+        if let Some(schema @ Value::Object(_)) = gathered.get("not") {
+            self.convert(schema, out.key("not"), depth + 1);
+        }
+    }
+
+    fn alternatives(
+        &mut self,
+        schemas: &'d [Value],
+        is_nullable: bool,
+        draft: &mut Draft,
+        depth: usize,
+    ) {
+        let start = draft.text.len();
+        self.list(schemas, draft, depth);
+        if is_nullable && draft.text.len() > start {
+            draft.text.pop();
+            draft.text.push_str(r#",{"type":"null"}]"#);
+        }
+    }
+
+    fn list(&mut self, schemas: &'d [Value], draft: &mut Draft, depth: usize) {
+        draft.text.push('[');
+        for (at, schema) in schemas.iter().enumerate() {
+            if at > 0 {
+                draft.text.push(',');
+            }
+            self.convert(schema, draft, depth + 1);
+        }
+        draft.text.push(']');
+    }
+}
+
+fn fixed_shape(shape: Shape<'_>, words: Option<&str>, draft: &mut Draft) {
+    const BYTES: &str = r#""type":"string","contentEncoding":"base64""#;
+    let mut out = Members::begin(draft);
+    match shape {
+        Shape::Any | Shape::Schema(_) => {}
+        Shape::Bytes => {
+            out.json("type", r#""string""#);
+            out.json("contentEncoding", r#""base64""#);
+        }
+        Shape::ManyBytes => {
+            out.json("type", r#""array""#);
+            out.json("items", &format!("{{{BYTES}}}"));
+        }
+        Shape::Text => out.json("type", r#""string""#),
+    }
+    if let Some(words) = words {
+        out.json("description", &Value::from(words::cut(words, WORDS_MAX)).to_string());
+    }
+    out.end();
+}
+
+/// A number of things.
+fn count(number: &Number) -> Option<u64> {
+    let whole = number.as_f64().filter(|number| number.fract() == 0.0 && *number >= 0.0)?;
+    number.as_u64().or_else(|| format!("{whole:.0}").parse().ok())
+}

@@ -1,0 +1,120 @@
+//! Schemas of a document become schemas of tools: `gather` puts together what an `allOf` says,
+//! `convert` writes it in the dialect of 2020-12, once for each schema that is referred to, and
+//! `write` makes one text of it, whole or with `$defs`. Called for each operation.
+
+mod convert;
+mod gather;
+mod write;
+
+use crate::openapi::document::{Document, Lost};
+use serde_json::Value;
+use std::collections::HashMap;
+
+pub(crate) use convert::{Property, Shape};
+pub(crate) use gather::Gathered;
+pub(crate) use write::Unwritable;
+
+/// The schemas of a document that somebody asked for, converted.
+pub(crate) struct Schemas<'d> {
+    pub(crate) document: &'d Document,
+    /// Schemas of what is sent, not of what comes back.
+    is_sent: bool,
+    shared: Vec<Shared<'d>>,
+    by_reference: HashMap<&'d str, Result<usize, Lost>>,
+    names: HashMap<String, usize>,
+    /// Regular expressions, and whether they are ones here.
+    patterns: HashMap<&'d str, bool>,
+}
+
+/// A schema that others refer to.
+struct Shared<'d> {
+    /// Under `$defs`.
+    name: String,
+    source: &'d Value,
+    draft: Option<Draft>,
+}
+
+/// A schema's text with places for those that it refers to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Draft {
+    pub(crate) text: String,
+    /// Where, in order, and which.
+    references: Vec<(usize, usize)>,
+    /// A reference in it that cannot be followed.
+    pub(crate) lost: Option<Lost>,
+}
+
+impl<'d> Schemas<'d> {
+    /// For arguments.
+    pub(crate) fn sent(document: &'d Document) -> Self {
+        Self {
+            document,
+            is_sent: true,
+            shared: Vec::new(),
+            by_reference: HashMap::new(),
+            names: HashMap::new(),
+            patterns: HashMap::new(),
+        }
+    }
+
+    /// For answers: only as strict as servers are known to be.
+    pub(crate) fn answered(document: &'d Document) -> Self {
+        Self { is_sent: false, ..Self::sent(document) }
+    }
+
+    /// The schema that a reference leads to.
+    fn shared(&mut self, reference: &'d str) -> Result<usize, Lost> {
+        if let Some(known) = self.by_reference.get(reference) {
+            return known.clone();
+        }
+        let found = self.share(reference);
+        self.by_reference.insert(reference, found.clone());
+        found
+    }
+
+    fn share(&mut self, reference: &'d str) -> Result<usize, Lost> {
+        let (source, last) = self.document.follow(reference)?;
+        // A name for another name.
+        if let Some(known) = self.by_reference.get(last) {
+            return known.clone();
+        }
+        let name = self.name(last);
+        self.shared.push(Shared { name, source, draft: None });
+        let id = self.shared.len() - 1;
+        self.by_reference.insert(last, Ok(id));
+        Ok(id)
+    }
+
+    /// A name for `$defs` that no other one has.
+    fn name(&mut self, reference: &str) -> String {
+        let last = reference.rsplit('/').next().unwrap_or_default();
+        let last = crate::openapi::document::token_of(last);
+        let is_plain =
+            |character: char| character.is_ascii_alphanumeric() || "_-.".contains(character);
+        let plain = |character: char| if is_plain(character) { character } else { '_' };
+        let name: String = last.chars().take(64).map(plain).collect();
+        let name = if name.is_empty() { "schema".to_owned() } else { name };
+        let count = self.names.entry(name.clone()).or_insert(0);
+        *count += 1;
+        match *count {
+            1 => name,
+            // `.` and a number: a name of the document could be the same, and is counted then.
+            count => self.name(&format!("{name}.{count}")),
+        }
+    }
+
+    /// The draft of a shared schema, made when it is first wanted.
+    fn ready(&mut self, id: usize) {
+        if self.shared[id].draft.is_none() {
+            // What refers to itself finds an empty draft, which it does not look into.
+            self.shared[id].draft = Some(Draft::default());
+            let mut draft = Draft::default();
+            self.convert(self.shared[id].source, &mut draft, 0);
+            self.shared[id].draft = Some(draft);
+        }
+    }
+
+    fn draft(&self, id: usize) -> &Draft {
+        self.shared[id].draft.as_ref().expect("`ready` is called before")
+    }
+}

@@ -1,0 +1,101 @@
+//! The steps of a pipeline as they are typed. What they call and pass on is the business of the
+//! folder `pipeline`.
+
+use crate::place::Placed;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserialize, Deserializer, IgnoredAny};
+use std::borrow::Cow;
+
+/// A step: it calls a tool (`call`), does steps one after the other (`do`) or at the same time
+/// (`parallel`), once or for `each` item of a list.
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename = "a step")]
+#[schemars(rename = "Step")]
+pub(crate) struct Step {
+    /// The name of a tool of this server.
+    pub(crate) call: Option<Placed<String>>,
+    /// The arguments of the call: values, and templates in any depth. What is just
+    /// `{{ expression }}` keeps its type, and is left out if it is nothing.
+    #[expect(dead_code, reason = "`pipeline` reads it from the tree")]
+    pub(crate) with: Option<Arguments>,
+    /// Steps to do one after the other; the result is that of the last.
+    pub(crate) r#do: Option<Placed<Vec<Placed<Self>>>>,
+    /// Steps to do at the same time, 16 at most; the result is the list of theirs.
+    pub(crate) parallel: Option<Placed<Vec<Placed<Self>>>>,
+    /// A list, or `{{ expression }}` that is one: the step is done for each of its items, and the
+    /// result is the list of what came of them.
+    #[expect(dead_code, reason = "`pipeline` reads it from the tree")]
+    pub(crate) each: Option<Each>,
+    /// What an item of `each` is called; `item` without this key.
+    pub(crate) item: Option<Placed<String>>,
+    /// The most items that `each` may have, up to 10000; 100 without this key. A longer list is a
+    /// failure.
+    pub(crate) max: Option<Placed<u32>>,
+    /// How many items of `each` are worked on at the same time, up to 64; one after the other
+    /// without this key.
+    pub(crate) concurrency: Option<Placed<u32>>,
+    /// `{{ expression }}`: the step is skipped, and its result is nothing, unless this is true.
+    #[expect(dead_code, reason = "`pipeline` reads it from the tree")]
+    pub(crate) when: Option<Condition>,
+    /// What follows if the step fails: `stop` (without this key) ends the pipeline; `continue` goes
+    /// on with nothing as its result, and with the reason in `errors`, under the name of `as`.
+    pub(crate) on_error: Option<OnError>,
+    /// The name of the result, for the steps that come later.
+    pub(crate) r#as: Option<Placed<String>>,
+}
+
+/// What follows a failure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum OnError {
+    /// The next step is done.
+    Continue,
+    /// The pipeline fails.
+    #[default]
+    Stop,
+}
+
+/// Names and values; read from the tree.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arguments;
+
+/// A list or an expression; read from the tree.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Each;
+
+/// An expression; read from the tree.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Condition;
+
+/// Any value; read from the tree.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Anything;
+
+macro_rules! read_from_the_tree {
+    ($kind:ident, $schema:tt) => {
+        impl<'de> Deserialize<'de> for $kind {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                IgnoredAny::deserialize(deserializer).map(|_| Self)
+            }
+        }
+
+        impl JsonSchema for $kind {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($kind).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!($schema)
+            }
+        }
+    };
+}
+
+read_from_the_tree!(Arguments, { "type": "object" });
+read_from_the_tree!(Each, { "type": ["string", "array"] });
+read_from_the_tree!(Condition, { "type": "string", "pattern": r"^\{\{.*\}\}$" });
+read_from_the_tree!(Anything, {});

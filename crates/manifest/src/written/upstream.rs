@@ -1,0 +1,210 @@
+//! A server behind this one, as it is typed: a document that describes its API. Read by `openapi`.
+
+use crate::place::Placed;
+use crate::written::Scalar;
+use crate::written::http::{AllowPrivate, Auth, Send};
+use crate::written::tool::Env;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use std::borrow::Cow;
+use std::fmt;
+
+/// Upstreams by their names, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Upstreams(pub(crate) Vec<(Placed<String>, Placed<Upstream>)>);
+
+/// A server behind this one, whose operations become tools.
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename = "an upstream")]
+#[schemars(rename = "Upstream")]
+pub(crate) struct Upstream {
+    /// A document of OpenAPI 3.0 or 3.1, in JSON or YAML, that describes the server: a file, or an
+    /// address that is asked once, when this file is read.
+    pub(crate) openapi: Placed<String>,
+    /// The address that all paths of the document are below, like `https://api.example.com/v1`;
+    /// without this key, the servers of the document.
+    pub(crate) base_url: Option<Placed<String>>,
+    /// What the names of the tools begin with; without this key, the name of the upstream and `_`.
+    pub(crate) prefix: Option<Placed<String>>,
+    /// Make tools only of operations that fit every key in this.
+    pub(crate) include: Option<Filter>,
+    /// Make no tools of operations that fit any key in this.
+    pub(crate) exclude: Option<Filter>,
+    /// Who asks, for all operations, whatever the document says.
+    pub(crate) auth: Option<Placed<Auth>>,
+    /// Who asks, by the names of the document's security schemes: each operation gets what it asks
+    /// for. A text is the key or token; other schemes take `user` and `password`, or `client_id`
+    /// and `client_secret`.
+    #[serde(default)]
+    pub(crate) security: Credentials,
+    /// Headers for every request, like a version of the API.
+    pub(crate) headers: Option<Placed<Env>>,
+    /// How long a call may take, like 5s. A minute without this key.
+    pub(crate) timeout: Option<Placed<Scalar>>,
+    /// How many bytes of an answer are read, like 1MB.
+    pub(crate) limit: Option<Placed<Scalar>>,
+    /// How many redirects are followed, from 0 to 20; 5 without this key.
+    pub(crate) redirects: Option<Placed<u32>>,
+    /// Reach this machine and private networks too, for the document and for calls: `true`, or a
+    /// list of hosts, addresses and networks.
+    pub(crate) allow_private: Option<Placed<AllowPrivate>>,
+    /// Tell clients what answers look like, where the document is exact enough to be believed.
+    /// Clients may refuse answers that differ, and models pay for every word.
+    #[serde(default)]
+    pub(crate) output_schemas: bool,
+}
+
+/// Which operations.
+#[derive(Debug, Default, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename = "a filter")]
+#[schemars(rename = "Filter")]
+pub(crate) struct Filter {
+    /// Those with one of these tags.
+    #[serde(default)]
+    pub(crate) tags: Vec<Placed<String>>,
+    /// Those whose path fits one of these, like `/pets/**`: `*` is any part of a segment, `**` any
+    /// segments.
+    #[serde(default)]
+    pub(crate) paths: Vec<Placed<String>>,
+    /// Those with one of these `operationId`s.
+    #[serde(default)]
+    pub(crate) operations: Vec<Placed<String>>,
+    /// Those of these methods.
+    #[serde(default)]
+    pub(crate) methods: Vec<Method>,
+}
+
+/// A method of HTTP that operations have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Method {
+    /// Reads.
+    Get,
+    /// Reads headers.
+    Head,
+    /// Asks what can be done.
+    Options,
+    /// Does something.
+    Post,
+    /// Replaces something.
+    Put,
+    /// Changes something.
+    Patch,
+    /// Deletes something.
+    Delete,
+    /// Sends a request back.
+    Trace,
+}
+
+/// Who asks, for each security scheme.
+#[derive(Debug, Default)]
+pub(crate) struct Credentials(pub(crate) Vec<(Placed<String>, Placed<Credential>)>);
+
+/// Who asks.
+#[derive(Debug, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Credential {
+    /// A key or token.
+    Key(Scalar),
+    /// Somebody.
+    Somebody(Box<Somebody>),
+}
+
+/// Somebody with a name and a secret.
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename = "a credential")]
+#[schemars(rename = "Somebody")]
+pub(crate) struct Somebody {
+    /// The name of the user, for HTTP's own `basic`.
+    pub(crate) user: Option<Placed<Scalar>>,
+    /// Its password, like `${env:API_PASSWORD}`.
+    pub(crate) password: Option<Placed<Scalar>>,
+    /// The name of the client, for OAuth client credentials.
+    pub(crate) client_id: Option<Placed<Scalar>>,
+    /// Its secret, like `${env:CLIENT_SECRET}`.
+    pub(crate) client_secret: Option<Placed<Scalar>>,
+    /// Where tokens are granted; without this key, what the document says.
+    pub(crate) token_url: Option<Placed<Scalar>>,
+    /// What the token is to allow, as words; without this key, whatever the server grants.
+    pub(crate) scope: Option<Placed<Scalar>>,
+    /// Where name and secret are sent: in the header (`basic`), as without this key, or in the
+    /// `body`.
+    #[serde(default)]
+    pub(crate) send: Send,
+}
+
+macro_rules! by_name {
+    ($of:ident, $visitor:ident, $value:ident) => {
+        impl<'de> Deserialize<'de> for $of {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_map($visitor)
+            }
+        }
+
+        struct $visitor;
+
+        impl<'de> Visitor<'de> for $visitor {
+            type Value = $of;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a mapping")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<$of, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok($of(pairs))
+            }
+        }
+
+        impl JsonSchema for $of {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($of).into()
+            }
+
+            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+                let value = generator.subschema_for::<$value>();
+                json_schema!({ "type": "object", "additionalProperties": value })
+            }
+        }
+    };
+}
+
+by_name!(Upstreams, UpstreamsVisitor, Upstream);
+by_name!(Credentials, CredentialsVisitor, Credential);
+
+impl<'de> Deserialize<'de> for Credential {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(CredentialVisitor)
+    }
+}
+
+struct CredentialVisitor;
+
+impl<'de> Visitor<'de> for CredentialVisitor {
+    type Value = Credential;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("text or a mapping")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Credential, E> {
+        Ok(Credential::Key(Scalar(text.to_owned())))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Credential, E> {
+        Ok(Credential::Key(Scalar(number.to_string())))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Credential, A::Error> {
+        Somebody::deserialize(MapAccessDeserializer::new(map))
+            .map(|somebody| Credential::Somebody(Box::new(somebody)))
+    }
+}

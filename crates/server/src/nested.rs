@@ -1,0 +1,236 @@
+//! Calls within calls: a handler that is running calls another tool of its server. Everything that
+//! a client's call goes through, this one does too, but for the middleware of the server and the
+//! wire; the caller, its principal and its cancellation are those of the call that it is part of.
+
+use crate::calls::{explain, mend, misfit};
+use crate::context::Context;
+use crate::driver::panicked;
+use crate::layers;
+use crate::middleware::{Outcome, Request};
+use crate::nearest::nearest;
+use crate::registry::Snapshot;
+use futures_util::FutureExt;
+use haft_proto::error::{Mistake, Refusal};
+use haft_proto::json::Cursor;
+use haft_proto::method::Method;
+use haft_proto::spec::tool_result::ToolResult;
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+use std::future::{Future, poll_fn};
+use std::ops::Range;
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::Poll;
+use std::time::Duration;
+use tokio::task::yield_now;
+use tokio::time::{Instant, sleep};
+
+/// What a context knows of the calls around it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Nesting {
+    /// How many calls are around this one.
+    depth: usize,
+    /// Which part of the progress of the outermost call this is.
+    part: Option<Part>,
+}
+
+/// A part of the way, in the units of the whole.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    from: f64,
+    to: f64,
+    total: f64,
+}
+
+impl Nesting {
+    /// What to tell of progress in this part.
+    pub(crate) fn progress(&self, progress: f64, total: Option<f64>) -> (f64, Option<f64>) {
+        let Some(Part { from, to, total: whole }) = self.part else { return (progress, total) };
+        let share = match total {
+            Some(total) if total > 0.0 => (progress / total).clamp(0.0, 1.0),
+            // How much is still to come is not known; the whole gets no further by it.
+            _ => 0.0,
+        };
+        (from + share * (to - from), Some(whole))
+    }
+}
+
+/// How often the time of a call is looked at while its client is asked.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// How many calls one request makes before others get a turn.
+const CALLS_AT_ONCE: usize = 64;
+
+impl Context {
+    /// Calls another tool of the same server and waits for its result. Its arguments are checked
+    /// and mended, its own middleware, timeout and output schema apply; the middleware of the
+    /// server stands around the whole call and is not asked again. Whoever is asked or told of
+    /// progress is the client of the call that this one is part of, and dropping the future ends
+    /// what has begun. The called tool sees HTTP headers only if the calling one wants them, and
+    /// its calls never become tasks by themselves.
+    ///
+    /// A tool that fails says so in its result, and so do arguments that do not fit and a timeout.
+    ///
+    /// # Errors
+    /// There is no such tool; it panicked; a middleware refused; calls nest deeper than
+    /// [`Limits::call_depth`](haft_proto::limits::Limits::call_depth), or are more than
+    /// [`Limits::calls_within`](haft_proto::limits::Limits::calls_within) in one request.
+    ///
+    /// ```
+    /// use haft_server::{Context, Server, Tool, handler};
+    /// use serde_json::{Value, json};
+    /// # #[derive(serde::Deserialize)] struct Text { text: String }
+    /// let upper = Tool::new("upper", handler::function(|it: Text| it.text.to_uppercase()))
+    ///     .input_schema(r#"{"type":"object","properties":{"text":{"type":"string"}},
+    ///         "required":["text"]}"#);
+    /// let shout = handler::future(|_: Value, context: Context| async move {
+    ///     context.call("upper", json!({ "text": "help" })).await
+    /// });
+    /// let server =
+    ///     Server::builder("voice", "1.0.0").tool(upper).tool(Tool::new("shout", shout)).build()?;
+    /// # Ok::<(), haft_server::BuildError>(())
+    /// ```
+    pub async fn call(&self, tool: &str, arguments: impl Serialize) -> Result<ToolResult, Refusal> {
+        let arguments = to_raw_value(&arguments).map_err(|error| {
+            Refusal::new(Mistake::Internal, format!("Internal error: no arguments: {error}"))
+        })?;
+        self.call_raw(tool, arguments).await
+    }
+
+    /// The same with arguments that are JSON text already.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn call_raw(
+        &self,
+        tool: &str,
+        arguments: Box<RawValue>,
+    ) -> Result<ToolResult, Refusal> {
+        let (context, before) = self.deeper()?;
+        // Tools that never wait must not keep a thread from others, nor from the time.
+        if before % CALLS_AT_ONCE == CALLS_AT_ONCE - 1 {
+            yield_now().await;
+        }
+        let core = &self.inner.core;
+        let tool = {
+            // Those that were there when it began, whatever is swapped meanwhile, and new ones.
+            let (first, now) = (&self.inner.snapshot, core.snapshot.load());
+            let found = first.tools.find(tool).or_else(|| now.tools.find(tool));
+            found.map(Arc::clone).ok_or_else(|| unknown(&now, tool))?
+        };
+        // The checks below go as deep as their text, on this stack.
+        if let Err(error) = Cursor::new(arguments.get(), core.limits.depth).value() {
+            let text = format!("Invalid arguments for `{}`: {error}", tool.tool.name);
+            return Ok(ToolResult::error(text));
+        }
+        let mut arguments = String::from(Box::<str>::from(arguments));
+        if let Err(violations) = tool.checks.input.check(&arguments) {
+            match mend((core, &self.inner.snapshot.face), &tool, &arguments) {
+                Some(mended) => arguments = mended,
+                None => return Ok(ToolResult::error(explain(&tool.tool.name, &violations))),
+            }
+        }
+        let name = tool.tool.name.clone();
+        let (method, annotations) = (Method::ToolsCall, tool.tool.annotations);
+        let time_limit = tool.timeout;
+        let request = Request { method, name, arguments, annotations, time_limit, context };
+        let work = async { layers::call_within(core, &tool, request).await };
+        let work = AssertUnwindSafe(work).catch_unwind();
+        let Some(ended) = within(self, tool.timeout, work).await else {
+            let (name, limit) = (&tool.tool.name, tool.timeout);
+            let text = format!("The tool `{name}` was stopped: it took longer than {limit:?}.");
+            return Ok(ToolResult::error(text));
+        };
+        match ended.map_err(|_| panicked("tool"))? {
+            Outcome::Tool(result) if result.is_error => Ok(result),
+            Outcome::Tool(result) => {
+                let structured = result.structured.as_deref().map(RawValue::get);
+                Ok(misfit(&tool, structured).unwrap_or(result))
+            }
+            Outcome::Refused(refusal) => Err(refusal),
+            Outcome::Prompt(_) | Outcome::Resource(_) => Err(layers::mistaken("tool")),
+        }
+    }
+
+    /// The same context for a part of the work: what is told of progress through it becomes a
+    /// share of the range, of which `total` is the end. For a call that does others and knows how
+    /// much of the whole each of them is.
+    ///
+    /// ```
+    /// # async fn both(context: haft_server::Context) {
+    /// context.part(0.0..1.0, 2.0).progress(5.0, Some(10.0), None); // is told as 0.5 of 2
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn part(&self, range: Range<f64>, total: f64) -> Self {
+        let (from, _) = self.nesting.progress(range.start, Some(total));
+        let (to, whole) = self.nesting.progress(range.end, Some(total));
+        let mut part = self.clone();
+        part.nesting.part = Some(Part { from, to, total: whole.unwrap_or(total) });
+        part
+    }
+
+    /// The context of a call within this one, and how many there were before.
+    fn deeper(&self) -> Result<(Self, usize), Refusal> {
+        let limits = &self.inner.core.limits;
+        let mut context = self.clone();
+        context.nesting.depth += 1;
+        let limit = limits.call_depth;
+        if context.nesting.depth > limit {
+            return Err(exceeded(format!("calls within calls nest deeper than {limit}")));
+        }
+        let before = self.inner.calls_within.fetch_add(1, Ordering::Relaxed);
+        let limit = limits.calls_within;
+        if before >= limit {
+            return Err(exceeded(format!("one call made more than {limit} others")));
+        }
+        Ok((context, before))
+    }
+}
+
+fn exceeded(what: String) -> Refusal {
+    Refusal::new(Mistake::Internal, format!("Internal error: {what}"))
+}
+
+fn unknown(snapshot: &Snapshot, name: &str) -> Refusal {
+    let names = snapshot.tools.iter().map(|tool| tool.tool.name.as_str());
+    let end = match nearest(name, names) {
+        Some(meant) => format!("; did you mean {meant:?}?"),
+        None => String::new(),
+    };
+    let shown: String = name.chars().take(128).collect();
+    Refusal::new(Mistake::InvalidParams, format!("Unknown tool: {shown:?}{end}"))
+}
+
+/// What comes of work within a time, in which waiting for the client does not count.
+async fn within<T>(context: &Context, limit: Duration, work: impl Future<Output = T>) -> Option<T> {
+    let begun = Instant::now();
+    let mut work = pin!(work);
+    // A tool that answers at once needs no alarm.
+    if let Poll::Ready(made) = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
+        return Some(made);
+    }
+    let before = context.desk().waited();
+    let mut alarm = pin!(sleep(limit));
+    poll_fn(|cx| {
+        if let Poll::Ready(made) = work.as_mut().poll(cx) {
+            return Poll::Ready(Some(made));
+        }
+        while alarm.as_mut().poll(cx).is_ready() {
+            let (waited, is_waiting) = {
+                let desk = context.desk();
+                (desk.waited(), desk.waiting.is_some())
+            };
+            let allowed = limit.saturating_add(waited.saturating_sub(before));
+            let rest = allowed.saturating_sub(begun.elapsed());
+            if rest.is_zero() {
+                return Poll::Ready(None);
+            }
+            let pause = if is_waiting { LOOK_AGAIN } else { Duration::ZERO };
+            alarm.set(sleep(rest.max(pause)));
+        }
+        Poll::Pending
+    })
+    .await
+}

@@ -1,0 +1,4 @@
+//! A store as its users see it, and what a crash leaves of it.
+
+mod crash;
+mod entries;

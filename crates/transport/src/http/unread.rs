@@ -1,0 +1,95 @@
+//! Answers that a client has not read yet, counted for each connection: over HTTP/2 it may ask on
+//! many streams and read none. Wraps every answer on its way to hyper, and never looks into it.
+
+use super::answer::Answer;
+use crate::bounds::{Bound, Share};
+use bytes::Bytes;
+use haft_proto::error::{Mistake, Refusal};
+use haft_proto::limits::Limits;
+use http_body::{Body, Frame, SizeHint};
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+/// A body on its way to a client.
+pub(super) struct Sent {
+    answer: Answer,
+    /// `None` where all of it has been counted.
+    unread: Option<Arc<Bound>>,
+}
+
+/// What holds less than this is not counted: HTTP holds as much for each stream.
+const SMALL: usize = 4096;
+
+impl Sent {
+    pub(super) fn new(answer: Answer, unread: &Arc<Bound>) -> Self {
+        match answer {
+            Answer::Whole(bytes) => {
+                let bytes = bytes.map(|bytes| counted(bytes, unread));
+                Self { answer: Answer::Whole(bytes), unread: None }
+            }
+            answer => Self { answer, unread: Some(Arc::clone(unread)) },
+        }
+    }
+}
+
+impl Body for Sent {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let Self { answer, unread } = self.get_mut();
+        let bytes = ready!(answer.poll_bytes(cx));
+        let bytes = bytes.map(|bytes| match unread {
+            Some(unread) => counted(bytes, unread),
+            None => bytes,
+        });
+        Poll::Ready(bytes.map(|bytes| Ok(Frame::data(bytes))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self.answer, Answer::Whole(None))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.answer {
+            Answer::Whole(bytes) => {
+                SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64)
+            }
+            _ => SizeHint::default(),
+        }
+    }
+}
+
+/// Bytes that count as unread until the last of them has been sent.
+fn counted(bytes: Bytes, unread: &Arc<Bound>) -> Bytes {
+    if bytes.len() < SMALL {
+        return bytes;
+    }
+    let share = unread.share_of(bytes.len());
+    Bytes::from_owner(Counted { bytes, _share: share })
+}
+
+struct Counted {
+    bytes: Bytes,
+    _share: Share,
+}
+
+impl AsRef<[u8]> for Counted {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// What a client is told that does not read its answers.
+pub(super) fn unread(limits: &Limits) -> Refusal {
+    let limit = limits.output_bytes;
+    Refusal::new(
+        Mistake::Overloaded,
+        format!("Overloaded: {limit} bytes of answers wait on this connection; read them first"),
+    )
+}
