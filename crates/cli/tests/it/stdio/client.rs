@@ -1,9 +1,11 @@
 //! A server on pipes, for one test: sends lines, reads answers, never waits without a deadline and
 //! never leaves the server behind.
 
+use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
@@ -14,7 +16,7 @@ use tempfile::TempDir;
 /// How long anything may take that should take milliseconds.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 
-/// Tools that are quick, slow, and slow with a word about it.
+/// Tools that are quick, slow, slow with a word about it, and as slow as the test wants.
 pub(crate) const MANIFEST: &str = r#"
 server: { name: stdio-test, version: 1.0.0 }
 tools:
@@ -27,6 +29,9 @@ tools:
   - name: sleep_and_tell
     input: { file: string }
     command: [sh, -c, "echo $$ > $0.new && mv $0.new $0; sleep 300 & wait", "{{ file }}"]
+  - name: held
+    input: { pipe: string }
+    command: [cat, "{{ pipe }}"]
 "#;
 
 /// A running server.
@@ -169,6 +174,28 @@ pub(crate) fn lines_of(stream: impl std::io::Read + Send + 'static) -> Receiver<
 /// Waits for a child's end.
 pub(crate) fn wait(child: &mut Child) -> ExitStatus {
     wait_for("the end of the server", || child.try_wait().expect("it is our child"))
+}
+
+/// A pipe with a name, at which a call of the tool `held` waits.
+pub(crate) struct Hold(PathBuf);
+
+impl Hold {
+    pub(crate) fn in_folder(folder: &Path) -> Self {
+        let path = folder.join("hold");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, 0o600.into()).expect("a pipe with a name");
+        Self(path)
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        self.0.to_str().expect("a path of letters")
+    }
+
+    /// Waits until the call runs. It ends when what is returned is dropped, and not before.
+    pub(crate) fn wait(&self) -> OwnedFd {
+        // To open it for writing fails as long as nobody has opened it for reading.
+        let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        wait_for("a call", || rustix::fs::open(&self.0, flags, Mode::empty()).ok())
+    }
 }
 
 /// Where a tool says its process id.
