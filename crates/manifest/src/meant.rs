@@ -142,9 +142,7 @@ impl Meant {
             prints.prompts.push(seen.print(Some(tree)));
         }
         let templates = compiler.finish();
-        #[rustfmt::skip]
-        let meant = Self { server, listeners, state, tools, resources, prompts, templates, notes, prints };
-        Ok(meant)
+        Ok(Self { server, listeners, state, tools, resources, prompts, templates, prints, notes })
     }
 }
 

@@ -298,3 +298,21 @@ async fn a_server_that_is_told_to_reads_its_file_again_once() {
     served.signal(Signal::TERM);
     assert!(served.child.wait().expect("it ends").success());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_that_is_written_anew_is_told_to_its_subscribers() {
+    let text = |word: &str| {
+        let one = "resources: [{ uri: 'a:1', text: WORD }, { uri: 'a:2', text: two }]\n";
+        format!("{}{}", says("old"), one.replace("WORD", word))
+    };
+    for era in [Era::Modern, Era::Legacy] {
+        let served = Served::start("serve", &text("one"), &[]).await;
+        let client = served.client(era).await;
+        let uris = vec!["a:2".to_owned(), "a:1".to_owned()];
+        let interest = Interest { uris, ..Interest::default() };
+        let mut changes = client.listen(interest).await.expect("one may listen");
+        served.edit(&text("other"));
+        served.signal(Signal::HUP);
+        assert_eq!(next(&mut changes).await, Change::Resource("a:1".to_owned()), "{era:?}");
+    }
+}
