@@ -19,8 +19,8 @@ const TURNS: usize = 200;
 const CALLS: usize = 200;
 
 fn main() {
-    // `cargo bench -- --test` only wants to know whether it runs.
-    let turns = if std::env::args().any(|argument| argument == "--test") { 1 } else { TURNS };
+    // `cargo test --benches` only asks whether it runs.
+    let turns = if std::env::args().any(|argument| argument == "--bench") { TURNS } else { 1 };
     let address = serve();
     let mut legacy = Connection::legacy(address);
     let mut modern = Connection::modern(address);

@@ -110,3 +110,40 @@ impl Outlet for NoWire {
         Box::pin(std::future::ready(Err(Unanswered::Gone)))
     }
 }
+
+/// A call of a tool as a client of 2026-07-28 sends it; `arguments` is the text of an object.
+#[must_use]
+pub fn call(tool: &str, arguments: &str) -> String {
+    let meta = format!(
+        r#"{{"io.modelcontextprotocol/protocolVersion":"{}","{}":{{}}}}"#,
+        Revision::LATEST.as_str(),
+        "io.modelcontextprotocol/clientCapabilities",
+    );
+    let params = format!(r#"{{"name":"{tool}","arguments":{arguments},"_meta":{meta}}}"#);
+    format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#)
+}
+
+/// The answer of a modern call that waits for something.
+///
+/// # Panics
+/// If it is no such call, or the tool does not wait.
+pub async fn answered(server: &Server, request: &str) -> Vec<u8> {
+    let Ok(Incoming::One(message)) = envelope::read(request.as_bytes(), server.limits()) else {
+        panic!("it is a message")
+    };
+    let admitted = admit::modern_request(&message, None).expect("it is right");
+    let ask = Ask {
+        id: message.id.expect("it has an id"),
+        message: &message,
+        method: admitted.method,
+        revision: admitted.revision,
+        session: None,
+        principal: &Principal::Local,
+        headers: None,
+        wire: &NoWire,
+    };
+    match server.ask(ask, &mut Vec::new()) {
+        Turn::Later(later) => later.await.message,
+        _ => panic!("it waits for something"),
+    }
+}

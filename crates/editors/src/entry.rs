@@ -113,28 +113,68 @@ pub fn shown_args(args: &[String]) -> Vec<String> {
         if std::mem::take(&mut is_secret_next) && !argument.starts_with("--") {
             return "…".to_owned();
         }
-        if argument.contains("://") {
-            return shown_url(argument);
-        }
-        if let Some((name, _)) = argument.split_once(['=', ':', ' '])
-            && is_secret_name(name)
-        {
-            return format!("{}…", &argument[..=name.len()]);
-        }
         // A lone word is a name of something secret only if it is an option.
         is_secret_next = argument.starts_with('-')
             && (is_secret_name(argument)
                 || ["-H", "--header", "-e", "--env"].contains(&&**argument));
-        argument.clone()
+        shown_words(argument)
     };
     args.iter().map(shown).collect()
+}
+
+/// An argument up to the value of something secret, wherever in it that is: `--env=API_KEY=…`,
+/// `Server=db;Password=…`. The addresses in it are shown as such.
+fn shown_words(argument: &str) -> String {
+    let mut shown = String::new();
+    let mut words = argument.split(' ').peekable();
+    while let Some(word) = words.next() {
+        let is_last = words.peek().is_none();
+        if is_url(word) {
+            shown.push_str(&shown_url(word));
+        } else if let Some(end) = end_of_secret_name(word) {
+            shown.push_str(&word[..end]);
+            shown.push('…');
+            return shown;
+        } else if !is_last && is_secret_name(last_name(word)) {
+            shown.push_str(word);
+            shown.push_str(" …");
+            return shown;
+        } else {
+            shown.push_str(word);
+        }
+        if !is_last {
+            shown.push(' ');
+        }
+    }
+    shown
+}
+
+fn is_url(word: &str) -> bool {
+    let is_of_scheme = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+    word.split_once("://").is_some_and(|(scheme, _)| scheme.bytes().all(is_of_scheme))
+}
+
+/// Where a value begins whose name is that of something secret.
+fn end_of_secret_name(word: &str) -> Option<usize> {
+    let ends = word.match_indices(['=', ':']);
+    ends.map(|(at, _)| at).find(|at| is_secret_name(last_name(&word[..*at]))).map(|at| at + 1)
+}
+
+fn last_name(text: &str) -> &str {
+    let is_of_name = |byte: char| byte.is_ascii_alphanumeric() || "_-.".contains(byte);
+    text.rsplit(|byte| !is_of_name(byte)).next().unwrap_or_default()
 }
 
 fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let words = ["auth", "bearer", "cookie", "credential", "key", "pass", "pat", "secret", "token"];
     name.split(|character: char| !character.is_ascii_alphanumeric()).any(|part| {
-        words.iter().any(|word| part == *word || (word.len() > 3 && part.contains(word)))
+        words.iter().any(|word| match *word {
+            // Not `keys` and `paths`.
+            "key" => part.ends_with(word),
+            "pat" => part == *word,
+            word => part.contains(word),
+        })
     })
 }
 
@@ -217,6 +257,12 @@ mod tests {
             (vec!["https://u:s3@h/p?token=s3&x=s3"], "https://h/p?token=…&x=…"),
             (vec!["--path", "/etc", "run"], "--path /etc run"),
             (vec!["--token", "--verbose"], "--token --verbose"),
+            (vec!["--apikey", "s3"], "--apikey …"),
+            (vec!["--env=API_KEY=s3"], "--env=API_KEY=…"),
+            (vec!["-c", "export APIKEY=s3; run"], "-c 'export APIKEY=…'"),
+            (vec!["API_KEY=s3 npx r https://h"], "API_KEY=…"),
+            (vec!["Server=db;Password=s3"], "Server=db;Password=…"),
+            (vec!["run https://u:s3@h/ now"], "'run https://h/ now'"),
         ] {
             let args: Vec<String> = args.into_iter().map(str::to_owned).collect();
             let shown: Vec<String> =

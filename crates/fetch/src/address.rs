@@ -12,7 +12,39 @@ pub(crate) fn is_public(address: IpAddr) -> bool {
     }
 }
 
+/// Whether a name is one that no proxy should be asked for: of the machine or network itself
+/// (RFC 6761, 6762, 8375, and `.internal`), of a metadata service, or a number, which resolvers
+/// read as an address (`127.1`, `2130706433`, `0x7f.1`).
+pub(crate) fn is_private_name(host: &str) -> bool {
+    const OWN: [&str; 8] = [
+        "home.arpa",
+        "instance-data",
+        "internal",
+        "local",
+        "localdomain",
+        "localhost",
+        "metadata",
+        "metadata.goog",
+    ];
+    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    let is_own = |own: &str| {
+        let before = host.strip_suffix(own);
+        before.is_some_and(|before| before.is_empty() || before.ends_with('.'))
+    };
+    let last = host.rsplit('.').next().unwrap_or_default();
+    let is_number = match last.strip_prefix("0x") {
+        Some(digits) => digits.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        None => last.bytes().all(|byte| byte.is_ascii_digit()),
+    };
+    is_number || OWN.into_iter().any(is_own)
+}
+
 fn is_public_v4(address: Ipv4Addr) -> bool {
+    // The host of a virtual machine at Azure, which hands out its secrets too.
+    const AZURE_HOST: Ipv4Addr = Ipv4Addr::new(168, 63, 129, 16);
+    if address == AZURE_HOST {
+        return false;
+    }
     let [a, b, c, _] = address.octets();
     !matches!(
         (a, b, c),
@@ -54,6 +86,35 @@ mod tests {
     use super::*;
 
     #[test]
+    fn names_of_the_own_network_and_numbers_are_private() {
+        for name in [
+            "localhost",
+            "LOCALHOST.",
+            "a.localhost",
+            "127.1",
+            "2130706433",
+            "0x7f.1",
+            "0x7f000001",
+            "1.0x1",
+            "0177.0.0.1",
+            "",
+            "metadata.google.internal",
+            "metadata",
+            "metadata.goog",
+            "instance-data.ec2.internal",
+            "nas.local",
+            "x.home.arpa",
+        ] {
+            assert!(is_private_name(name), "{name}");
+        }
+        for name in
+            ["example.com", "notlocalhost", "localhost.example.com", "1.example", "0xg", "a.b0x1"]
+        {
+            assert!(!is_private_name(name), "{name}");
+        }
+    }
+
+    #[test]
     fn only_addresses_of_the_internet_are_public() {
         for text in [
             "8.8.8.8",
@@ -80,6 +141,8 @@ mod tests {
             "127.0.0.1",
             "127.255.255.255",
             "169.254.169.254",
+            "168.63.129.16",
+            "::ffff:168.63.129.16",
             "172.16.0.1",
             "172.31.255.255",
             "192.168.0.1",

@@ -38,6 +38,21 @@ impl Auth {
         Self::header(AUTHORIZATION, &format!("Basic {pair}"))
     }
 
+    /// What it sends and nobody else should read, as it is sent: the header's value, and what
+    /// stands there behind `Bearer` or the like.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<String> {
+        let value = match self {
+            Self::Header(_, value) => Some(value.clone()),
+            Self::None => None,
+            Self::Token(source) => source.known(),
+        };
+        let Some(value) = value else { return Vec::new() };
+        let whole = String::from_utf8_lossy(value.as_bytes()).into_owned();
+        let part = whole.split_once(' ').map(|(_, part)| part.to_owned());
+        [whole].into_iter().chain(part).collect()
+    }
+
     /// A header of any name.
     ///
     /// # Errors

@@ -47,7 +47,7 @@ impl Client {
 
     /// Sends a request and waits for the head of its answer, for as long as the caller does:
     /// dropping the future takes the request back. A 401 to a token is asked again once, with a
-    /// fresh one.
+    /// fresh one, unless a redirect led to it or the token was fetched just now.
     ///
     /// # Errors
     /// [`FetchError`]; an answer of any status is none.
@@ -55,14 +55,15 @@ impl Client {
         match auth {
             Auth::None | Auth::Header(..) => self.send_plain(request, auth).await,
             Auth::Token(source) => {
-                let token = source.token(None).await?;
-                let answer = self.follow(request, Some(&token)).await?;
-                if answer.status != StatusCode::UNAUTHORIZED {
+                let token = source.token().await?;
+                let (answer, is_redirected) = self.follow(request, Some(&token)).await?;
+                // What answered with a redirect may have done its work already.
+                if answer.status != StatusCode::UNAUTHORIZED || is_redirected {
                     return Ok(answer);
                 }
+                let Some(token) = source.another(&token).await? else { return Ok(answer) };
                 drop(answer);
-                let token = source.token(Some(&token)).await?;
-                self.follow(request, Some(&token)).await
+                self.follow(request, Some(&token)).await.map(|(answer, _)| answer)
             }
         }
     }
@@ -77,14 +78,15 @@ impl Client {
         if let Auth::Header(name, value) = auth {
             request.headers.insert(name, value.clone());
         }
-        self.follow(&request, None).await
+        self.follow(&request, None).await.map(|(answer, _)| answer)
     }
 
+    /// The last answer, and whether redirects led to it.
     async fn follow(
         &self,
         request: &Request,
         token: Option<&HeaderValue>,
-    ) -> Result<Answer, FetchError> {
+    ) -> Result<(Answer, bool), FetchError> {
         let mut made;
         let mut request = request;
         if let Some(token) = token {
@@ -102,7 +104,7 @@ impl Client {
             };
             let Some(next) = next else {
                 let (url, status) = (request.url.clone(), parts.status);
-                return Ok(Answer { status, headers: parts.headers, url, body });
+                return Ok((Answer { status, headers: parts.headers, url, body }, done > 0));
             };
             if done == max {
                 break;

@@ -2,8 +2,9 @@
 //! checked, directly or through a proxy. Called by the pool in `client`; the only file that opens a
 //! socket.
 
+use crate::address::is_private_name;
 use crate::error::FetchError;
-use crate::limits::{ADDRESSES_MAX, ATTEMPT_HEAD_START, CONNECT_TIME_MAX};
+use crate::limits::{ADDRESSES_MAX, ATTEMPT_HEAD_START, CONNECT_TIME_MAX, LOCAL_LOOKUP_TIME_MAX};
 use crate::proxies::Proxies;
 use crate::reach::Reach;
 use crate::tls;
@@ -80,10 +81,7 @@ impl Dial {
             let stream = self.direct(host_of(url), port_of(url), &self.reach).await?;
             return Ok(Stream { stream, is_proxied: false });
         };
-        // The proxy finds the name; an address needs no finding.
-        if let Ok(address) = host_of(url).parse() {
-            self.check(host_of(url), address, &self.reach)?;
-        }
+        self.check_proxied(host_of(url), port_of(url)).await?;
         if proxy.uri().scheme_str() != Some("http") {
             let reason = format!("`{}` is none of HTTP", host_of(proxy.uri()));
             return Err(FetchError::Proxy { reason });
@@ -104,6 +102,25 @@ impl Dial {
         }
         let refused = |error: &dyn Error| FetchError::Proxy { reason: causes(error) };
         tunnel.call(url.clone()).await.map_err(|error| refused(&error))
+    }
+
+    /// The proxy finds the name, so what it dials is its own affair; what this machine knows of the
+    /// name is checked.
+    async fn check_proxied(&self, host: &str, port: u16) -> Result<(), FetchError> {
+        if let Ok(address) = host.parse() {
+            return self.check(host, address, &self.reach);
+        }
+        if self.reach.names(host) {
+            return Ok(());
+        }
+        if is_private_name(host) {
+            return Err(FetchError::PrivateName { host: host.to_owned() });
+        }
+        // Behind a proxy, most machines find no name of the internet.
+        let Ok(Ok(found)) = timeout(LOCAL_LOOKUP_TIME_MAX, addresses(host, port)).await else {
+            return Ok(());
+        };
+        found.iter().try_for_each(|address| self.check(host, address.ip(), &self.reach))
     }
 
     async fn direct(&self, host: &str, port: u16, reach: &Reach) -> Result<TcpStream, FetchError> {

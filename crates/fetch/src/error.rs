@@ -22,6 +22,9 @@ pub enum FetchError {
     /// The address is not one of the internet.
     #[error("`{host}` {}; `allow_private` lets it in", private(host, *address))]
     PrivateAddress { host: String, address: IpAddr },
+    /// The name is not one of the internet.
+    #[error("`{host}` is no name of the internet; `allow_private` lets it in")]
+    PrivateName { host: String },
     /// The proxy does not do what it is there for.
     #[error("the proxy cannot be used: {reason}")]
     Proxy { reason: String },

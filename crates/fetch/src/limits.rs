@@ -9,6 +9,8 @@ pub const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
 pub(crate) const ATTEMPT_HEAD_START: Duration = Duration::from_millis(250);
 /// The most addresses of one name that are tried.
 pub(crate) const ADDRESSES_MAX: usize = 8;
+/// How long a name is looked up here before a proxy that finds it by itself is asked.
+pub(crate) const LOCAL_LOOKUP_TIME_MAX: Duration = Duration::from_secs(1);
 /// How long a connection that nobody uses is kept.
 pub(crate) const IDLE_TIME_MAX: Duration = Duration::from_secs(60);
 /// The most connections to one server that nobody uses and that are kept.
@@ -29,5 +31,7 @@ pub(crate) const TOKEN_RENEWED_BEFORE: Duration = Duration::from_secs(60);
 pub(crate) const TOKEN_LIFE_DEFAULT: Duration = Duration::from_secs(60 * 60);
 /// The longest life of a token that is believed.
 pub(crate) const TOKEN_LIFE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long a token is kept after it was fetched although a server refuses it.
+pub(crate) const TOKEN_KEPT_MIN: Duration = Duration::from_secs(5);
 /// How long the refusal of a token is told again before it is asked for anew.
 pub(crate) const TOKEN_REFUSAL_KEPT: Duration = Duration::from_secs(1);

@@ -56,10 +56,26 @@ impl Reach {
     }
 }
 
+impl Reach {
+    /// Whether a host is let in by its name, whatever its address is.
+    pub(crate) fn names(&self, host: &str) -> bool {
+        match self {
+            Self::Anywhere => true,
+            Self::Public => false,
+            Self::Listed(list) => list.iter().any(|allowed| allowed.is_host(host)),
+        }
+    }
+}
+
 impl Allowed {
+    fn is_host(&self, host: &str) -> bool {
+        let host = host.trim_end_matches('.');
+        matches!(self, Self::Host(allowed) if allowed.eq_ignore_ascii_case(host))
+    }
+
     fn has(&self, host: &str, address: IpAddr) -> bool {
         match self {
-            Self::Host(allowed) => allowed.eq_ignore_ascii_case(host.trim_end_matches('.')),
+            Self::Host(_) => self.is_host(host),
             Self::Network(network) => network.contains(&address),
         }
     }

@@ -6,11 +6,19 @@ use hyper_rustls::ConfigBuilderExt;
 use rustls::ClientConfig;
 use std::sync::{Arc, OnceLock};
 
-static CONFIG: OnceLock<Result<Arc<ClientConfig>, FetchError>> = OnceLock::new();
+static CONFIG: OnceLock<Arc<ClientConfig>> = OnceLock::new();
 
-/// The configuration for all connections. Reads files the first time.
+/// The configuration for all connections. Reads files until they can be read.
 pub(crate) fn config() -> Result<Arc<ClientConfig>, FetchError> {
-    CONFIG.get_or_init(read).clone()
+    kept(&CONFIG, read)
+}
+
+/// What is made once; a failure is not kept, since certificates may be installed meanwhile.
+fn kept<T: Clone, E>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    match cell.get() {
+        Some(made) => Ok(made.clone()),
+        None => make().map(|made| cell.get_or_init(|| made).clone()),
+    }
 }
 
 fn read() -> Result<Arc<ClientConfig>, FetchError> {
@@ -23,4 +31,17 @@ fn read() -> Result<Arc<ClientConfig>, FetchError> {
         .with_no_client_auth();
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(Arc::new(config))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_not_kept() {
+        let cell = OnceLock::new();
+        assert_eq!(kept(&cell, || Err::<u8, _>("no file")), Err("no file"));
+        assert_eq!(kept(&cell, || Ok::<_, &str>(1)), Ok(1));
+        assert_eq!(kept(&cell, || Err("not asked")), Ok(1));
+    }
 }

@@ -6,8 +6,8 @@ use crate::client::Client;
 use crate::error::FetchError;
 use crate::escape;
 use crate::limits::{
-    TOKEN_BYTES_MAX, TOKEN_LIFE_DEFAULT, TOKEN_LIFE_MAX, TOKEN_REFUSAL_KEPT, TOKEN_RENEWED_BEFORE,
-    TOKEN_TIME_MAX,
+    TOKEN_BYTES_MAX, TOKEN_KEPT_MIN, TOKEN_LIFE_DEFAULT, TOKEN_LIFE_MAX, TOKEN_REFUSAL_KEPT,
+    TOKEN_RENEWED_BEFORE, TOKEN_TIME_MAX,
 };
 use crate::reach::Reach;
 use crate::request::Request;
@@ -70,6 +70,8 @@ struct Current {
     header: HeaderValue,
     renew_at: Instant,
     ends_at: Instant,
+    /// When it came.
+    fetched_at: Instant,
 }
 
 /// What an authorization server answers.
@@ -77,7 +79,8 @@ struct Current {
 struct Granted {
     access_token: Option<String>,
     token_type: Option<String>,
-    expires_in: Option<f64>,
+    /// In seconds; some servers write the number as a text.
+    expires_in: Option<serde_json::Value>,
     error: Option<String>,
     error_description: Option<String>,
 }
@@ -91,13 +94,9 @@ impl TokenSource {
         self.tokens == *tokens
     }
 
-    /// A token that is good now, as the value of its header; another one than `refused`.
-    pub(crate) async fn token(
-        &self,
-        refused: Option<&HeaderValue>,
-    ) -> Result<HeaderValue, FetchError> {
-        let good = |current: &Current| Some(&current.header) != refused;
-        let current = self.current().filter(good);
+    /// A token that is good now, as the value of its header.
+    pub(crate) async fn token(&self) -> Result<HeaderValue, FetchError> {
+        let current = self.current();
         let now = Instant::now();
         if let Some(current) = current.filter(|current| now < current.ends_at) {
             if now < current.renew_at {
@@ -111,10 +110,31 @@ impl TokenSource {
         // Whoever waits here finds what the one before got, be it a token or a refusal.
         let mut asking = self.asking.lock().await;
         let is_fresh = |current: &Current| Instant::now() < current.renew_at;
-        if let Some(current) = self.current().filter(good).filter(is_fresh) {
+        if let Some(current) = self.current().filter(is_fresh) {
             return Ok(current.header);
         }
         self.renew(&mut asking).await
+    }
+
+    /// Another token than one that a server refused, if there is any: a server that takes none does
+    /// not make every call a request for a token.
+    pub(crate) async fn another(
+        &self,
+        refused: &HeaderValue,
+    ) -> Result<Option<HeaderValue>, FetchError> {
+        let mut asking = self.asking.lock().await;
+        let now = Instant::now();
+        let header = match self.current() {
+            Some(current) if now < current.fetched_at + TOKEN_KEPT_MIN => current.header,
+            Some(current) if current.header != *refused && now < current.renew_at => current.header,
+            _ => self.renew(&mut asking).await?,
+        };
+        Ok((header != *refused).then_some(header))
+    }
+
+    /// The token that was fetched last, as the value of its header.
+    pub(crate) fn known(&self) -> Option<HeaderValue> {
+        self.current().map(|current| current.header)
     }
 
     fn current(&self) -> Option<Current> {
@@ -158,6 +178,8 @@ impl TokenSource {
         let granted = serde_json::from_slice::<Granted>(&body).ok();
         if !status.is_success() {
             let said = granted.and_then(|granted| granted.error_description.or(granted.error));
+            // Half a secret would not be known as one.
+            let said = said.map(|said| self.redact(said));
             let said = said.map(|said| format!(": {}", excerpt(&said))).unwrap_or_default();
             return Err(self.refused(format!("it answered {status}{said}")));
         }
@@ -173,10 +195,18 @@ impl TokenSource {
         let mut header = HeaderValue::from_str(&format!("Bearer {token}"))
             .map_err(|_| self.refused("it cannot be put into a header".to_owned()))?;
         header.set_sensitive(true);
-        let life = granted.expires_in.and_then(|life| Duration::try_from_secs_f64(life).ok());
+        let life = granted
+            .expires_in
+            .and_then(|life| life.as_f64().or_else(|| life.as_str()?.trim().parse::<f64>().ok()));
+        let life = life.and_then(|life| Duration::try_from_secs_f64(life).ok());
         let life = life.unwrap_or(TOKEN_LIFE_DEFAULT).min(TOKEN_LIFE_MAX);
         let early = TOKEN_RENEWED_BEFORE.min(life / 10);
-        Ok(Current { header, renew_at: asked + (life - early), ends_at: asked + life })
+        Ok(Current {
+            header,
+            renew_at: asked + (life - early),
+            ends_at: asked + life,
+            fetched_at: Instant::now(),
+        })
     }
 
     fn request(&self) -> (Request, Auth) {
@@ -208,6 +238,14 @@ impl TokenSource {
         // A secret is not carried elsewhere.
         request.redirects = 0;
         (request, auth)
+    }
+
+    /// The text without the client's secret, should the server repeat it.
+    fn redact(&self, text: String) -> String {
+        /// Shorter ones are words of any text.
+        const LENGTH_MIN: usize = 6;
+        let secret = &self.tokens.client_secret;
+        if secret.len() < LENGTH_MIN { text } else { text.replace(secret, "…") }
     }
 
     fn refused(&self, reason: String) -> FetchError {

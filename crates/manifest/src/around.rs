@@ -145,6 +145,14 @@ impl Around {
         Ok(self)
     }
 
+    /// The same without what all tools have of a cache: for tools whose answers are new each time.
+    pub(crate) fn without_inherited_cache(mut self, tool: &tool::Tool) -> Self {
+        if tool.cache.is_none() {
+            self.cache = None;
+        }
+        self
+    }
+
     /// The tool with all of it around, outermost first. `turns` are those of a tool without a
     /// `concurrency`: how many calls run, and how many wait.
     pub(crate) fn wrap(&self, mut tool: Tool, turns: Option<(usize, usize)>) -> Tool {
@@ -181,16 +189,22 @@ impl Around {
 pub enum Mistake {
     /// A regular expression.
     BadPattern { reason: String },
-    /// What is only done with tools that may be called twice.
-    NotRepeatable { key: &'static str },
+    /// Answers are only kept of tools that change nothing.
+    NotReadOnly,
+    /// Calls are only made again of tools that may be called twice.
+    NotRepeatable,
 }
 
 impl Mistake {
     pub(crate) fn message(&self) -> String {
         match self {
             Self::BadPattern { reason } => format!("this is no regular expression: {reason}"),
-            Self::NotRepeatable { key } => {
-                format!("`{key}` would call a tool twice that does not say that this is safe")
+            Self::NotReadOnly => {
+                "`cache` would answer for a tool without calling it, and it may change something"
+                    .to_owned()
+            }
+            Self::NotRepeatable => {
+                "`retry` would call a tool twice that does not say that this is safe".to_owned()
             }
         }
     }
@@ -198,7 +212,8 @@ impl Mistake {
     pub(crate) fn help(&self) -> Option<&'static str> {
         match self {
             Self::BadPattern { .. } => None,
-            Self::NotRepeatable { .. } => {
+            Self::NotReadOnly => Some("if it does not, say `annotations: { readOnly: true }`"),
+            Self::NotRepeatable => {
                 Some("if it is, say `annotations: { readOnly: true }` or `idempotent: true`")
             }
         }
@@ -208,21 +223,31 @@ impl Mistake {
 /// How long a breaker rests.
 const REST: Duration = Duration::from_secs(30);
 
-/// The key of a tool by which it may be called twice, or not at all, and its place.
-pub(crate) fn repeats(tool: &tool::Tool) -> Option<(&'static str, Place)> {
-    let retry = tool.retry.as_ref().map(|retry| ("retry", retry.place));
-    retry.or_else(|| tool.cache.as_ref().map(|cache| ("cache", cache.place)))
+/// The keys of a tool by which it may be called twice, or not at all, and their places.
+#[derive(Clone, Copy)]
+pub(crate) struct Repeats {
+    retry: Option<Place>,
+    cache: Option<Place>,
 }
 
-/// What may be done twice alone is tried again or kept; who says so of another tool is mistaken.
-pub(crate) fn check_use(
-    repeats: Option<(&'static str, Place)>,
-    annotations: Annotations,
-) -> Result<(), Wrong> {
-    let is_repeatable = annotations.read_only == Some(true) || annotations.idempotent == Some(true);
+pub(crate) fn repeats(tool: &tool::Tool) -> Repeats {
+    Repeats {
+        retry: tool.retry.as_ref().map(|retry| retry.place),
+        cache: tool.cache.as_ref().map(|cache| cache.place),
+    }
+}
+
+/// What may be done twice alone is tried again, and what changes nothing alone is kept; who says so
+/// of another tool is mistaken.
+pub(crate) fn check_use(repeats: Repeats, annotations: Annotations) -> Result<(), Wrong> {
+    let only_reads = annotations.read_only == Some(true);
+    let is_repeatable = only_reads || annotations.idempotent == Some(true);
     match repeats {
-        Some((key, place)) if !is_repeatable => {
-            Err(Wrong::new(place, Problem::Around(Mistake::NotRepeatable { key })))
+        Repeats { retry: Some(place), .. } if !is_repeatable => {
+            Err(Wrong::new(place, Problem::Around(Mistake::NotRepeatable)))
+        }
+        Repeats { cache: Some(place), .. } if !only_reads => {
+            Err(Wrong::new(place, Problem::Around(Mistake::NotReadOnly)))
         }
         _ => Ok(()),
     }

@@ -99,11 +99,6 @@ pub(crate) fn find_first(source: &str) -> Option<usize> {
     Tags::new(source).next().map(|tag| tag.start)
 }
 
-/// Whether a tag is the last thing in it.
-pub(crate) fn ends_in_tag(source: &str) -> bool {
-    Tags::new(source).last().is_some_and(|tag| tag.end == source.len())
-}
-
 /// Whether there is a `{% … %}`.
 pub(crate) fn has_statement(source: &str) -> bool {
     Tags::new(source).any(|tag| source[tag.start..].starts_with("{%"))

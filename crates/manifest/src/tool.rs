@@ -68,7 +68,11 @@ pub(crate) fn check(
         None if parse == Parse::Lines => Some(LINES_SCHEMA.to_owned()),
         None => None,
     };
-    let around = defaults.of_tool(&tool, surroundings)?;
+    let mut around = defaults.of_tool(&tool, surroundings)?;
+    if tool.state.is_some() {
+        // What was kept a moment ago must be seen now.
+        around = around.without_inherited_cache(&tool);
+    }
     let title = tool.title.as_ref().map(filled).transpose()?.map(|title| title.value);
     let description = tool.description.as_ref().map(filled).transpose()?;
     let (icons, meta) =

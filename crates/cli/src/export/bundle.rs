@@ -1,5 +1,5 @@
 //! An `.mcpb` bundle: a zip with a manifest, a haft binary, the file and all that it refers to. The
-//! same input makes the same bytes. Format: https://github.com/anthropics/mcpb, manifest 0.3.
+//! same input makes the same bytes. Format: <https://github.com/anthropics/mcpb>, manifest 0.3.
 
 use super::gathered::{self, Gathered};
 use super::{Described, slug};

@@ -50,7 +50,9 @@ impl Gathered {
                 items.iter().try_for_each(|item| self.value(directory, key, item))
             }
             Value::Object(fields) => {
-                fields.iter().try_for_each(|(key, value)| self.value(directory, key, value))
+                // What tools keep is the author's own.
+                let fields = fields.iter().filter(|(key, _)| *key != "state");
+                fields.into_iter().try_for_each(|(key, value)| self.value(directory, key, value))
             }
             Value::String(text) => self.text(directory, key, text),
             _ => Ok(()),

@@ -92,6 +92,29 @@ async fn an_address_is_checked_before_the_proxy_is_asked() {
 }
 
 #[tokio::test]
+async fn a_name_of_the_own_network_is_not_asked_of_the_proxy() {
+    let origin = Origin::serve(|_| Reply::text("x")).await;
+    let (address, heads) = proxy(origin.address).await;
+    let own = format!("http://{address}");
+    let clients = Clients::with_proxies(Proxies::new(&own, &own, ""));
+    for url in [
+        "http://localhost/",
+        "https://a.localhost./",
+        "http://127.1/",
+        "http://2130706433/",
+        "https://0x7f.1/",
+        "http://metadata.google.internal/",
+    ] {
+        let refused = clients.of(&Reach::Public).send(&request(url), &Auth::None).await.map(|_| ());
+        assert!(matches!(refused, Err(FetchError::PrivateName { .. })), "{url}: {refused:?}");
+    }
+    assert!(heads.lock().expect("nobody panics with it").is_empty());
+    let named = Reach::Listed(vec!["localhost".parse().expect("a host")]);
+    let answer = clients.of(&named).send(&request("http://localhost/"), &Auth::None).await;
+    assert_eq!(text(answer).await, "proxy");
+}
+
+#[tokio::test]
 async fn a_proxy_that_is_none_is_told() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let nobody = format!("http://{}", listener.local_addr().expect("it is bound"));

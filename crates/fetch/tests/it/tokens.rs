@@ -5,7 +5,8 @@ use crate::origin::{Origin, Reply, Seen};
 use crate::reach::direct;
 use haft_fetch::limits::TOKEN_TIME_MAX;
 use haft_fetch::{Answer, Auth, Clients, FetchError, Placement, Reach, Request, Tokens, Url};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// A server that grants `t1`, `t2`, … at `/token` and takes the newest one elsewhere.
@@ -71,16 +72,66 @@ async fn name_and_secret_may_go_into_the_body() {
     assert_eq!((asked[0].text(), asked[0].header("authorization")), (expected, None));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_refused_token_is_replaced_once() {
-    let origin = origin(3600, |token| token != "Bearer t1").await;
+    let is_revoked = Arc::new(AtomicBool::new(false));
+    let revoked = Arc::clone(&is_revoked);
+    let accepts = move |token: &str| token != "Bearer t1" || !revoked.load(Ordering::Relaxed);
+    let origin = origin(3600, accepts).await;
     let (clients, tokens) = (direct(), tokens(&origin, Placement::Basic));
-    assert_eq!(ask(&clients, &origin, &tokens).await.expect("an answer").status, 200);
-    assert_eq!(asked(&origin, "/token").len(), 2);
-    let never = self::origin(3600, |_| false).await;
-    let tokens = self::tokens(&never, Placement::Basic);
-    assert_eq!(ask(&clients, &never, &tokens).await.expect("an answer").status, 401);
-    assert_eq!((asked(&never, "/token").len(), asked(&never, "/x").len()), (2, 2));
+    for (is_now, fetched) in [(false, 1), (true, 2), (true, 2)] {
+        is_revoked.store(is_now, Ordering::Relaxed);
+        tokio::time::advance(Duration::from_secs(6)).await;
+        assert_eq!(ask(&clients, &origin, &tokens).await.expect("an answer").status, 200);
+        assert_eq!(asked(&origin, "/token").len(), fetched);
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_takes_no_token_does_not_make_each_call_fetch_one() {
+    let never = origin(3600, |_| false).await;
+    let (clients, tokens) = (direct(), tokens(&never, Placement::Basic));
+    for _ in 0..3 {
+        assert_eq!(ask(&clients, &never, &tokens).await.expect("an answer").status, 401);
+    }
+    assert_eq!((asked(&never, "/token").len(), asked(&never, "/x").len()), (1, 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_token_again_is_fetched_once_for_all_who_wait() {
+    let origin = Origin::serve(|seen| match &*seen.target {
+        "/token" => Reply::json(r#"{"access_token":"t"}"#),
+        _ => Reply::status(401),
+    })
+    .await;
+    let (clients, tokens) = (direct(), tokens(&origin, Placement::Basic));
+    assert!(ask(&clients, &origin, &tokens).await.is_ok());
+    tokio::time::advance(Duration::from_secs(6)).await;
+    let one = || async { ask(&clients, &origin, &tokens).await.expect("an answer").status };
+    let all = tokio::join!(one(), one(), one());
+    assert_eq!([all.0, all.1, all.2], [401; 3]);
+    assert_eq!((asked(&origin, "/token").len(), asked(&origin, "/x").len()), (2, 4));
+}
+
+#[tokio::test]
+async fn what_a_redirect_led_to_is_not_asked_again() {
+    for status in [302, 303, 307] {
+        let origin = Origin::serve(move |seen| match &*seen.target {
+            "/token" => Reply::json(r#"{"access_token":"t"}"#),
+            "/x" => Reply::redirect(status, "/done"),
+            _ => Reply::status(401),
+        })
+        .await;
+        let (clients, tokens) = (direct(), tokens(&origin, Placement::Basic));
+        let url = Url::parse(&origin.url("/x")).expect("an address");
+        let mut request = Request::new(http::Method::POST, url);
+        request.redirects = 5;
+        let auth = Auth::Token(clients.tokens(&tokens));
+        let answer = clients.of(&Reach::Anywhere).send(&request, &auth).await;
+        assert_eq!(answer.expect("an answer").status, 401);
+        let asked: Vec<_> = origin.seen().into_iter().map(|seen| seen.target).collect();
+        assert_eq!(asked, ["/token", "/x", "/done"], "{status}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -91,6 +142,23 @@ async fn a_token_is_renewed_before_it_ends() {
         tokio::time::advance(Duration::from_secs(seconds)).await;
         assert!(ask(&clients, &origin, &tokens).await.is_ok());
         assert_eq!(asked(&origin, "/token").len(), fetched, "after {seconds} more seconds");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_life_of_a_token_may_be_a_text() {
+    for (life, fetched) in [("\"100\"", 2), ("100.5", 2), ("\"soon\"", 1), ("null", 1)] {
+        let origin = Origin::serve(move |seen| match &*seen.target {
+            "/token" => Reply::json(format!(r#"{{"access_token":"t","expires_in":{life}}}"#)),
+            _ => Reply::text("in"),
+        })
+        .await;
+        let (clients, tokens) = (direct(), tokens(&origin, Placement::Basic));
+        for _ in 0..2 {
+            assert!(ask(&clients, &origin, &tokens).await.is_ok(), "{life}");
+            tokio::time::advance(Duration::from_secs(101)).await;
+        }
+        assert_eq!(asked(&origin, "/token").len(), fetched, "{life}");
     }
 }
 
@@ -118,6 +186,16 @@ async fn a_refusal_says_why_and_not_the_secret() {
         }
         assert_eq!(origin.seen().len(), 1);
     }
+}
+
+#[tokio::test]
+async fn a_refusal_holds_no_half_of_the_secret() {
+    let said = format!("{}s&cret", "x".repeat(297));
+    let body = format!(r#"{{"error_description":"{said}"}}"#);
+    let origin = Origin::serve(move |_| Reply::status(400).body(body.clone())).await;
+    let (clients, tokens) = (direct(), tokens(&origin, Placement::Basic));
+    let error = ask(&clients, &origin, &tokens).await.expect_err("there is none").to_string();
+    assert!(error.ends_with("xxx…"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -203,12 +203,11 @@ fn check_skeleton(path: &str) -> Result<(), String> {
     if has_dots(url.path()) { Err("its path holds `.` or `..`".to_owned()) } else { Ok(()) }
 }
 
-/// Whether a server could take a segment for the one above: `..`, however it is escaped.
+/// Whether a server could take a segment for the one above: `..`, however it and what stands
+/// around it are escaped. Some servers unescape a path before they look for such segments.
 pub(crate) fn has_dots(path: &str) -> bool {
-    path.split('/').any(|segment| {
-        let segment = segment.replace("%2e", ".").replace("%2E", ".");
-        matches!(&*segment, "." | "..")
-    })
+    let path = path.to_ascii_lowercase().replace("%2e", ".").replace("%5c", "/");
+    path.replace("%2f", "/").split('/').any(|segment| matches!(segment, "." | ".."))
 }
 
 /// One `name=value` of an address.
@@ -246,7 +245,71 @@ fn parameter(
     Ok(Some((name, slot)))
 }
 
+/// Whether what follows a tag in a host leaves the choice among the names of one domain: two labels
+/// at least, like `.example.com`, whatever the port.
+fn is_within_domain(behind: &str) -> bool {
+    let digits = behind.trim_end_matches(|last: char| last.is_ascii_digit());
+    let host = digits.strip_suffix(':').unwrap_or(behind);
+    let host = host.strip_suffix('.').unwrap_or(host);
+    let Some((_, domain)) = host.split_once('.') else { return false };
+    let is_label = |label: &str| {
+        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+        !label.is_empty() && label.bytes().all(is_part)
+    };
+    let is_number = host.ends_with(|last: char| last.is_ascii_digit());
+    domain.contains('.') && domain.split('.').all(is_label) && !is_number
+}
+
 impl Address {
+    /// Whether a caller can name any host.
+    pub(crate) fn is_anyones(&self, surroundings: &Surroundings<'_>) -> Result<bool, Wrong> {
+        let Base::Dynamic { template, .. } = &self.base else { return Ok(false) };
+        let text = |piece: crate::fill::Piece| match piece.content {
+            Content::Text(text) | Content::Filled(text) => text,
+        };
+        let base: String = surroundings.pieces(&template.typed)?.into_iter().map(text).collect();
+        let base = tags::with_stand_in(&base, "\0");
+        Ok(!is_within_domain(base.rsplit('\0').next().unwrap_or_default()))
+    }
+
+    /// Whether something is filled in behind the host of an address that was typed so.
+    fn has_filled_rest(
+        &self,
+        typed: &Placed<String>,
+        surroundings: &Surroundings<'_>,
+    ) -> Result<bool, Wrong> {
+        let Base::Dynamic { template, .. } = &self.base else { return Ok(self.is_filled) };
+        let rest = template.typed.value.len();
+        let mut pieces = surroundings.pieces(typed)?.into_iter();
+        Ok(pieces.any(|piece| piece.typed.start >= rest && is_filled(&piece)))
+    }
+
+    /// What is filled in from the environment or a file may be a secret; a host that a caller names
+    /// gets none of it.
+    pub(crate) fn check_secrets(
+        &self,
+        typed: &Placed<String>,
+        written: &crate::written::http::Http,
+        surroundings: &Surroundings<'_>,
+    ) -> Result<(), Wrong> {
+        if !self.is_anyones(surroundings)? {
+            return Ok(());
+        }
+        let to_anyone =
+            |place, what| Wrong::new(place, Problem::Http(HttpMistake::SecretToAnyone { what }));
+        if self.has_filled_rest(typed, surroundings)? {
+            return Err(to_anyone(typed.place, "the address"));
+        }
+        for (what, pairs) in [("`headers`", &written.headers), ("`query`", &written.query)] {
+            for (_, value) in pairs.iter().flat_map(|pairs| &pairs.value.0) {
+                if surroundings.pieces(&crate::tool::typed(value))?.iter().any(is_filled) {
+                    return Err(to_anyone(value.place, what));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The address for a call, without the query of the tool.
     pub(crate) fn url(&self, filling: Filling<'_>) -> Result<Url, String> {
         let path = self.path.text(filling)?;
@@ -317,9 +380,14 @@ impl Path {
                 }) {
                     return Err(not_usable(&format!("`{name}` is empty")));
                 }
-                template
+                let path = template
                     .render(filling.templates, filling.arguments)
-                    .map_err(|error| not_usable(&error.to_string()))
+                    .map_err(|error| not_usable(&error.to_string()))?;
+                // `safe` lets a value be several segments, but nothing behind the path.
+                match path.find(['?', '#']) {
+                    Some(_) => Err(not_usable("its path holds `?` or `#`")),
+                    None => Ok(path),
+                }
             }
             Self::Pieces(pieces) => {
                 let mut path = String::new();

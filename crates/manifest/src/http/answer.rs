@@ -2,10 +2,11 @@
 //! the story of its failure in the server's own words. Called by `handler`.
 
 use crate::http::Http;
+use crate::http::auth::Who;
 use crate::limits::{FAILURE_BYTES_MAX, LAST_WORDS_BYTES};
 use crate::output::{self, Flaw};
 use crate::written::tool::Parse;
-use haft_fetch::{Answer, FetchError};
+use haft_fetch::{Answer, Auth, FetchError};
 use haft_proto::spec::content::{Content, ResourceContents};
 use haft_proto::spec::tool_result::{Cause, ToolResult};
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, LOCATION, RETRY_AFTER};
@@ -55,11 +56,15 @@ pub(crate) fn cause(error: &FetchError) -> Option<Cause> {
 
 impl Http {
     /// The result, or why there is none.
-    pub(crate) async fn understand(&self, answer: Answer) -> Result<ToolResult, Failure> {
+    pub(crate) async fn understand(
+        &self,
+        answer: Answer,
+        auth: &Auth,
+    ) -> Result<ToolResult, Failure> {
         let status = answer.status.as_u16();
         if !self.ok_status.iter().any(|range| range.contains(&status)) {
             let cause = Some(Cause::Status(status));
-            return Err(Failure { reason: failure(answer).await, cause });
+            return Err(Failure { reason: failure(answer, &self.auth, auth).await, cause });
         }
         if self.method == Method::HEAD {
             return Ok(head(&answer));
@@ -194,7 +199,7 @@ fn head(answer: &Answer) -> ToolResult {
 }
 
 /// What went wrong, in the server's own words.
-async fn failure(answer: Answer) -> String {
+async fn failure(answer: Answer, who: &Who, auth: &Auth) -> String {
     let (status, host) = (answer.status, answer.url.host().to_owned());
     let mime_type = header(&answer.headers, &CONTENT_TYPE).unwrap_or_default().to_owned();
     let wait = header(&answer.headers, &RETRY_AFTER).and_then(|wait| wait.parse::<u32>().ok());
@@ -205,7 +210,8 @@ async fn failure(answer: Answer) -> String {
     let said = words(kind(&mime_type), &essence(&mime_type), &decode(&mime_type, &body));
     let mut text = format!("`{host}` answered {status}");
     if let Some(said) = said {
-        text.push_str(&format!(": {said}"));
+        // Half a secret would not be known as one.
+        text.push_str(&format!(": {}", cut(who.redact(auth, said))));
     }
     if let Some(to) = to {
         text.push_str(&format!(" (it leads to {to})"));
@@ -216,7 +222,7 @@ async fn failure(answer: Answer) -> String {
     text
 }
 
-/// The words of a body that say what is wrong, so many and no more.
+/// The words of a body that say what is wrong.
 fn words(kind: Kind, essence: &str, body: &str) -> Option<String> {
     let said = match kind {
         Kind::Json => match serde_json::from_str::<Value>(body) {
@@ -229,12 +235,20 @@ fn words(kind: Kind, essence: &str, body: &str) -> Option<String> {
     };
     let is_shown = |character: &char| !character.is_control() || *character == '\n';
     let said: String = said.trim().chars().filter(is_shown).collect();
+    (!said.is_empty()).then_some(said)
+}
+
+/// So many words and no more.
+fn cut(mut said: String) -> String {
     let mut end = said.len().min(LAST_WORDS_BYTES);
     while !said.is_char_boundary(end) {
         end -= 1;
     }
-    let more = if end < said.len() { "…" } else { "" };
-    (!said.is_empty()).then(|| format!("{}{more}", &said[..end]))
+    if end < said.len() {
+        said.truncate(end);
+        said.push('…');
+    }
+    said
 }
 
 /// What APIs call the message of an error: RFC 9457's `detail` and `title`, OAuth's
@@ -301,7 +315,7 @@ mod tests {
         }
         assert_eq!(words(Kind::Image, "image/png", "x"), None);
         assert_eq!(words(Kind::Text, "text/html", "<p>no title"), None);
-        let long = words(Kind::Text, "text/plain", &"é".repeat(5000)).expect("words");
+        let long = cut(words(Kind::Text, "text/plain", &"é".repeat(5000)).expect("words"));
         assert!(long.len() <= LAST_WORDS_BYTES + 3 && long.ends_with('…'));
     }
 

@@ -3,12 +3,11 @@
 
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
-use crate::http::address::{Address, Base};
+use crate::http::address::Address;
 use crate::http::bad;
 use crate::http::mistake::HttpMistake;
 use crate::place::Placed;
 use crate::problem::Problem;
-use crate::tags;
 use crate::tool::{fixed_text, typed};
 use crate::written::Scalar;
 use crate::written::http::{self as written, Send};
@@ -71,22 +70,32 @@ impl Who {
         }
     }
 
-    /// The text without the secret, should a server repeat it.
-    pub(crate) fn redact(&self, text: String) -> String {
+    /// The text without what is secret, should a server repeat it in any form that it was sent in;
+    /// `auth` is how the request said it.
+    pub(crate) fn redact(&self, auth: &Auth, mut text: String) -> String {
         /// Shorter ones are words of any text.
         const LENGTH_MIN: usize = 6;
-        match self {
-            Self::All(all) => all.iter().fold(text, |text, who| who.redact(text)),
-            Self::Cookie(_, secret) | Self::Header(_, secret) | Self::Query(_, secret)
-                if secret.0.len() >= LENGTH_MIN =>
-            {
-                text.replace(&secret.0, "…")
-            }
-            Self::Tokens(tokens) if tokens.client_secret.len() >= LENGTH_MIN => {
-                text.replace(&tokens.client_secret, "…")
-            }
-            _ => text,
+        let mut secrets = auth.secrets();
+        for who in self.each() {
+            let secret = match who {
+                Self::Cookie(_, secret) | Self::Query(_, secret) => &secret.0,
+                Self::Header(auth, secret) => {
+                    secrets.extend(auth.secrets());
+                    &secret.0
+                }
+                Self::Tokens(tokens) => &tokens.client_secret,
+                Self::All(_) | Self::Nobody => continue,
+            };
+            secrets.extend([secret.clone(), escape::text(secret)]);
         }
+        // One may be a part of another.
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        for secret in secrets.iter().filter(|secret| secret.len() >= LENGTH_MIN) {
+            if text.contains(secret) {
+                text = text.replace(secret, "…");
+            }
+        }
+        text
     }
 }
 
@@ -114,9 +123,7 @@ pub(crate) fn check(
     if let Some((key, place)) = given.next() {
         return Err(Wrong::new(place, Problem::TwoOfOne { key, other: first }));
     }
-    if let Base::Dynamic { template, .. } = &address.base
-        && tags::ends_in_tag(&template.typed.value)
-    {
+    if address.is_anyones(surroundings)? {
         return Err(bad(written.place, HttpMistake::AuthToAnyone));
     }
     let text = |text: &Placed<Scalar>, key: &'static str| {

@@ -56,12 +56,12 @@ impl Handler for HttpHandler {
 impl Asking {
     async fn ask(&self, request: Request) -> ToolResult {
         let result = match self.client.send(&request, &self.auth).await {
-            Ok(answer) => self.http.understand(answer).await,
+            Ok(answer) => self.http.understand(answer, &self.auth).await,
             Err(error) => Err(Failure { cause: cause(&error), ..failed(&error).into() }),
         };
         result.unwrap_or_else(|Failure { reason, cause }| ToolResult {
             cause,
-            ..ToolResult::error(self.http.auth.redact(reason))
+            ..ToolResult::error(self.http.auth.redact(&self.auth, reason))
         })
     }
 }

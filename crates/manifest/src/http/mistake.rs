@@ -16,6 +16,8 @@ pub enum HttpMistake {
     BadHeaderName { name: String },
     /// A header that the request itself needs.
     OwnHeader { name: String },
+    /// What was filled in, told to whomever a caller names.
+    SecretToAnyone { what: &'static str },
     /// A status.
     BadStatus { shown: String },
     /// An address.
@@ -43,6 +45,9 @@ impl HttpMistake {
             Self::BadAllowed { shown } => format!("{shown} is no host, address or network"),
             Self::BadHeaderName { name } => format!("{name:?} cannot be the name of a header"),
             Self::OwnHeader { name } => format!("the header `{name}` is the connection's own"),
+            Self::SecretToAnyone { what } => {
+                format!("what is filled in for {what} would go to whatever host a caller names")
+            }
             Self::BadStatus { shown } => format!("{shown} is no status"),
             Self::BadUrl { reason } => format!("the address cannot be used: {reason}"),
             Self::BlockInQuery => "a statement stands in the query of the address".to_owned(),
@@ -59,7 +64,7 @@ impl HttpMistake {
 
     pub(crate) fn help(&self) -> String {
         match self {
-            Self::AuthToAnyone => {
+            Self::AuthToAnyone | Self::SecretToAnyone { .. } => {
                 "let the host end in a fixed part: https://{{ name }}.example.com"
             }
             Self::BadAllowed { .. } => "write it like localhost, 127.0.0.1 or 10.0.0.0/8",

@@ -92,6 +92,7 @@ pub(crate) fn check(
     let allow_dynamic = written.allow_dynamic_host;
     let (address, mut query) =
         address::check(&typed(&url), allow_dynamic, known, surroundings, compiler)?;
+    address.check_secrets(&typed(&url), &written, surroundings)?;
     query.extend(body::form(pairs(written.query.take()), known, compiler)?);
     let headers = headers(written.headers.take(), known, compiler)?;
     let reach = written.allow_private.take().map(reach).transpose()?.unwrap_or_default();
@@ -334,5 +335,24 @@ mod tests {
         assert_eq!(request.headers["x-trace"], "x,y");
         assert_eq!(request.body, r#"{"tags":["t"]}"#);
         assert!(http.reads("name") && http.reads("pet") && !http.reads("owner"));
+    }
+
+    #[test]
+    fn a_long_name_above_many_values_does_not_multiply() {
+        let filter = Slot::Argument { name: "filter".to_owned(), style: Style::Deep };
+        let body = Body::Form(vec![(escape::text("filter"), filter)]);
+        let http = Http { query: Vec::new(), body, ..made_by_code() };
+        let written = |filter: serde_json::Value| {
+            let json = json!({ "pet": "a", "filter": filter }).to_string();
+            let arguments = Arguments::of_call(&json, &serde_json::Map::new()).expect("an object");
+            let templates = Environment::new();
+            http.request(Filling { templates: &templates, arguments: &arguments })
+        };
+        let key = "k".repeat(200_000);
+        let error = written(json!({ &key: vec![0; 200] })).expect_err("it would be 40 MB");
+        assert!(error.contains("more than 16777216 bytes"), "{error}");
+        let empty: Vec<_> = vec![json!([]); 50_000];
+        assert_eq!(written(json!({ &key: empty })).expect("nothing to write").body, "");
+        assert!(written(json!({ &key: [0] })).is_ok());
     }
 }

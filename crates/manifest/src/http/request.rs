@@ -18,7 +18,7 @@ impl Http {
         }
         for who in self.auth.each() {
             if let Who::Query(name, secret) = who {
-                query.push(name, &escape::text(&secret.0));
+                query.push(name, &escape::text(&secret.0))?;
             }
         }
         if !query.0.is_empty() {

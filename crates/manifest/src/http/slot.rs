@@ -3,6 +3,7 @@
 //! `request` for each call.
 
 use crate::arguments::Arguments;
+use crate::limits::PAIRS_BYTES_MAX;
 use crate::template::{Template, plain};
 use haft_fetch::escape;
 use minijinja::Environment;
@@ -94,18 +95,18 @@ impl Slot {
         match self {
             Self::Argument { name: argument, style } => {
                 if let Some(value) = filling.argument(argument) {
-                    out.styled(name, value, *style);
+                    out.styled(name, value, *style)?;
                 }
             }
-            Self::Fixed(value) => out.push(name, value),
+            Self::Fixed(value) => out.push(name, value)?,
             Self::Escaped(template) => {
                 if let Some(value) = filling.render(template)? {
-                    out.push(name, &value);
+                    out.push(name, &value)?;
                 }
             }
             Self::Template(template) => {
                 if let Some(value) = filling.render(template)? {
-                    out.push(name, &escape::text(&value));
+                    out.push(name, &escape::text(&value))?;
                 }
             }
         }
@@ -146,44 +147,66 @@ impl<'a> Filling<'a> {
 }
 
 impl Pairs {
-    pub(crate) fn push(&mut self, name: &str, value: &str) {
+    /// Adds one. It fails instead of growing beyond its bound: what a caller writes once may be the
+    /// name of many.
+    pub(crate) fn push(&mut self, name: &str, value: &str) -> Result<(), String> {
+        if self.0.len() + name.len() + value.len() + 2 > PAIRS_BYTES_MAX {
+            return Err(format!(
+                "These arguments make a query or form of more than {PAIRS_BYTES_MAX} bytes."
+            ));
+        }
         if !self.0.is_empty() {
             self.0.push('&');
         }
         self.0.push_str(name);
         self.0.push('=');
         self.0.push_str(value);
+        Ok(())
     }
 
-    fn styled(&mut self, name: &str, value: &Value, style: Style) {
+    fn styled(&mut self, name: &str, value: &Value, style: Style) -> Result<(), String> {
         match (style, value) {
             (Style::Form | Style::Repeat, Value::Array(items)) => {
-                for item in items {
-                    self.push(name, &escape::text(&plain(item)));
-                }
+                items.iter().try_for_each(|item| self.push(name, &escape::text(&plain(item))))
             }
             (Style::Form, Value::Object(members)) => {
-                for (member, value) in members {
-                    self.push(&escape::text(member), &escape::text(&plain(value)));
-                }
+                members.iter().try_for_each(|(name, value)| {
+                    self.push(&escape::text(name), &escape::text(&plain(value)))
+                })
             }
-            // As deep as JSON that was read.
-            (Style::Deep, Value::Object(members)) => {
-                for (member, value) in members {
-                    self.styled(&format!("{name}%5B{}%5D", escape::text(member)), value, style);
-                }
-            }
-            (Style::Deep, Value::Array(items)) => {
-                for (index, value) in items.iter().enumerate() {
-                    self.styled(&format!("{name}%5B{index}%5D"), value, style);
-                }
+            (Style::Deep, Value::Object(_) | Value::Array(_)) => {
+                self.deep(&mut name.to_owned(), value)
             }
             // The separator is no part of a value, so it alone may stand as it is.
             (Style::Comma, Value::Array(_) | Value::Object(_)) => {
                 let parts: Vec<_> = parts(value).iter().map(|part| escape::text(part)).collect();
-                self.push(name, &parts.join(","));
+                self.push(name, &parts.join(","))
             }
             _ => self.push(name, &escape::text(&joined(value, style))),
+        }
+    }
+
+    /// As deep as JSON that was read. The name grows and shrinks in place, so only what is pushed
+    /// costs its length.
+    fn deep(&mut self, name: &mut String, value: &Value) -> Result<(), String> {
+        let before = name.len();
+        let mut below = |key: &str, value: &Value| {
+            name.push_str("%5B");
+            escape::push(name, key);
+            name.push_str("%5D");
+            let pushed = self.deep(name, value);
+            name.truncate(before);
+            pushed
+        };
+        match value {
+            Value::Object(members) => {
+                members.iter().try_for_each(|(member, value)| below(member, value))
+            }
+            Value::Array(items) => {
+                let mut items = items.iter().enumerate();
+                items.try_for_each(|(index, value)| below(&index.to_string(), value))
+            }
+            value => self.push(name, &escape::text(&plain(value))),
         }
     }
 }
@@ -259,7 +282,7 @@ mod tests {
             (Style::Comma, json!(2.5), "n=2.5"),
         ] {
             let mut pairs = Pairs::default();
-            pairs.styled("n", &value, style);
+            pairs.styled("n", &value, style).expect("it is short");
             assert_eq!(pairs.0, expected, "{style:?} {value}");
         }
     }

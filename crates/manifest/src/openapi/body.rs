@@ -6,7 +6,9 @@ use crate::openapi::document::{Document, Lost, members, text};
 use crate::openapi::limits::MEMBERS_MAX;
 use crate::openapi::parameter;
 use crate::openapi::schema::{Gathered, Schemas};
+use http::HeaderValue;
 use serde_json::Value;
+use std::collections::HashSet;
 
 /// A body.
 #[derive(Debug)]
@@ -91,6 +93,7 @@ impl<'d> Content<'d> {
         let Some(schema) = self.schema else { return Ok(None) };
         let Some(all) = schemas.gather(schema)? else { return Ok(None) };
         let mut members = all.properties();
+        let known: HashSet<_> = members.iter().map(|(name, _)| *name).collect();
         let is_given =
             |(_, schema): &(&str, &Value)| schema.get("readOnly") != Some(&Value::Bool(true));
         members.retain(is_given);
@@ -100,9 +103,9 @@ impl<'d> Content<'d> {
             .any(|keyword| all.get(keyword).is_some());
         let is_object = all.types().first() == Some(&"object");
         let mut required = all.required();
-        let is_whole =
-            required.iter().all(|name| all.properties().iter().any(|(known, _)| known == name));
-        required.retain(|name| members.iter().any(|(known, _)| known == name));
+        let is_whole = required.iter().all(|name| known.contains(name));
+        let given: HashSet<_> = members.iter().map(|(name, _)| *name).collect();
+        required.retain(|name| given.contains(name));
         let is_flat = is_object && !is_open && is_whole && self.may_be_flat(&all);
         if !is_flat || is_one_of_several && self.kind == ContentKind::Json {
             return Ok(None);
@@ -131,7 +134,9 @@ impl<'d> Content<'d> {
     /// The media type of a part.
     pub(crate) fn part_type(&self, member: &str) -> Option<&'d str> {
         let declared = text(self.encoding?.get(member)?, "contentType")?;
-        declared.split(',').next().map(str::trim).filter(|kind| !kind.contains('*'))
+        let first = declared.split(',').next().map(str::trim);
+        // One with a line end would go on as another header.
+        first.filter(|kind| !kind.contains('*') && HeaderValue::from_str(kind).is_ok())
     }
 }
 

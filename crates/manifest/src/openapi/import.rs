@@ -12,7 +12,7 @@ use crate::openapi::document::{Document, members, shown, text};
 use crate::openapi::limits::{DESCRIPTION_MAX, SCHEMAS_BYTES_MAX, TITLE_MAX, TOOLS_MAX};
 use crate::openapi::mistake::OpenApiMistake;
 use crate::openapi::name::Names;
-use crate::openapi::operation::{Plan, Unusable};
+use crate::openapi::operation::{Plan, Unusable, braced};
 use crate::openapi::schema::{Schemas, Unwritable};
 use crate::openapi::security::Security;
 use crate::openapi::select::{Known, Selection};
@@ -22,6 +22,7 @@ use crate::place::{Place, Placed};
 use crate::tool::Tool;
 use crate::written::tool::Parse;
 use crate::written::upstream::Method;
+use haft_fetch::limits::URL_BYTES_MAX;
 use haft_fetch::{Reach, Url};
 use haft_proto::spec::tool::Annotations;
 use http::HeaderName;
@@ -334,13 +335,25 @@ impl<'d, 'a> Import<'d, 'a> {
 /// The first of some servers, with the defaults of its variables.
 pub(crate) fn server(servers: &Value, found_at: Option<&Url>) -> Result<Url, String> {
     let first = servers.get(0).unwrap_or(&Value::Null);
-    let mut address = text(first, "url").unwrap_or("/").to_owned();
-    for (name, variable) in members(first, "variables").into_iter().flatten() {
-        let default = text(variable, "default").unwrap_or_default();
-        address = address.replace(&format!("{{{name}}}"), default);
-    }
+    let written = text(first, "url").unwrap_or("/");
     let refused =
-        |reason: &str| format!("the server {:?} of the document: {reason}", shown(&address));
+        |reason: &str| format!("the server {:?} of the document: {reason}", shown(written));
+    let variables = members(first, "variables");
+    let (mut address, mut rest) = (String::new(), written);
+    // What is put in is not looked into again: it could grow without end.
+    while let Some((before, name, after)) = braced(rest) {
+        let variable = variables.and_then(|variables| variables.get(name));
+        let Some(variable) = variable else {
+            return Err(refused("it has a variable without a default"));
+        };
+        address.push_str(before);
+        address.push_str(text(variable, "default").unwrap_or_default());
+        if address.len() > URL_BYTES_MAX {
+            return Err(refused("it is too long with its variables"));
+        }
+        rest = after;
+    }
+    address.push_str(rest);
     if address.contains('{') {
         return Err(refused("it has a variable without a default"));
     }

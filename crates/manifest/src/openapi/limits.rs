@@ -40,5 +40,10 @@ pub(crate) const DESCRIPTION_MAX: usize = 1000;
 pub(crate) const TITLE_MAX: usize = 120;
 /// The longest name of a tool; longer ones are refused by some clients.
 pub(crate) const NAME_MAX: usize = 64;
+/// The most characters of the name of a schema under `$defs`, before a number that tells it from
+/// others.
+pub(crate) const DEFINITION_NAME_MAX: usize = 50;
+/// The most parameters of an operation; one with more is left out.
+pub(crate) const PARAMETERS_MAX: usize = 1000;
 /// The most members of a body that become arguments.
 pub(crate) const MEMBERS_MAX: usize = 256;

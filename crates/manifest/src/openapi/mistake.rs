@@ -14,6 +14,8 @@ pub enum OpenApiMistake {
     BadPrefix { shown: String },
     /// What a security scheme needs, for another kind of it.
     BadCredential { scheme: String, needs: &'static str },
+    /// Another server has the document, and would say who is told secrets.
+    Moved { host: String },
     /// The document does not arrive.
     NotFetched { reason: String },
     /// A value that describes no API.
@@ -42,6 +44,10 @@ impl OpenApiMistake {
             Self::BadBase { shown, reason } => format!("{shown} is no address: {reason}"),
             Self::BadPrefix { shown } => format!("{shown} cannot begin the names of tools"),
             Self::BadCredential { scheme, needs } => format!("the scheme `{scheme}` needs {needs}"),
+            Self::Moved { host } => format!(
+                "the document is from another server, `{host}`, which must not choose who is told \
+                 who asks"
+            ),
             Self::NotFetched { reason } => format!("the document cannot be fetched: {reason}"),
             Self::NotOpenApi => "the document describes no API: it has no `openapi`".to_owned(),
             Self::NotReadable { reason } => format!("the document cannot be read: {reason}"),
@@ -69,7 +75,7 @@ impl OpenApiMistake {
             Self::NotFetched { .. } | Self::NotReadable { .. } | Self::NotOpenApi => {
                 "name an OpenAPI 3.0 or 3.1 document in JSON or YAML".to_owned()
             }
-            Self::NoBase { .. } => "give it a `base_url`".to_owned(),
+            Self::Moved { .. } | Self::NoBase { .. } => "give it a `base_url`".to_owned(),
             Self::NoTools { .. } => "look at `include` and `exclude`".to_owned(),
             Self::TooLarge => "cut it down to what is served".to_owned(),
             Self::TooMany | Self::TooMuch => "choose some with `include`".to_owned(),

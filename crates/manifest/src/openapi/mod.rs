@@ -25,7 +25,7 @@ use crate::http::address::{Address, Base, Path};
 use crate::http::{self, auth};
 use crate::openapi::import::{Import, Settings};
 use crate::openapi::mistake::OpenApiMistake;
-use crate::openapi::security::Security;
+use crate::openapi::security::{Security, To};
 use crate::openapi::select::Selection;
 use crate::openapi::source::Found;
 use crate::place::{Place, Placed};
@@ -97,8 +97,14 @@ fn import(
         None => crate::limits::OUTPUT_BYTES,
     };
     let redirects = http::redirects(written.redirects.take())?;
-    let Found { document, url } = source::find(&written.openapi, &reach, surroundings)?;
+    let Found { document, url, is_moved } = source::find(&written.openapi, &reach, surroundings)?;
     let base = base(&written, &document, url.as_ref(), surroundings)?;
+    let tells_something =
+        written.auth.is_some() || !written.security.0.is_empty() || !headers.is_empty();
+    if is_moved && tells_something && !base.is_typed {
+        let host = url.as_ref().map(|url| url.host().to_owned()).unwrap_or_default();
+        return Err(bad(written.openapi.place, OpenApiMistake::Moved { host }));
+    }
     let address = Address {
         base: Base::Fixed(base.url.clone()),
         prefix: String::new(),
@@ -112,8 +118,8 @@ fn import(
         let problem = Problem::TwoOfOne { key: "security", other: "auth" };
         return Err(Wrong::new(second.place, problem));
     }
-    let who = (&base.url, &reach);
-    let security = Security::new(&document, everywhere, &written.security, who, surroundings)?;
+    let to = To { base: &base.url, is_file: url.is_none(), reach: &reach };
+    let security = Security::new(&document, everywhere, &written.security, to, surroundings)?;
     let settings = Settings {
         name: &name.value,
         place: written.openapi.place,

@@ -7,6 +7,7 @@ use crate::http::json::Json;
 use crate::http::slot::{Slot, Style};
 use crate::openapi::body::{self, Content, ContentKind};
 use crate::openapi::document::{Document, Lost, text};
+use crate::openapi::limits::PARAMETERS_MAX;
 use crate::openapi::name::valid;
 use crate::openapi::parameter::{In, Parameter};
 use crate::openapi::schema::{Property, Schemas, Shape};
@@ -14,7 +15,7 @@ use haft_fetch::escape;
 use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue};
 use serde_json::Value;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// The arguments of an operation, and where they go.
 #[derive(Debug, Default)]
@@ -26,6 +27,8 @@ pub(crate) struct Plan<'d> {
     pub(crate) cookies: Vec<(String, Slot)>,
     pub(crate) body: Body,
     taken: HashSet<String>,
+    /// The last number behind a name that several arguments want.
+    numbers: HashMap<String, usize>,
 }
 
 /// Why an operation becomes no tool.
@@ -58,6 +61,10 @@ impl<'d> Plan<'d> {
         schemas: &Schemas<'d>,
     ) -> Result<Self, Unusable> {
         let mut plan = Self::default();
+        if path.matches('{').take(PARAMETERS_MAX + 1).count() > PARAMETERS_MAX {
+            let reason = format!("its path has more than {PARAMETERS_MAX} parameters");
+            return Err(Unusable::Other(reason));
+        }
         plan.fill_path(path, parameters);
         for place in [In::Query, In::Header, In::Cookie] {
             for parameter in parameters.iter().filter(|parameter| parameter.place == place) {
@@ -73,16 +80,21 @@ impl<'d> Plan<'d> {
     /// A name that no other argument has.
     fn argument(&mut self, wanted: &str, place: &str) -> String {
         let wanted: String = valid(wanted).chars().take(64).collect();
-        let mut name = wanted.clone();
-        let mut number = 1_usize;
-        while !self.taken.insert(name.clone()) {
-            name = match number {
-                1 => format!("{wanted}_{place}"),
-                number => format!("{wanted}_{place}_{number}"),
-            };
-            number += 1;
+        if self.taken.insert(wanted.clone()) {
+            return wanted;
         }
-        name
+        let wanted = format!("{wanted}_{place}");
+        let number = self.numbers.entry(wanted.clone()).or_default();
+        loop {
+            *number += 1;
+            let name = match *number {
+                1 => wanted.clone(),
+                number => format!("{wanted}_{number}"),
+            };
+            if self.taken.insert(name.clone()) {
+                return name;
+            }
+        }
     }
 
     fn add(&mut self, parameter: &Parameter<'d>) -> String {
@@ -104,12 +116,12 @@ impl<'d> Plan<'d> {
     fn fill_path(&mut self, path: &'d str, parameters: &[Parameter<'d>]) {
         let path = path.split('#').next().unwrap_or_default();
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        let of_path = parameters.iter().filter(|parameter| parameter.place == In::Path);
+        let of_path: HashMap<_, _> = of_path.map(|parameter| (parameter.name, parameter)).collect();
         let mut rest = path;
         while let Some((before, name, after)) = braced(rest) {
             self.path.push(Piece::Text(literal(before)));
-            let is_it =
-                |parameter: &&Parameter<'d>| parameter.place == In::Path && parameter.name == name;
-            let piece = match parameters.iter().find(is_it) {
+            let piece = match of_path.get(name) {
                 Some(parameter) => Piece::Styled {
                     argument: self.add(parameter),
                     name: name.to_owned(),
@@ -289,7 +301,7 @@ fn flat(content: &Content<'_>, named: &[(&str, String, Shape<'_>)]) -> Body {
 }
 
 /// What stands before, in and after the first braces.
-fn braced(path: &str) -> Option<(&str, &str, &str)> {
+pub(crate) fn braced(path: &str) -> Option<(&str, &str, &str)> {
     let start = path.find('{')?;
     let end = start + path[start..].find('}')?;
     Some((&path[..start], &path[start + 1..end], &path[end + 1..]))

@@ -5,8 +5,11 @@
 use crate::http::OWN_HEADERS;
 use crate::http::path_style::{PathStyle, Styled};
 use crate::http::slot::{Slot, Style};
-use crate::openapi::document::{Document, Lost, members, text};
+use crate::openapi::document::{Document, members, text};
+use crate::openapi::limits::PARAMETERS_MAX;
+use crate::openapi::operation::Unusable;
 use serde_json::{Map, Value};
+use std::collections::HashMap;
 
 /// A parameter.
 #[derive(Debug)]
@@ -24,7 +27,7 @@ pub(crate) struct Parameter<'d> {
 }
 
 /// Where a parameter stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum In {
     Cookie,
     Header,
@@ -48,17 +51,23 @@ pub(crate) fn parameters<'d>(
     document: &'d Document,
     path: &'d Map<String, Value>,
     operation: &'d Value,
-) -> Result<Vec<Parameter<'d>>, Lost> {
+) -> Result<Vec<Parameter<'d>>, Unusable> {
     let mut found: Vec<Parameter<'d>> = Vec::new();
+    let mut places: HashMap<(&'d str, In), usize> = HashMap::new();
     let of_path = path.get("parameters").and_then(Value::as_array);
     let own = operation.get("parameters").and_then(Value::as_array);
     for value in of_path.into_iter().chain(own).flatten() {
         let Some(parameter) = parameter(document.resolve(value)?) else { continue };
-        let is_same =
-            |known: &Parameter<'_>| known.name == parameter.name && known.place == parameter.place;
-        match found.iter().position(is_same) {
-            Some(at) => found[at] = parameter,
-            None => found.push(parameter),
+        match places.get(&(parameter.name, parameter.place)) {
+            Some(&at) => found[at] = parameter,
+            None if found.len() == PARAMETERS_MAX => {
+                let reason = format!("it has more than {PARAMETERS_MAX} parameters");
+                return Err(Unusable::Other(reason));
+            }
+            None => {
+                places.insert((parameter.name, parameter.place), found.len());
+                found.push(parameter);
+            }
         }
     }
     Ok(found)

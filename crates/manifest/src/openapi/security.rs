@@ -18,6 +18,7 @@ use haft_server::nearest;
 use http::HeaderName;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
+use std::net::IpAddr;
 
 /// Who asks.
 #[derive(Debug)]
@@ -36,6 +37,27 @@ pub(crate) struct Asking {
     pub(crate) missing: Vec<String>,
 }
 
+/// Where requests go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct To<'a> {
+    pub(crate) base: &'a Url,
+    /// The document is a file, which somebody put there.
+    pub(crate) is_file: bool,
+    pub(crate) reach: &'a Reach,
+}
+
+impl To<'_> {
+    /// Whether a document may say that secrets are sent to an address.
+    fn trusts(self, url: &Url) -> bool {
+        let is_local = || {
+            let host = url.host().trim_matches(['[', ']']);
+            let address = host.parse::<IpAddr>();
+            address.is_ok_and(|address| address.is_loopback() && self.reach.allows(host, address))
+        };
+        url.is_same_origin(self.base) || self.is_file && (url.is_secure() || is_local())
+    }
+}
+
 const REASON: &str = "a caller must not choose who asks";
 
 impl<'d> Security<'d> {
@@ -43,7 +65,7 @@ impl<'d> Security<'d> {
         document: &'d Document,
         everywhere: Option<Who>,
         Credentials(written): &Credentials,
-        (base, reach): (&Url, &Reach),
+        to: To<'_>,
         surroundings: &Surroundings<'_>,
     ) -> Result<Self, Wrong> {
         let known = document
@@ -60,7 +82,7 @@ impl<'d> Security<'d> {
                 return Err(bad(name.place, unknown));
             };
             let scheme = document.resolve(scheme).unwrap_or(scheme);
-            let who = Given { name, scheme, base, reach, surroundings }.who(credential)?;
+            let who = Given { name, scheme, to, surroundings }.who(credential)?;
             schemes.insert(key.as_str(), who);
         }
         Ok(Self { everywhere, schemes, of_document: document.get("security") })
@@ -101,8 +123,7 @@ impl<'d> Security<'d> {
 struct Given<'a> {
     name: &'a Placed<String>,
     scheme: &'a Value,
-    base: &'a Url,
-    reach: &'a Reach,
+    to: To<'a>,
     surroundings: &'a Surroundings<'a>,
 }
 
@@ -155,7 +176,12 @@ impl Given<'_> {
         let flow = self.scheme.get("flows").and_then(|flows| flows.get("clientCredentials"));
         let url = match (&client.token_url, flow.and_then(|flow| text(flow, "tokenUrl"))) {
             (Some(typed), _) => Url::parse(&self.text(typed)?).ok(),
-            (None, Some(said)) => self.base.join(said).ok(),
+            (None, Some(said)) => match self.to.base.join(said) {
+                Ok(url) if !self.to.trusts(&url) => {
+                    return Err(self.needs("a `token_url`, as that of the document is elsewhere"));
+                }
+                url => url.ok(),
+            },
             (None, None) => return Err(self.needs("a `token_url`, as the document has none")),
         };
         let url = url.ok_or_else(|| self.needs("a `token_url` that is an address"))?;
@@ -169,7 +195,7 @@ impl Given<'_> {
                 Send::Basic => Placement::Basic,
                 Send::Body => Placement::Body,
             },
-            reach: self.reach.clone(),
+            reach: self.to.reach.clone(),
         })))
     }
 

@@ -12,11 +12,14 @@ use haft_fetch::{Auth, Clients, Reach, Request, Url};
 use http::HeaderValue;
 use http::header::ACCEPT;
 use std::io::Read;
+use std::time::Duration;
 
 /// A document, and where it was found if that is an address.
 pub(crate) struct Found {
     pub(crate) document: Document,
     pub(crate) url: Option<Url>,
+    /// Another server than the one that is named has it, by redirects.
+    pub(crate) is_moved: bool,
 }
 
 /// Reads the document that a text names.
@@ -27,11 +30,13 @@ pub(crate) fn find(
 ) -> Result<Found, Wrong> {
     let filled = surroundings.fill(named)?.value;
     let wrong = |mistake| bad(named.place, mistake);
-    let (bytes, url) = if filled.starts_with("https://") || filled.starts_with("http://") {
+    let (bytes, url, is_moved) = if filled.starts_with("https://") || filled.starts_with("http://")
+    {
         let url = Url::parse(&filled)
             .map_err(|error| wrong(OpenApiMistake::NotFetched { reason: error.0.to_owned() }))?;
-        let (bytes, url) = fetch(url, reach).map_err(wrong)?;
-        (bytes, Some(url))
+        let (bytes, last) = fetch(url.clone(), reach).map_err(wrong)?;
+        let is_moved = !last.is_same_origin(&url);
+        (bytes, Some(last), is_moved)
     } else {
         let unreadable = |error: std::io::Error| {
             wrong(OpenApiMistake::NotReadable { reason: error.to_string() })
@@ -41,13 +46,13 @@ pub(crate) fn find(
         let file = std::fs::File::open(path).map_err(unreadable)?;
         let mut bytes = Vec::new();
         file.take(DOCUMENT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-        (bytes, None)
+        (bytes, None, false)
     };
     if bytes.len() > DOCUMENT_BYTES_MAX {
         return Err(wrong(OpenApiMistake::TooLarge));
     }
     surroundings.seen.filled(&bytes);
-    Ok(Found { document: Document::read(&bytes).map_err(wrong)?, url })
+    Ok(Found { document: Document::read(&bytes).map_err(wrong)?, url, is_moved })
 }
 
 /// On a thread and a runtime of its own: whoever calls may be in one, and must not wait in it.
@@ -67,16 +72,41 @@ fn fetch(url: Url, reach: &Reach) -> Result<(Vec<u8>, Url), OpenApiMistake> {
         let bytes = answer.bytes(DOCUMENT_BYTES_MAX).await;
         Ok((bytes.map_err(|error| failed(error.to_string()))?.to_vec(), url))
     };
-    let run = || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| failed(error.to_string()))?;
-        let late = |_| Err(failed(format!("not within {} seconds", DOCUMENT_TIME_MAX.as_secs())));
-        runtime.block_on(async {
-            tokio::time::timeout(DOCUMENT_TIME_MAX, asked).await.unwrap_or_else(late)
-        })
-    };
     std::thread::scope(|scope| {
         let stopped = |_| Err(failed("the reader stopped in the middle".to_owned()));
-        scope.spawn(run).join().unwrap_or_else(stopped)
+        scope.spawn(|| within(DOCUMENT_TIME_MAX, asked)).join().unwrap_or_else(stopped)
     })
+}
+
+/// Waits for something, and no longer, not even for a look-up of a name that does not come back.
+fn within<T>(
+    limit: Duration,
+    asked: impl Future<Output = Result<T, OpenApiMistake>>,
+) -> Result<T, OpenApiMistake> {
+    let failed = |reason: String| OpenApiMistake::NotFetched { reason };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| failed(error.to_string()))?;
+    let late = |_| Err(failed(format!("not within {} seconds", limit.as_secs())));
+    let found =
+        runtime.block_on(async { tokio::time::timeout(limit, asked).await.unwrap_or_else(late) });
+    runtime.shutdown_background();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_hangs_is_not_waited_for() {
+        let (end, ended) = std::sync::mpsc::sync_channel::<()>(0);
+        let found = within(Duration::from_millis(1), async move {
+            // As the look-up of a name does, on a thread that cannot be stopped.
+            let hung = tokio::task::spawn_blocking(move || ended.recv().is_ok());
+            hung.await.map_err(|_| OpenApiMistake::NotOpenApi)
+        });
+        let reason = "not within 0 seconds".to_owned();
+        assert_eq!(found, Err(OpenApiMistake::NotFetched { reason }));
+        drop(end);
+    }
 }

@@ -303,10 +303,15 @@ fn together(said: Annotations, called: &[Annotations]) -> Annotations {
         }
         called.iter().all(|known| hint(known) == Some(good)).then_some(good)
     };
+    // Doing several things twice is not like doing them once: what one reads, another may change.
+    let is_one_thing =
+        called.len() == 1 || called.iter().all(|known| known.read_only == Some(true));
     Annotations {
         read_only: said.read_only.or_else(|| all(|known| known.read_only, true)),
         destructive: said.destructive.or_else(|| all(|known| known.destructive, false)),
-        idempotent: said.idempotent.or_else(|| all(|known| known.idempotent, true)),
+        idempotent: said
+            .idempotent
+            .or_else(|| all(|known| known.idempotent, true).filter(|good| is_one_thing || !good)),
         open_world: said.open_world.or_else(|| all(|known| known.open_world, false)),
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct Defaults {
     pub(crate) retry: Option<Placed<Retry>>,
     /// Each tool that fails again and again rests for a while.
     pub(crate) breaker: Option<Placed<Breaker>>,
-    /// Answers are kept, of tools that are `readOnly` or `idempotent`.
+    /// Answers are kept, of tools that are `readOnly` and have no `state`.
     pub(crate) cache: Option<Placed<Cache>>,
     /// The most bytes of an answer.
     pub(crate) max_size: Option<Placed<Scalar>>,

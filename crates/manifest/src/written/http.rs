@@ -55,7 +55,8 @@ pub(crate) struct Http {
     pub(crate) allow_dynamic_host: bool,
     /// Reach this machine and private networks too: `true`, or a list of hosts, addresses and
     /// networks, like `[localhost, 10.0.0.0/8]`. Without this key only addresses of the internet
-    /// are reached, whatever a name or a redirect leads to.
+    /// are reached, whatever a name or a redirect leads to. A proxy finds names by itself: of
+    /// those, only what this machine knows is checked.
     pub(crate) allow_private: Option<Placed<AllowPrivate>>,
 }
 

@@ -73,7 +73,7 @@ pub(crate) struct Tool {
     /// A tool that fails again and again rests for a while.
     pub(crate) breaker: Option<Placed<around::Breaker>>,
     /// Answers are kept, and given again for the same arguments of the same caller. Only for tools
-    /// that are `readOnly` or `idempotent`.
+    /// that are `readOnly`.
     pub(crate) cache: Option<Placed<around::Cache>>,
     /// The most bytes of an answer, like 256KiB; a larger one becomes an error.
     pub(crate) max_size: Option<Placed<Scalar>>,

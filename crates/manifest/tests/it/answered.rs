@@ -166,6 +166,42 @@ async fn a_secret_that_the_server_repeats_is_not_passed_on() {
 }
 
 #[tokio::test]
+async fn a_secret_is_not_passed_on_in_any_form_that_it_was_sent_in() {
+    for (auth, repeated) in [
+        ("basic: { user: ada, password: hunter2hunter2 }", "YWRhOmh1bnRlcjJodW50ZXIy"),
+        ("query: { name: key, value: 'hunter2/hunter2' }", "hunter2"),
+        (
+            "oauth: { token_url: BASE/token, client_id: me, client_secret: hunter2hunter2 }",
+            "a-token-of-its-own",
+        ),
+    ] {
+        let origin = Origin::serve(|seen| match &*seen.target {
+            "/token" => Reply::json(r#"{"access_token":"a-token-of-its-own"}"#),
+            _ => {
+                let said = seen.header("authorization").unwrap_or(&seen.target);
+                Reply::status(401).body(format!("bad key {said}"))
+            }
+        })
+        .await;
+        let server = tool(&origin, &format!("get: BASE/\nauth: {{ {auth} }}"), "");
+        let why = failure(&server, "ask", json!({})).await;
+        assert!(why.contains('…') && !why.contains(repeated), "{why}");
+    }
+}
+
+#[tokio::test]
+async fn a_secret_that_is_cut_in_two_is_not_passed_on() {
+    let origin = Origin::serve(|seen| {
+        let said = seen.header("x-key").unwrap_or_default();
+        Reply::status(401).body(format!("{}{said}", "x".repeat(2040)))
+    })
+    .await;
+    let auth = "auth: { header: { name: x-key, value: hunter2hunter2 } }";
+    let why = failure(&tool(&origin, &format!("get: BASE/\n{auth}"), ""), "ask", json!({})).await;
+    assert!(why.contains("xxx…") && !why.contains("hunter"), "{why}");
+}
+
+#[tokio::test]
 async fn the_head_of_an_answer_is_an_answer() {
     let origin = Origin::serve(|_| Reply::status(200).with("x-size", "5")).await;
     let result = call(&tool(&origin, "head: BASE/", ""), "ask", json!({})).await;

@@ -115,10 +115,13 @@ fn what_is_not_safe_twice_is_neither_tried_again_nor_kept() {
     check_fault_of_tool(
         "text: x\ncache: { ttl: 1m }",
         &[
-            "haft.yaml:5:12: `cache` would call a tool twice that does not say that this is safe",
+            concat!(
+                "haft.yaml:5:12: `cache` would answer for a tool without calling it, and it may ",
+                "change something"
+            ),
             "5 |     cache: { ttl: 1m }",
             "  |            ^",
-            "  = help: if it is, say `annotations: { readOnly: true }` or `idempotent: true`",
+            "  = help: if it does not, say `annotations: { readOnly: true }`",
         ],
     );
 }

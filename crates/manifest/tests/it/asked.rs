@@ -43,7 +43,7 @@ async fn a_value_stays_in_its_segment_of_the_path() {
         ("Oslo", "/v1/cities/Oslo/now"),
         ("São Paulo", "/v1/cities/S%C3%A3o%20Paulo/now"),
         ("a/b?c=d#e", "/v1/cities/a%2Fb%3Fc%3Dd%23e/now"),
-        ("../../admin", "/v1/cities/..%2F..%2Fadmin/now"),
+        ("a..b/.c", "/v1/cities/a..b%2F.c/now"),
         ("%2e%2e", "/v1/cities/%252e%252e/now"),
         ("a\\b@c:1", "/v1/cities/a%5Cb%40c%3A1/now"),
         ("a\r\nhost: evil\t\0", "/v1/cities/a%0D%0Ahost%3A%20evil%09%00/now"),
@@ -61,6 +61,9 @@ async fn a_segment_that_would_lead_elsewhere_is_refused() {
     for (id, why) in [
         (json!(".."), "a part of its path is `.` or `..`"),
         (json!("."), "a part of its path is `.` or `..`"),
+        (json!("../../admin"), "a part of its path is `.` or `..`"),
+        (json!("a\\..\\b"), "a part of its path is `.` or `..`"),
+        (json!("a/."), "a part of its path is `.` or `..`"),
         (json!(""), "`id` is absent or empty"),
         (json!(null), "`id` is absent or empty"),
         (json!([]), "`id` is absent or empty"),
@@ -83,7 +86,18 @@ async fn a_path_may_be_a_template_that_does_more() {
     assert!(why.contains("a part of the path is empty"), "{why}");
     let lines = "get: \"BASE/files/{{ path | safe }}\"";
     assert_eq!(sent(lines, json!({"path": "a/b.txt"})).await.target, "/files/a/b.txt");
-    for path in ["../x", "a/../../x", "a/%2E%2e/x", "a/.", "a b", "a\r\nb", "a#b", "a\\b", "a\tb"] {
+    for path in [
+        "../x",
+        "a/../../x",
+        "a/%2E%2e/x",
+        "a/.",
+        "a b",
+        "a\r\nb",
+        "a#b",
+        "a\\b",
+        "a\tb",
+        "x?admin=true",
+    ] {
         let why = refused(lines, json!({"path": path})).await;
         assert!(why.starts_with("These arguments make no usable address: "), "{path}: {why}");
     }

@@ -6,14 +6,14 @@ use crate::openapi::desk;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-const KEYS: &str = "base_url: https://api.example.com";
+pub(crate) const KEYS: &str = "base_url: https://api.example.com";
 
-fn with_paths(paths: &str) -> String {
+pub(crate) fn with_paths(paths: &str) -> String {
     format!("openapi: 3.0.0\ninfo: {{ title: t, version: '1' }}\npaths:\n{paths}\n")
 }
 
 /// The names of the tools, and the warnings without those that say nothing of documents.
-fn made(document: &str, keys: &str) -> (Vec<String>, Vec<String>) {
+pub(crate) fn made(document: &str, keys: &str) -> (Vec<String>, Vec<String>) {
     let manifest = desk(document, keys).manifest();
     let warnings = manifest.warnings().into_iter();
     let warnings = warnings.map(|note| format!("{}: {}", note.name, note.message)).collect();
@@ -23,7 +23,7 @@ fn made(document: &str, keys: &str) -> (Vec<String>, Vec<String>) {
 
 /// Why a document cannot be used.
 #[track_caller]
-fn refused(document: &str, keys: &str) -> String {
+pub(crate) fn refused(document: &str, keys: &str) -> String {
     let desk = desk(document, keys);
     match haft_manifest::load(&desk.file("haft.yaml")) {
         Ok(_) => panic!("there is nothing wrong with\n{document}"),
@@ -32,7 +32,7 @@ fn refused(document: &str, keys: &str) -> String {
 }
 
 /// The schema of the only tool's arguments.
-async fn schema(document: &str) -> Value {
+pub(crate) async fn schema(document: &str) -> Value {
     let served = desk(document, KEYS).serve();
     let mut listed = ask(&served, "tools/list", json!({})).await;
     listed["tools"][0]["inputSchema"].take()

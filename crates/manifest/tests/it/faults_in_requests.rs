@@ -62,7 +62,17 @@ fn a_template_chooses_no_host() {
              auth: {{ bearer: x }}"
         )
     };
-    for url in ["http://{{ a }}/x", "{{ a }}", "http://x{{ a }}"] {
+    for url in [
+        "http://{{ a }}/x",
+        "{{ a }}",
+        "http://x{{ a }}",
+        "https://{{ a }}:8443/x",
+        "https://{{ a }}./x",
+        "https://{{ a }}.com",
+        "https://{{ a }}.com.:1/",
+        "https://{{ a }}x.com/",
+        "https://{{ a }}.0.0.1/",
+    ] {
         check_fault_of_tool(
             &tool(url),
             &[
@@ -73,13 +83,37 @@ fn a_template_chooses_no_host() {
             ],
         );
     }
-    let yaml = tool("http://{{ a }}.example.com/x").replace('\n', "\n    ");
-    assert!(
-        haft_manifest::load(
-            &Desk::with_tools(&format!("  - name: t\n    {yaml}\n")).file("haft.yaml")
-        )
-        .is_ok()
-    );
+    for url in ["http://{{ a }}.example.com/x", "http://{{ a }}-x.example.com.:8443"] {
+        let yaml = tool(url).replace('\n', "\n    ");
+        let desk = Desk::with_tools(&format!("  - name: t\n    {yaml}\n"));
+        assert!(haft_manifest::load(&desk.file("haft.yaml")).is_ok(), "{url}");
+    }
+}
+
+#[test]
+fn what_is_filled_in_goes_to_no_host_of_a_caller() {
+    let load = |url: &str, keys: &str| {
+        let yaml = format!(
+            "  - name: t\n    input: {{ a: string }}\n    http:\n      get: '{url}'\n      \
+             allow_dynamic_host: true\n      {keys}\n"
+        );
+        let fault = haft_manifest::load(&Desk::with_tools(&yaml).file("haft.yaml")).err();
+        fault.map(|fault| fault.problem().message())
+    };
+    let (headers, query) = ("headers: { x-key: 'a ${env:PATH}' }", "query: { key: '${env:PATH}' }");
+    for (url, keys, what) in [
+        ("{{ a }}", headers, "`headers`"),
+        ("http://{{ a }}:80/x", query, "`query`"),
+        ("http://{{ a }}/?k=${env:PATH}", "redirects: 0", "the address"),
+    ] {
+        let message =
+            format!("what is filled in for {what} would go to whatever host a caller names");
+        assert_eq!(load(url, keys), Some(message), "{url}");
+    }
+    for keys in [headers, query] {
+        assert_eq!(load("http://{{ a }}.example.com/", keys), None);
+    }
+    assert_eq!(load("{{ a }}", "headers: { x-key: 'a $${env:PATH}' }"), None);
 }
 
 #[test]

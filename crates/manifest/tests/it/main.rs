@@ -18,6 +18,7 @@ mod fixture;
 mod lifetimes;
 mod live;
 mod openapi;
+mod openapi_bounds;
 #[path = "../../../fetch/tests/it/origin.rs"]
 mod origin;
 mod outputs;

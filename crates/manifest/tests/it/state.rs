@@ -100,6 +100,23 @@ async fn what_reads_says_so_and_may_be_cached() {
     assert_eq!(told(&server, "recall", json!({})).await, json!({"found": false}));
 }
 
+#[tokio::test]
+async fn a_cache_of_all_tools_is_not_around_those_with_state() {
+    let desk = Desk::with(
+        "server: { name: desk }
+defaults: { cache: { ttl: 1h } }
+tools:
+  - { name: set, input: { v: integer }, state: { set: k, value: '{{ v }}' } }
+  - { name: get, state: { get: k } }
+",
+    );
+    let server = desk.server();
+    for value in [1, 2, 1] {
+        told(&server, "set", json!({"v": value})).await;
+        assert_eq!(told(&server, "get", json!({})).await["value"], value);
+    }
+}
+
 #[test]
 fn a_tool_does_one_thing_with_its_state() {
     check_fault_of_tool(

@@ -28,8 +28,8 @@ struct Circuit {
     failures: u32,
     /// Until when nobody is let through.
     open_until: Option<Instant>,
-    /// Somebody is trying whether it works again.
-    is_tried: bool,
+    /// Since when somebody tries whether it works again.
+    tried_since: Option<Instant>,
 }
 
 impl Breaker {
@@ -56,11 +56,17 @@ impl Breaker {
         let mut circuits = self.circuits();
         let Some(circuit) = circuits.get_mut(tool) else { return Ok(()) };
         let Some(until) = circuit.open_until else { return Ok(()) };
-        let left = until.saturating_duration_since(Instant::now());
-        if !left.is_zero() || circuit.is_tried {
+        let now = Instant::now();
+        let left = until.saturating_duration_since(now);
+        // Who tries and never ends, because a person is asked or it became a task, is not waited
+        // for.
+        let tried = circuit.tried_since.map(|since| now.saturating_duration_since(since));
+        let left =
+            left.max(tried.map_or(Duration::ZERO, |tried| self.open_for.saturating_sub(tried)));
+        if !left.is_zero() {
             return Err(left);
         }
-        circuit.is_tried = true;
+        circuit.tried_since = Some(now);
         Ok(())
     }
 
@@ -70,15 +76,16 @@ impl Breaker {
             Ending::Success => drop(circuits.remove(tool)),
             Ending::Unknown => {
                 if let Some(circuit) = circuits.get_mut(tool) {
-                    circuit.is_tried = false;
+                    circuit.tried_since = None;
                 }
             }
             Ending::Failure => {
                 let circuit = circuits.entry(tool.into()).or_default();
                 circuit.failures = circuit.failures.saturating_add(1);
-                circuit.is_tried = false;
+                circuit.tried_since = None;
                 if circuit.failures >= self.failures {
-                    circuit.open_until = Some(Instant::now() + self.open_for);
+                    let now = Instant::now();
+                    circuit.open_until = Some(now.checked_add(self.open_for).unwrap_or(now));
                 }
             }
         }

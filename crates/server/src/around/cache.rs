@@ -1,6 +1,6 @@
 //! What was answered a moment ago is answered again, without a call.
 
-use super::{is_repeatable, size};
+use super::{only_reads, size};
 use crate::canonical;
 use crate::middleware::{Handling, Middleware, Next, Outcome, Request};
 use haft_proto::encode;
@@ -11,10 +11,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Keeps results for a time: of tools that are `readOnly` or `idempotent` by their annotations, for
-/// the same arguments (however they are ordered or spaced) of the same principal. Failures are not
-/// kept. A tool whose answer depends on more than its arguments and who asks, on HTTP headers say,
-/// must not have one.
+/// Keeps results for a time: of tools that are `readOnly` by their annotations, for the same
+/// arguments (however they are ordered or spaced) of the same principal. Failures are not kept, and
+/// nothing of tools that change something: to be told again that it was done is not to do it. A
+/// tool whose answer depends on more than its arguments and who asks, on HTTP headers say, must not
+/// have one.
 #[derive(Clone, Debug)]
 pub struct Cache {
     ttl: Duration,
@@ -75,7 +76,7 @@ impl Cache {
             return;
         }
         let (now, key) = (Instant::now(), Arc::<[u8]>::from(key));
-        let until = now + self.ttl;
+        let Some(until) = now.checked_add(self.ttl) else { return };
         let mut kept = self.kept();
         kept.remove(&key);
         while kept.bytes + bytes > self.bytes_max || kept.by_key.len() >= self.entries_max {
@@ -128,7 +129,7 @@ fn key(request: &Request) -> Vec<u8> {
 
 impl Middleware for Cache {
     fn handle(&self, request: Request, next: Next) -> Handling {
-        if !is_repeatable(&request) {
+        if !only_reads(&request) {
             return next.run(request);
         }
         let key = key(&request);

@@ -61,6 +61,11 @@ fn is_repeatable(request: &Request) -> bool {
         && (annotations.read_only == Some(true) || annotations.idempotent == Some(true))
 }
 
+/// Whether it changes nothing, by the word of the tool's annotations.
+fn only_reads(request: &Request) -> bool {
+    is_call(request) && request.annotations.read_only == Some(true)
+}
+
 /// The failure that an outcome tells of, if it is one that another attempt could end otherwise.
 fn failure(outcome: &Outcome) -> Option<&ToolResult> {
     match outcome {

@@ -5,14 +5,14 @@ use haft_proto::spec::content::{Body, Content};
 use haft_proto::spec::tool_result::ToolResult;
 use regex::Regex;
 use serde_json::Value;
-use serde_json::value::to_raw_value;
+use serde_json::value::{RawValue, to_raw_value};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-/// Takes texts out of what tools answer: of their texts, of their structured content, of texts that
-/// they embed, and of errors. Pictures, sounds and other bytes stay as they are, and so does what a
-/// tool says while it runs.
+/// Takes texts out of what tools answer: of their texts, links and structured content, of texts
+/// that they embed, and of errors. Pictures, sounds and other bytes stay as they are, and so does
+/// what a tool says while it runs.
 #[derive(Clone, Debug, Default)]
 pub struct Redact {
     words: Vec<Arc<str>>,
@@ -55,7 +55,14 @@ impl Redact {
     #[must_use]
     pub fn word(mut self, word: &str) -> Self {
         if word.chars().count() >= Self::WORD_MIN {
-            self.words.push(word.into());
+            // In a text that is JSON, it is spelled with escapes.
+            let json = serde_json::to_string(word).unwrap_or_default();
+            let escaped = json.trim_matches('"');
+            for spelled in [word, escaped, &escaped.replace('/', "\\/")] {
+                if !self.words.iter().any(|known| **known == *spelled) {
+                    self.words.push(spelled.into());
+                }
+            }
             // What contains another goes first, or a rest of it would stay.
             self.words.sort_by_key(|word| std::cmp::Reverse(word.len()));
         }
@@ -86,6 +93,12 @@ impl Redact {
             }
         }
         clean
+    }
+
+    /// Whether there is something to take out of a JSON text. Its strings may be spelled in any
+    /// way, so one with escapes may have something.
+    fn is_in(&self, json: &str) -> bool {
+        json.contains('\\') || matches!(self.text(json), Cow::Owned(_))
     }
 
     fn string(&self, text: &mut String) {
@@ -119,18 +132,27 @@ impl Redact {
         match content {
             Content::Text(text) => self.string(text),
             Content::Embedded(contents) => {
+                self.string(&mut contents.uri);
                 if let Body::Text(text) = &mut contents.body {
                     self.string(text);
                 }
             }
             Content::Annotated(annotated) => self.content(&mut annotated.content),
-            Content::Link(_) | Content::Image(_) | Content::Audio(_) => {}
+            Content::Link(resource) => {
+                let texts = [&mut resource.title, &mut resource.description];
+                texts.into_iter().flatten().for_each(|text| self.string(text));
+                self.string(&mut resource.uri);
+                self.string(&mut resource.name);
+            }
+            Content::Image(_) | Content::Audio(_) => {}
         }
     }
 
     fn result(&self, mut result: ToolResult) -> ToolResult {
         result.content.iter_mut().for_each(|content| self.content(content));
-        if let Some(raw) = &result.structured {
+        // What has nothing to hide stays as it is written, its numbers digit for digit.
+        let hides = |raw: &RawValue| self.is_in(raw.get());
+        if let Some(raw) = result.structured.as_deref().filter(|raw| hides(raw)) {
             let clean = serde_json::from_str::<Value>(raw.get()).and_then(|mut value| {
                 self.value(&mut value);
                 to_raw_value(&value)

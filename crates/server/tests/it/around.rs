@@ -99,6 +99,34 @@ async fn a_breaker_rests_a_failing_tool_and_tries_it_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_tries_a_resting_tool_and_never_ends_is_not_waited_for() {
+    let calls = Count::default();
+    let made = Arc::clone(&calls);
+    let handler = handler::future(move |_: Value, _| {
+        let number = made.fetch_add(1, Ordering::SeqCst);
+        async move {
+            match number {
+                0 => Err("no"),
+                1 => std::future::pending().await,
+                _ => Ok("back"),
+            }
+        }
+    });
+    let tool = Tool::new("shaky", handler).timeout(Duration::from_secs(86_400));
+    let server = serve(tool.middleware(Breaker::new(1, Duration::from_secs(30))));
+    assert_eq!(said(&server, json!({})).await, "error: no");
+    advance(Duration::from_secs(31)).await;
+    let trying = server.clone();
+    tokio::spawn(async move { said(&trying, json!({})).await });
+    while of(&calls) < 2 {
+        tokio::task::yield_now().await;
+    }
+    assert!(said(&server, json!({})).await.contains("rests"));
+    advance(Duration::from_secs(31)).await;
+    assert_eq!(said(&server, json!({})).await, "back");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_call_that_takes_too_long_counts_for_the_breaker() {
     let slow = handler::future(|_: Value, _| async { std::future::pending::<&str>().await });
     let tool = Tool::new("shaky", slow).timeout(Duration::from_secs(1));
@@ -164,14 +192,16 @@ async fn an_answer_is_kept_for_its_time_arguments_and_principal() {
 async fn a_cache_keeps_no_failure_and_nothing_of_what_changes_things() {
     let calls = Count::default();
     let cache = Cache::new(Duration::from_secs(60));
-    let server = serve(shaky(&calls, 1).idempotent(true).middleware(cache.clone()));
+    let server = serve(shaky(&calls, 1).read_only(true).middleware(cache.clone()));
     assert_eq!(said(&server, json!({})).await, "error: no 1");
     assert_eq!(said(&server, json!({})).await, "call 2");
     assert_eq!(said(&server, json!({})).await, "call 2");
-    let calls = Count::default();
-    let server = serve(shaky(&calls, 0).middleware(cache));
-    assert_eq!(said(&server, json!({})).await, "call 1");
-    assert_eq!(said(&server, json!({})).await, "call 2");
+    // Setting a thing again is like setting it once, unless somebody else set it in between.
+    for changes in [shaky(&Count::default(), 0), shaky(&Count::default(), 0).idempotent(true)] {
+        let server = serve(changes.middleware(cache.clone()));
+        assert_eq!(said(&server, json!({})).await, "call 1");
+        assert_eq!(said(&server, json!({})).await, "call 2");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -230,6 +260,22 @@ async fn what_must_not_be_seen_is_taken_out_everywhere() {
     assert!(!result.to_string().contains("hunter2") && !result.to_string().contains("4111"));
     let said = said_by(&server, "leaky", json!({"fail": true})).await;
     assert_eq!(said, "error: token [redacted] refused");
+    let large = json!({"n": 1}).to_string().replace('1', "123456789012345678901234567890");
+    let json = large.clone();
+    let tool = Tool::new(
+        "escaped",
+        handler::function(move |arguments: Value| match arguments["large"] == true {
+            true => ToolResult::json(&json),
+            false => ToolResult::json(r#"{"key":"a\"b\/c"}"#),
+        }),
+    );
+    let tool = tool.input_schema(r#"{"type":"object"}"#);
+    let server = serve(tool.middleware(Redact::new().word("a\"b/c")));
+    let result = call(&server, "escaped", json!({})).await;
+    assert_eq!(result["structuredContent"], json!({"key": "[redacted]"}));
+    assert_eq!(result["content"][0]["text"], r#"{"key":"[redacted]"}"#);
+    let said = said_by(&server, "escaped", json!({"large": true})).await;
+    assert_eq!(said, large, "nothing is hidden, so nothing is changed");
     let bad = Redact::new().pattern("a(").expect_err("it is none").to_string();
     assert_eq!(bad, "this is no regular expression: unclosed group");
 }

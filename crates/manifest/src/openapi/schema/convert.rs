@@ -3,11 +3,14 @@
 //! does not follow them. Called by `Schemas`.
 
 use crate::openapi::document::Lost;
-use crate::openapi::limits::{ENUM_BYTES_MAX, EXAMPLE_BYTES_MAX, SCHEMA_DEPTH_MAX, WORDS_MAX};
+use crate::openapi::limits::{
+    ENUM_BYTES_MAX, EXAMPLE_BYTES_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX, WORDS_MAX,
+};
 use crate::openapi::schema::{Draft, Gathered, Schemas};
 use crate::openapi::words;
 use haft_server::schema::Schema;
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
+use std::collections::HashSet;
 
 /// An argument of a tool.
 #[derive(Debug)]
@@ -133,6 +136,10 @@ impl<'d> Schemas<'d> {
         if depth > SCHEMA_DEPTH_MAX {
             return draft.text.push_str("{}");
         }
+        if draft.text.len() > SCHEMA_BYTES_MAX {
+            draft.is_cut = true;
+            return draft.text.push_str("{}");
+        }
         if let Some(Value::String(reference)) = members.get("$ref")
             && words.is_none()
             && self.document.is_alone(schema)
@@ -142,11 +149,57 @@ impl<'d> Schemas<'d> {
                 Err(lost) => draft.lose(lost),
             };
         }
+        if let Some(id) = self.again(members) {
+            return again(members, id, words, draft);
+        }
         match self.gather(schema) {
-            Ok(Some(gathered)) => self.emit(&gathered, words, draft, depth),
+            Ok(Some(gathered)) => {
+                let above = self.expanding.len();
+                self.expanding.extend(&gathered.sources);
+                self.emit(&gathered, words, draft, depth);
+                self.expanding.truncate(above);
+            }
             Ok(None) => draft.text.push_str("{}"),
             Err(lost) => draft.lose(lost),
         }
+    }
+
+    /// The schema that another says again with other words, if it is being written already: in its
+    /// place it would have no end.
+    fn again(&mut self, members: &'d Map<String, Value>) -> Option<usize> {
+        const WORDS: [&str; 11] = [
+            "$comment",
+            "default",
+            "deprecated",
+            "description",
+            "example",
+            "examples",
+            "nullable",
+            "readOnly",
+            "title",
+            "writeOnly",
+            "xml",
+        ];
+        let reference = match (members.get("$ref"), members.get("allOf")) {
+            (Some(reference), None) => reference,
+            (None, Some(Value::Array(parts))) => match &**parts {
+                [part] if self.document.is_alone(part) => part.get("$ref")?,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let is_word = |key: &String| {
+            WORDS.contains(&&**key) || matches!(&**key, "$ref" | "allOf") || key.starts_with("x-")
+        };
+        let is_object = members.get("type").is_none_or(|kind| kind == "object");
+        if !is_object || !members.keys().all(|key| is_word(key) || key == "type") {
+            return None;
+        }
+        let reference = reference.as_str()?;
+        let (target, _) = self.document.follow(reference).ok()?;
+        let target = target.as_object()?;
+        let is_open = self.expanding.iter().any(|known| std::ptr::eq(*known, target));
+        if is_open { self.shared(reference).ok() } else { None }
     }
 
     fn emit(
@@ -280,9 +333,9 @@ impl<'d> Schemas<'d> {
         let hidden = if self.is_sent { "readOnly" } else { "writeOnly" };
         let is_hidden = |schema: &Value| schema.get(hidden) == Some(&Value::Bool(true));
         let mut required = gathered.required();
-        required.retain(|name| {
-            !properties.iter().any(|(property, schema)| property == name && is_hidden(schema))
-        });
+        let unseen = properties.iter().filter(|(_, schema)| is_hidden(schema));
+        let unseen: HashSet<_> = unseen.map(|(name, _)| *name).collect();
+        required.retain(|name| !unseen.contains(name));
         properties.retain(|(_, schema)| !is_hidden(schema));
         if !properties.is_empty() {
             let mut inner = Members::begin(out.key("properties"));
@@ -396,6 +449,25 @@ impl<'d> Schemas<'d> {
         }
         draft.text.push(']');
     }
+}
+
+/// Writes a reference, with the words that stand beside it.
+fn again(members: &Map<String, Value>, id: usize, words: Option<&str>, draft: &mut Draft) {
+    let own = members.get("description").and_then(Value::as_str);
+    let words = words.or(own).filter(|words| !words.trim().is_empty());
+    let is_nullable = members.get("nullable") == Some(&Value::Bool(true));
+    if words.is_none() && !is_nullable {
+        return draft.refer(id);
+    }
+    let mut out = Members::begin(draft);
+    if let Some(words) = words {
+        out.json("description", &Value::from(words::cut(words, WORDS_MAX)).to_string());
+    }
+    let draft = out.key("anyOf");
+    draft.text.push('[');
+    draft.refer(id);
+    draft.text.push_str(if is_nullable { r#",{"type":"null"}]"# } else { "]" });
+    out.end();
 }
 
 fn fixed_shape(shape: Shape<'_>, words: Option<&str>, draft: &mut Draft) {

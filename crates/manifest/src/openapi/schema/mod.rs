@@ -7,7 +7,8 @@ mod gather;
 mod write;
 
 use crate::openapi::document::{Document, Lost};
-use serde_json::Value;
+use crate::openapi::limits::{DEFINITION_NAME_MAX, SCHEMAS_BYTES_MAX};
+use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 pub(crate) use convert::{Property, Shape};
@@ -24,6 +25,10 @@ pub(crate) struct Schemas<'d> {
     names: HashMap<String, usize>,
     /// Regular expressions, and whether they are ones here.
     patterns: HashMap<&'d str, bool>,
+    /// What is being written, and what that is put together of.
+    expanding: Vec<&'d Map<String, Value>>,
+    /// The bytes of all drafts that are kept.
+    bytes: usize,
 }
 
 /// A schema that others refer to.
@@ -40,6 +45,8 @@ pub(crate) struct Draft {
     pub(crate) text: String,
     /// Where, in order, and which.
     references: Vec<(usize, usize)>,
+    /// Something in it was too long, and allows anything.
+    pub(crate) is_cut: bool,
     /// A reference in it that cannot be followed.
     pub(crate) lost: Option<Lost>,
 }
@@ -54,6 +61,8 @@ impl<'d> Schemas<'d> {
             by_reference: HashMap::new(),
             names: HashMap::new(),
             patterns: HashMap::new(),
+            expanding: Vec::new(),
+            bytes: 0,
         }
     }
 
@@ -92,14 +101,20 @@ impl<'d> Schemas<'d> {
         let is_plain =
             |character: char| character.is_ascii_alphanumeric() || "_-.".contains(character);
         let plain = |character: char| if is_plain(character) { character } else { '_' };
-        let name: String = last.chars().take(64).map(plain).collect();
-        let name = if name.is_empty() { "schema".to_owned() } else { name };
-        let count = self.names.entry(name.clone()).or_insert(0);
-        *count += 1;
-        match *count {
-            1 => name,
-            // `.` and a number: a name of the document could be the same, and is counted then.
-            count => self.name(&format!("{name}.{count}")),
+        let base: String = last.chars().take(DEFINITION_NAME_MAX).map(plain).collect();
+        let base = if base.is_empty() { "schema".to_owned() } else { base };
+        loop {
+            let count = self.names.entry(base.clone()).or_insert(0);
+            *count += 1;
+            if *count == 1 {
+                return base;
+            }
+            // A name of the document could be the same; it is known then, and the next one tried.
+            let name = format!("{base}.{count}");
+            if !self.names.contains_key(&name) {
+                self.names.insert(name.clone(), 1);
+                return name;
+            }
         }
     }
 
@@ -109,7 +124,16 @@ impl<'d> Schemas<'d> {
             // What refers to itself finds an empty draft, which it does not look into.
             self.shared[id].draft = Some(Draft::default());
             let mut draft = Draft::default();
-            self.convert(self.shared[id].source, &mut draft, 0);
+            if self.bytes <= SCHEMAS_BYTES_MAX {
+                self.convert(self.shared[id].source, &mut draft, 0);
+            } else {
+                draft.is_cut = true;
+            }
+            // One that was cut fits into no tool: it is not kept.
+            if draft.is_cut {
+                draft = Draft { text: "{}".to_owned(), is_cut: true, ..Draft::default() };
+            }
+            self.bytes += draft.text.len();
             self.shared[id].draft = Some(draft);
         }
     }

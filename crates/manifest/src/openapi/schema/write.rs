@@ -33,14 +33,15 @@ impl Schemas<'_> {
             return Err(Unwritable::Lost(lost.clone()));
         }
         if draft.references.is_empty() {
-            let written = Written { text: draft.text.clone(), is_cut: false };
+            let written = Written { text: draft.text.clone(), is_cut: draft.is_cut };
             if is_tame(&written.text) {
                 return Ok(written);
             }
             let refused = |bad: haft_server::schema::BadSchema| Unwritable::Refused(bad.reason);
             return Schema::compile(&written.text).map(|_| written).map_err(refused);
         }
-        let (reached, is_cut) = self.reach(draft);
+        let (reached, mut is_cut) = self.reach(draft);
+        is_cut |= draft.is_cut || reached.iter().any(|id| self.draft(*id).is_cut);
         let is_lost = |id: &usize| self.draft(*id).lost.clone();
         if let Some(lost) = reached.iter().find_map(is_lost) {
             return Err(Unwritable::Lost(lost));
