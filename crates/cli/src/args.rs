@@ -1,7 +1,7 @@
 //! The command line: every verb, option and example. Parsed by `main`; each verb's own arguments
 //! are read by its file under `commands`.
 
-use crate::commands::{call, check, completions, discover, doctor, export};
+use crate::commands::{call, check, completions, dev, discover, doctor, export};
 use crate::commands::{inspect, install, list, new, prompt, read, schema, serve};
 use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
@@ -44,6 +44,7 @@ pub(crate) struct Global {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Serve(serve::Args),
+    Dev(dev::Args),
     List(list::Args),
     Call(call::Args),
     Read(read::Args),

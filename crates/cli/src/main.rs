@@ -5,6 +5,7 @@ mod args;
 mod arguments;
 mod asked;
 mod commands;
+mod edits;
 mod exit;
 mod export;
 mod inventory;

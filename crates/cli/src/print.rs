@@ -130,6 +130,11 @@ impl Printer {
         }
     }
 
+    /// Tells programs of something that happened, as a JSON line on stderr.
+    pub(crate) fn event(self, what: &Value) {
+        self.err_json(what);
+    }
+
     /// Asks a person for a line, on stderr; the cursor stays behind it.
     pub(crate) fn prompt(self, prompt: fmt::Arguments<'_>) {
         self.err(prompt);

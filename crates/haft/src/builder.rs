@@ -137,6 +137,16 @@ impl ServerBuilder {
         self.with(haft_server::ServerBuilder::fixed)
     }
 
+    /// As [`fixed`](Self::fixed), but for what resources contain.
+    pub fn only_contents_change(self) -> Self {
+        self.with(haft_server::ServerBuilder::only_contents_change)
+    }
+
+    /// As [`fixed`](Self::fixed), but for which resources there are, and what they contain.
+    pub fn only_resources_change(self) -> Self {
+        self.with(haft_server::ServerBuilder::only_resources_change)
+    }
+
     /// Things of kinds that are not there yet may be added while the server runs.
     pub fn open_ended(self) -> Self {
         self.with(haft_server::ServerBuilder::open_ended)

@@ -2,7 +2,7 @@
 //! spells and whatever is swapped meanwhile, and found for lists and suggestions. Everything here
 //! blocks its thread; `reading` calls it where that is allowed.
 
-use crate::limits::{ENTRIES_MAX, PATH_BYTES_MAX, PATH_NAMES_MAX};
+use crate::limits::{ENTRIES_MAX, LISTED_MAX, PATH_BYTES_MAX, PATH_NAMES_MAX};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::{Errno, Result};
@@ -28,11 +28,18 @@ pub(crate) struct Found {
 }
 
 /// What was found, in order of the names.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Walked {
     pub(crate) files: Vec<Found>,
+    /// The paths of the directories that were gone into.
+    pub(crate) directories: Vec<String>,
     /// There may be more.
     pub(crate) is_cut: bool,
+}
+
+impl Walked {
+    pub(crate) const NONE: Self =
+        Self { files: Vec::new(), directories: Vec::new(), is_cut: false };
 }
 
 /// Opening a pipe must not wait for its writer, nor a terminal become ours.
@@ -66,7 +73,7 @@ impl Directory {
     }
 
     /// Whether a path is one that files below may have: names between single slashes.
-    fn is_served(&self, path: &str) -> bool {
+    pub(crate) fn is_served(&self, path: &str) -> bool {
         path.len() <= PATH_BYTES_MAX
             && path.split('/').count() <= PATH_NAMES_MAX
             && path.split('/').all(|name| self.is_served_name(name))
@@ -75,6 +82,11 @@ impl Directory {
     fn is_served_name(&self, name: &str) -> bool {
         let is_hidden = name.starts_with('.') && !self.with_hidden;
         !is_hidden && !matches!(name, "" | "." | "..") && !name.contains(['/', '\\', '\0'])
+    }
+
+    /// The files that are listed one by one.
+    pub(crate) fn list(&self) -> Walked {
+        self.find("", LISTED_MAX)
     }
 
     /// The first files whose paths begin with what is typed, whatever its case. No symbolic link
@@ -195,6 +207,7 @@ impl Walk<'_> {
                         continue;
                     }
                     if let Ok(opened) = openat(directory, &*name, LIST, Mode::empty()) {
+                        self.done.directories.push(path);
                         self.visit(&opened, &inner, depth + 1);
                     }
                 }

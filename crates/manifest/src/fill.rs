@@ -6,6 +6,7 @@ use crate::fault::Wrong;
 use crate::limits::FILLED_BYTES_MAX;
 use crate::place::{Place, Placed};
 use crate::problem::{Problem, too_large_to_fill};
+use crate::seen::Seen;
 use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) directory: &'a Path,
     /// The value of an environment variable.
     pub(crate) variable: &'a dyn Fn(&str) -> Option<String>,
+    /// What was read meanwhile.
+    pub(crate) seen: &'a Seen,
 }
 
 /// A text with everything filled in.
@@ -95,7 +98,10 @@ impl Surroundings<'_> {
         if let Some(name) = inner.strip_prefix("env:") {
             let missing = || Problem::MissingVariable { name: name.to_owned() };
             return match (self.variable)(name) {
-                Some(value) => Ok(Some(value)),
+                Some(value) => {
+                    self.seen.filled(&value);
+                    Ok(Some(value))
+                }
                 None => Err(Wrong::new(place(), missing())),
             };
         }
@@ -117,6 +123,7 @@ impl Surroundings<'_> {
     /// A file's text without the line end at its end.
     fn read(&self, path: &str) -> Result<String, String> {
         let path: PathBuf = self.directory.join(path);
+        self.seen.file(&path);
         let said = |error: std::io::Error| match error.kind() {
             std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
             std::io::ErrorKind::PermissionDenied => "it may not be read".to_owned(),
@@ -137,6 +144,7 @@ impl Surroundings<'_> {
             .strip_suffix('\n')
             .map_or(text.len(), |text| text.strip_suffix('\r').map_or(text.len(), str::len));
         text.truncate(kept);
+        self.seen.filled(&text);
         Ok(text)
     }
 }
@@ -157,7 +165,8 @@ mod tests {
     fn fill(text: &str) -> Result<String, Problem> {
         let variable = |name: &str| (name == "KEY").then(|| "k{{ x }}".to_owned());
         let directory = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let surroundings = Surroundings { text, directory, variable: &variable };
+        let surroundings =
+            Surroundings { text, directory, variable: &variable, seen: &Seen::default() };
         let placed = Placed::new(Place { start: 0, end: text.len() }, text.to_owned());
         surroundings.fill(&placed).map(|filled| filled.value).map_err(|wrong| *wrong.problem)
     }

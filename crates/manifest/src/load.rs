@@ -9,8 +9,9 @@ use crate::kind::Kind;
 use crate::limits::FILE_BYTES_MAX;
 use crate::lint::{self, Warning};
 use crate::meant::{Listen, Meant};
-use crate::offer;
+use crate::offer::{self, Means};
 use crate::problem::Problem;
+use crate::seen::Seen;
 use crate::tree::{Node, Tree};
 use crate::written::File;
 use haft_server::{BuildError, Server};
@@ -22,7 +23,7 @@ use std::path::{Path, PathBuf};
 pub struct Manifest {
     path: PathBuf,
     text: String,
-    meant: Meant,
+    pub(crate) meant: Meant,
 }
 
 /// Reads and checks a file.
@@ -30,6 +31,12 @@ pub struct Manifest {
 /// # Errors
 /// The first [`Fault`] of the file.
 pub fn load(path: &Path) -> Result<Manifest, Fault> {
+    load_seen(path, &Seen::default())
+}
+
+/// The same; what it is read from is seen even if it has a fault.
+pub(crate) fn load_seen(path: &Path, seen: &Seen) -> Result<Manifest, Fault> {
+    seen.file(&std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
     let text = read(path).map_err(|problem| Fault::of_file(path, problem))?;
     let text = String::from_utf8(text).map_err(|error| {
         let start = error.utf8_error().valid_up_to();
@@ -37,7 +44,7 @@ pub fn load(path: &Path) -> Result<Manifest, Fault> {
         let place = crate::place::Place { start, end: start };
         Fault::in_text(path, &text, Wrong::new(place, Problem::NotUtf8))
     })?;
-    parse(path, &text)
+    parse_seen(path, &text, seen)
 }
 
 /// Checks the text of a file. The file need not exist, but its directory is what relative paths
@@ -46,6 +53,10 @@ pub fn load(path: &Path) -> Result<Manifest, Fault> {
 /// # Errors
 /// The first [`Fault`] of the text.
 pub fn parse(path: &Path, text: &str) -> Result<Manifest, Fault> {
+    parse_seen(path, text, &Seen::default())
+}
+
+fn parse_seen(path: &Path, text: &str, seen: &Seen) -> Result<Manifest, Fault> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let unreadable = |error: std::io::Error| {
         Fault::of_file(path, Problem::Unreadable { reason: error.to_string() })
@@ -56,7 +67,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Manifest, Fault> {
     };
     let directory = std::path::absolute(directory).map_err(unreadable)?;
     let variable = |name: &str| std::env::var(name).ok();
-    let surroundings = Surroundings { text, directory: &directory, variable: &variable };
+    let surroundings = Surroundings { text, directory: &directory, variable: &variable, seen };
     let meant = understand(&surroundings).map_err(|wrong| Fault::in_text(path, text, wrong))?;
     Ok(Manifest { path: path.to_owned(), text: text.to_owned(), meant })
 }
@@ -110,8 +121,9 @@ impl Manifest {
     /// # Errors
     /// A [`Fault`] at the tool that the server refuses.
     pub fn server(&self) -> Result<Server, Fault> {
-        let store = self.store()?;
-        offer::server(&self.meant, store.as_ref()).map_err(|error| self.refused(&error))
+        let means = Means::new(self.store()?);
+        let server = offer::builder(&self.meant, &means).fixed().build();
+        server.map_err(|error| self.refused(&error))
     }
 
     /// Whether there could be such a server. It opens nothing: what its tools would keep is left
@@ -121,7 +133,8 @@ impl Manifest {
     /// Those of [`Manifest::server`], but for that of a state that cannot be opened.
     pub fn verify(&self) -> Result<(), Fault> {
         let store = self.keeps_state().then(Store::memory).and_then(Result::ok);
-        offer::server(&self.meant, store.as_ref()).map(drop).map_err(|error| self.refused(&error))
+        let built = offer::builder(&self.meant, &Means::new(store)).build();
+        built.map(drop).map_err(|error| self.refused(&error))
     }
 
     /// The names of the tools, and what models are told of them.
@@ -137,7 +150,7 @@ impl Manifest {
     }
 
     /// Where the tools keep state, if any does.
-    fn store(&self) -> Result<Option<Store>, Fault> {
+    pub(crate) fn store(&self) -> Result<Option<Store>, Fault> {
         if !self.keeps_state() {
             return Ok(None);
         }
@@ -164,7 +177,7 @@ impl Manifest {
     }
 
     /// What the server refuses is wrong at the tool, in a schema mostly.
-    fn refused(&self, error: &BuildError) -> Fault {
+    pub(crate) fn refused(&self, error: &BuildError) -> Fault {
         let (BuildError::BadSchema { tool: name, .. }
         | BuildError::BadToolName { name }
         | BuildError::Duplicate { name, .. }) = error

@@ -4,12 +4,13 @@
 use crate::around::Around;
 use crate::fault::{Wrong, line_of};
 use crate::fill::Surroundings;
-use crate::openapi::{self, Note};
+use crate::openapi::{self, Imported, Note};
 use crate::pipeline;
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::prompt::{self, Prompt};
 use crate::resource::{self, Resource};
+use crate::seen::Print;
 use crate::shown;
 use crate::state::Kept;
 use crate::template::Compiler;
@@ -36,6 +37,16 @@ pub(crate) struct Meant {
     pub(crate) templates: Arc<Environment<'static>>,
     /// What is odd about upstreams.
     pub(crate) notes: Vec<Note>,
+    pub(crate) prints: Prints,
+}
+
+/// By which two readings of a file are compared, in the order of the parts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Prints {
+    pub(crate) server: Print,
+    pub(crate) tools: Vec<Print>,
+    pub(crate) resources: Vec<Print>,
+    pub(crate) prompts: Vec<Print>,
 }
 
 /// Who the server is.
@@ -89,10 +100,17 @@ impl Meant {
         tree: &Tree,
         surroundings: &Surroundings<'_>,
     ) -> Result<Self, Wrong> {
+        let seen = surroundings.seen;
+        let mut prints = Prints::default();
         let server = Server::new(file.server, surroundings)?;
+        prints.server = seen.print(tree.get("server"));
         let listeners = listeners(file.listen, surroundings)?;
+        // They are compared themselves, here and below.
+        _ = seen.print(None);
         let around = Around::of_all(&file.defaults.unwrap_or_default(), surroundings)?;
+        let defaults = seen.print(tree.get("defaults"));
         let state = Kept::check(&file.state.unwrap_or_default(), surroundings)?;
+        _ = seen.print(None);
         let mut compiler = Compiler::new(surroundings);
         let mut tools: Vec<Tool> = Vec::new();
         for (index, written) in file.tools.into_iter().enumerate() {
@@ -102,10 +120,15 @@ impl Meant {
                 return Err(duplicate("tool", &first.name, &tool.name, surroundings));
             }
             tools.push(tool);
+            prints.tools.push(seen.print(Some(tree)));
         }
-        let notes = upstreams(file.upstreams, &mut tools, &around, surroundings, &mut compiler)?;
+        let upstreams = (file.upstreams, tree.get("upstreams"));
+        let imported = openapi::check(upstreams, &around, surroundings, &mut compiler)?;
+        prints.tools.extend(&imported.prints);
+        prints.tools.iter_mut().for_each(|print| *print = print.with(defaults));
+        let notes = join(imported, &mut tools, surroundings)?;
         pipeline::link::link(&mut tools, &[], surroundings.text)?;
-        let resources = resources(&file.resources, tree, surroundings)?;
+        let resources = resources(&file.resources, tree, surroundings, &mut prints.resources)?;
         let mut prompts: Vec<Prompt> = Vec::new();
         for (index, written) in file.prompts.iter().enumerate() {
             let tree = part(tree, "prompts", index);
@@ -116,23 +139,19 @@ impl Meant {
                 return Err(duplicate("prompt", &first.name, &prompt.name, surroundings));
             }
             prompts.push(prompt);
+            prints.prompts.push(seen.print(Some(tree)));
         }
         let templates = compiler.finish();
-        #[rustfmt::skip]
-        let meant = Self { server, listeners, state, tools, resources, prompts, templates, notes };
-        Ok(meant)
+        Ok(Self { server, listeners, state, tools, resources, prompts, templates, prints, notes })
     }
 }
 
 /// The tools of upstreams come after those of the file.
-fn upstreams(
-    written: written::upstream::Upstreams,
+fn join(
+    imported: Imported,
     tools: &mut Vec<Tool>,
-    around: &Around,
     surroundings: &Surroundings<'_>,
-    compiler: &mut Compiler<'_>,
 ) -> Result<Vec<Note>, Wrong> {
-    let imported = openapi::check(written, around, surroundings, compiler)?;
     let mut known: HashMap<String, Placed<String>> =
         tools.iter().map(|tool| (tool.name.value.clone(), tool.name.clone())).collect();
     for tool in &imported.tools {
@@ -164,6 +183,7 @@ fn resources(
     written: &[Placed<written::resource::Resource>],
     tree: &Tree,
     surroundings: &Surroundings<'_>,
+    prints: &mut Vec<Print>,
 ) -> Result<Vec<Resource>, Wrong> {
     let mut resources: Vec<Resource> = Vec::new();
     for (index, written) in written.iter().enumerate() {
@@ -176,6 +196,10 @@ fn resources(
             let uri = written.value.uri.value.clone();
             return Err(Wrong::new(resource.uri.place, Problem::DuplicateUri { uri, first_line }));
         }
+        for listed in resource.listed() {
+            surroundings.seen.filled(&format!("{listed:?}"));
+        }
+        prints.push(surroundings.seen.print(Some(tree)));
         resources.push(resource);
     }
     Ok(resources)

@@ -10,17 +10,32 @@ use crate::tool::Tool;
 use haft_fetch::Clients;
 use haft_proto::encode::fields::Caching;
 use haft_proto::spec::completion::{Completion, VALUES_MAX};
-use haft_server::{BuildError, Server, ServerBuilder};
+use haft_server::{Server, ServerBuilder};
 use haft_store::Store;
 use minijinja::Environment;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// What the tools of a file have in common that outlives a reading of it.
+#[derive(Clone)]
+pub(crate) struct Means {
+    /// Where state is kept, if any tool keeps some.
+    pub(crate) store: Option<Store>,
+    /// What other servers are asked with.
+    pub(crate) clients: Clients,
+}
+
+impl Means {
+    pub(crate) fn new(store: Option<Store>) -> Self {
+        Self { store, clients: Clients::new() }
+    }
+}
+
 /// A server of everything.
-pub(crate) fn server(meant: &Meant, store: Option<&Store>) -> Result<Server, BuildError> {
+pub(crate) fn builder(meant: &Meant, means: &Means) -> ServerBuilder {
     let who = &meant.server;
-    let mut builder = Server::builder(&who.name, &who.version).fixed();
+    let mut builder = Server::builder(&who.name, &who.version);
     if let Some(title) = &who.title {
         builder = builder.title(title);
     }
@@ -40,24 +55,22 @@ pub(crate) fn server(meant: &Meant, store: Option<&Store>) -> Result<Server, Bui
     if who.strict_arguments {
         builder = builder.strict_arguments();
     }
-    builder = builder.state_keys(who.state_keys.iter().cloned()).tools(tools(meant, store));
+    builder = builder.state_keys(who.state_keys.iter().cloned()).tools(tools(meant, means));
     let readings = Readings::new();
-    builder = resources(builder, meant, &readings);
+    let (resources, templates) = resources(meant, &readings);
+    builder = resources.into_iter().fold(builder, ServerBuilder::resource);
+    builder = templates.into_iter().fold(builder, ServerBuilder::resource_template);
     for prompt in &meant.prompts {
         builder = builder.prompt(self::prompt(prompt, &meant.templates, &readings));
     }
-    builder.build()
+    builder
 }
 
-fn tools(meant: &Meant, store: Option<&Store>) -> Vec<haft_server::Tool> {
-    let shared = (&meant.templates, &Clients::new(), store);
-    meant.tools.iter().map(|tool| self::tool(tool, shared)).collect()
+fn tools(meant: &Meant, means: &Means) -> Vec<haft_server::Tool> {
+    meant.tools.iter().map(|tool| self::tool(tool, &meant.templates, means)).collect()
 }
 
-fn tool(
-    tool: &Tool,
-    (templates, clients, store): (&Arc<Environment<'static>>, &Clients, Option<&Store>),
-) -> haft_server::Tool {
+fn tool(tool: &Tool, templates: &Arc<Environment<'static>>, means: &Means) -> haft_server::Tool {
     let name = tool.name.value.clone();
     let defaults: Map<String, Value> = tool
         .input
@@ -65,7 +78,7 @@ fn tool(
         .iter()
         .filter_map(|argument| Some((argument.name.clone(), argument.default()?.clone())))
         .collect();
-    let (templates, clients, store) = (Arc::clone(templates), clients.clone(), store.cloned());
+    let (templates, Means { store, clients }) = (Arc::clone(templates), means.clone());
     let mut built = tool.kind.tool(Setting { name, defaults, templates, clients, store });
     built = built.annotations(tool.annotations).input_schema(&tool.input.schema);
     if let Some(title) = &tool.title {
@@ -110,26 +123,37 @@ macro_rules! described {
     }};
 }
 
-fn resources(mut builder: ServerBuilder, meant: &Meant, readings: &Readings) -> ServerBuilder {
+/// The resources and families of resources.
+pub(crate) fn readable(
+    meant: &Meant,
+) -> (Vec<haft_server::Resource>, Vec<haft_server::ResourceTemplate>) {
+    resources(meant, &Readings::new())
+}
+
+fn resources(
+    meant: &Meant,
+    readings: &Readings,
+) -> (Vec<haft_server::Resource>, Vec<haft_server::ResourceTemplate>) {
+    let (mut resources, mut templates) = (Vec::new(), Vec::new());
     let of_server = meant.server.caching;
     let mut uris: BTreeSet<String> =
         meant.resources.iter().map(|resource| resource.uri.value.clone()).collect();
     for resource in &meant.resources {
         let Source::Directory(below) = &resource.source else {
             let built = single(resource, readings);
-            builder = builder.resource(described!(built, resource, of_server));
+            resources.push(described!(built, resource, of_server));
             continue;
         };
         let family = family(resource, below, readings);
-        builder = builder.resource_template(described!(family, resource, of_server));
+        templates.push(described!(family, resource, of_server));
         for one in resource.listed() {
             // One that is listed by its own entry has its own content.
             if uris.insert(one.uri.clone()) {
-                builder = builder.resource(listed(one, resource, below, (readings, of_server)));
+                resources.push(listed(one, resource, below, (readings, of_server)));
             }
         }
     }
-    builder
+    (resources, templates)
 }
 
 fn single(resource: &Resource, readings: &Readings) -> haft_server::Resource {

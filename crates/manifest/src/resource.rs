@@ -5,7 +5,7 @@ use crate::amount;
 use crate::below::{self, Directory, Walked};
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
-use crate::limits::{LISTED_MAX, RESOURCE_BYTES, RESOURCE_BYTES_MAX};
+use crate::limits::{RESOURCE_BYTES, RESOURCE_BYTES_MAX};
 use crate::media_type;
 use crate::place::Placed;
 use crate::problem::Problem;
@@ -21,7 +21,7 @@ use haft_proto::spec::icon::Icon;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A resource, checked.
 #[derive(Clone, Debug)]
@@ -52,6 +52,16 @@ pub(crate) enum Source {
     Text(Arc<str>),
 }
 
+impl Source {
+    /// What stands in the manifest itself.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Directory(_) | Self::File(_) => None,
+        }
+    }
+}
+
 /// A file.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
@@ -72,8 +82,8 @@ pub(crate) struct Below {
     pub(crate) variable: String,
     /// The variable is `{+name}`, and its slashes stay.
     pub(crate) has_slashes: bool,
-    /// Those that are listed.
-    pub(crate) listed: Option<Walked>,
+    /// Those that are listed, as they were when they were looked at last.
+    pub(crate) listed: Option<Arc<Mutex<Walked>>>,
 }
 
 /// Checks a resource. `tree` is the same resource in the file.
@@ -163,7 +173,7 @@ fn source(
         let with_hidden = written.hidden.unwrap_or_default();
         let directory = Directory { path: path.value, with_hidden };
         let is_listed = written.list.unwrap_or_default();
-        let listed = is_listed.then(|| directory.find("", LISTED_MAX));
+        let listed = is_listed.then(|| Arc::new(Mutex::new(directory.list())));
         let (prefix, variable) = (prefix.to_owned(), variable.to_owned());
         let place = path.place;
         let below = Below { directory, place, limit, prefix, variable, has_slashes, listed };
@@ -235,8 +245,8 @@ impl Resource {
             Source::File(_) | Source::Text(_) => None,
         };
         below.into_iter().flat_map(|below| {
-            let files = below.listed.iter().flat_map(|walked| &walked.files);
-            files.map(|found| Listed {
+            let files = below.listing().files.clone();
+            files.into_iter().map(|found| Listed {
                 uri: below.uri_of(&found.path),
                 name: found.path.clone(),
                 mime_type: match &self.mime_type {
@@ -306,6 +316,20 @@ impl Stored {
 }
 
 impl Below {
+    /// Those that are listed; none if none are.
+    pub(crate) fn listing(&self) -> MutexGuard<'_, Walked> {
+        static NONE: Mutex<Walked> = Mutex::new(Walked::NONE);
+        let listed = self.listed.as_deref().unwrap_or(&NONE);
+        listed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Others are listed from now on.
+    pub(crate) fn list_as(&self, listing: Walked) {
+        if self.listed.is_some() {
+            *self.listing() = listing;
+        }
+    }
+
     /// The content of a file by its path; nothing if there is none that may be read.
     pub(crate) async fn read(
         &self,

@@ -105,6 +105,20 @@ impl ServerBuilder {
         self
     }
 
+    /// As [`ServerBuilder::fixed`], but for what resources contain.
+    #[must_use]
+    pub fn only_contents_change(mut self) -> Self {
+        self.growth = Growth::Contents;
+        self
+    }
+
+    /// As [`ServerBuilder::fixed`], but for the resources: which there are, and what they contain.
+    #[must_use]
+    pub fn only_resources_change(mut self) -> Self {
+        self.growth = Growth::Resources;
+        self
+    }
+
     /// Things of kinds that are not there yet may be added while the server runs: clients are told
     /// from the start that it has tools, resources, prompts and completions.
     #[must_use]
@@ -195,11 +209,15 @@ impl ServerBuilder {
     }
 }
 
-/// What may be added while a server runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What may change while a server runs: each includes those before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Growth {
     /// Nothing.
     Fixed,
+    /// What resources contain.
+    Contents,
+    /// Which resources there are.
+    Resources,
     /// More of the kinds that are there from the start.
     #[default]
     Known,

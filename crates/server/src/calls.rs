@@ -4,6 +4,7 @@
 use crate::context::Context;
 use crate::core::Core;
 use crate::driver::{Ending, Job, panicked};
+use crate::face::Face;
 use crate::handler::{Answer, Call, Made, Written};
 use crate::headers::Headers;
 use crate::layers::{self, LayeredEnding};
@@ -29,9 +30,14 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Answers a call.
-pub(crate) fn call(core: &Arc<Core>, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
-    let snapshot = core.snapshot.load();
-    let admitted = admit(&snapshot, ask).and_then(|(tool, arguments)| {
+pub(crate) fn call(
+    core: &Arc<Core>,
+    snapshot: &Arc<Snapshot>,
+    ask: &Ask<'_>,
+    out: &mut Vec<u8>,
+) -> Turn {
+    let face = &*snapshot.face;
+    let admitted = admit(snapshot, ask).and_then(|(tool, arguments)| {
         let rounds = core.rounds(ask)?;
         Ok((tool, arguments, rounds))
     });
@@ -39,14 +45,14 @@ pub(crate) fn call(core: &Arc<Core>, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
         Ok(admitted) => admitted,
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
-    let Err(violations) = tool.input.check(arguments) else {
-        return run(core, tool, arguments, (ask, rounds), out);
+    let Err(violations) = tool.checks.input.check(arguments) else {
+        return run((core, snapshot), tool, arguments, (ask, rounds), out);
     };
-    if let Some(mended) = mend(core, tool, arguments) {
-        return run(core, tool, &mended, (ask, rounds), out);
+    if let Some(mended) = mend((core, face), tool, arguments) {
+        return run((core, snapshot), tool, &mended, (ask, rounds), out);
     }
     let result = ToolResult::error(explain(&tool.tool.name, &violations));
-    write(core, ask, &result, out);
+    write(face, ask, &result, out);
     Turn::Done(Outcome::Result)
 }
 
@@ -76,28 +82,32 @@ fn admit<'a>(
     }
     let arguments = params.arguments.unwrap_or("{}");
     if let Some(headers) = ask.headers.filter(|_| ask.revision.has_mirrored_headers()) {
-        tool.param_headers.check(headers, arguments)?;
+        tool.checks.param_headers.check(headers, arguments)?;
     }
     Ok((tool, arguments))
 }
 
 /// What a model meant that put values in quotes or wrote null for nothing, unless the server is
 /// strict.
-pub(crate) fn mend(core: &Core, tool: &Registered, arguments: &str) -> Option<String> {
-    let repaired = tool.input.repair(arguments).filter(|_| !core.is_strict)?;
+pub(crate) fn mend(
+    (core, face): (&Core, &Face),
+    tool: &Registered,
+    arguments: &str,
+) -> Option<String> {
+    let repaired = tool.checks.input.repair(arguments).filter(|_| !face.is_strict)?;
     let count = u64::try_from(repaired.count).unwrap_or(u64::MAX);
     core.repairs.fetch_add(count, Ordering::Relaxed);
     Some(repaired.text)
 }
 
 fn run(
-    core: &Arc<Core>,
+    (core, snapshot): (&Arc<Core>, &Arc<Snapshot>),
     tool: &Arc<Registered>,
     arguments: &str,
     (ask, rounds): (&Ask<'_>, Option<Rounds>),
     out: &mut Vec<u8>,
 ) -> Turn {
-    let start = out.len();
+    let (start, face) = (out.len(), &*snapshot.face);
     let mut written = Written::default();
     let (context, rounds) = (OnceCell::new(), Cell::new(rounds));
     let make_context = || {
@@ -105,16 +115,16 @@ fn run(
             let headers = ask.headers.filter(|_| tool.wants_headers);
             let headers = headers.map(Headers::copy).unwrap_or_default();
             let can_become_task = tool.task_use != TaskUse::Never;
-            Context::new(core, ask, rounds.take(), headers, can_become_task)
+            Context::new((core, snapshot), ask, rounds.take(), headers, can_become_task)
         };
         Context::clone(context.get_or_init(make))
     };
     if !core.middleware.is_empty() || !tool.middleware.is_empty() {
-        return run_layered(core, tool, (arguments, make_context()), ask, out);
+        return run_layered((core, face), tool, (arguments, make_context()), ask, out);
     }
     let mut made = None;
     encode::result(out, ask.id, |out| {
-        let answer = Answer::new(out, ask.revision, core.fields(ask.revision), &mut written);
+        let answer = Answer::new(out, ask.revision, face.fields(ask.revision), &mut written);
         let (principal, headers) = (ask.principal, ask.headers);
         let call = Call { arguments, core, principal, headers, context: &make_context };
         made = Some(catch_unwind(AssertUnwindSafe(|| tool.handler.call(call, answer))));
@@ -125,7 +135,7 @@ fn run(
                 out.truncate(start);
                 return refuse(out, ask.id, refusal);
             }
-            let problem = match (&tool.output, &written) {
+            let problem = match (&tool.checks.output, &written) {
                 (None, Written::Nothing) => Some(ToolResult::default()),
                 (Some(_), Written::Nothing) => misfit(tool, None),
                 (Some(_), Written::Result(json)) => misfit(tool, json.as_deref()),
@@ -133,14 +143,14 @@ fn run(
             };
             if let Some(instead) = problem {
                 out.truncate(start);
-                write(core, ask, &instead, out);
+                write(face, ask, &instead, out);
             }
             context.get().inspect(|context| context.desk().burn());
             Turn::Done(Outcome::Result)
         }
         Some(Ok(Made::Later(work))) => {
             out.truncate(start);
-            let ending = ToolEnding::new(core, tool, ask);
+            let ending = ToolEnding::new(face, tool, ask);
             let context = context.into_inner();
             let job = Job::new(core, ask, ending, work, context, tool.timeout);
             job.with_task_ttl(tool.task_ttl).start(becomes_task(tool, ask), out)
@@ -154,7 +164,7 @@ fn run(
 
 /// The same through middleware.
 fn run_layered(
-    core: &Arc<Core>,
+    (core, face): (&Arc<Core>, &Face),
     tool: &Arc<Registered>,
     (arguments, context): (&str, Context),
     ask: &Ask<'_>,
@@ -168,7 +178,7 @@ fn run_layered(
         time_limit: tool.timeout,
         context: context.clone(),
     };
-    let ending = LayeredEnding(ToolEnding::new(core, tool, ask));
+    let ending = LayeredEnding(ToolEnding::new(face, tool, ask));
     let (inner_core, inner_tool) = (Arc::clone(core), Arc::clone(tool));
     // A layer that panics before it waits is caught with those that panic later.
     let work = async move { layers::call(&inner_core, &inner_tool, request).await };
@@ -194,8 +204,8 @@ pub(crate) struct ToolEnding {
 }
 
 impl ToolEnding {
-    fn new(core: &Core, tool: &Arc<Registered>, ask: &Ask<'_>) -> Self {
-        let fields = Arc::clone(core.fields(ask.revision));
+    fn new(face: &Face, tool: &Arc<Registered>, ask: &Ask<'_>) -> Self {
+        let fields = Arc::clone(face.fields(ask.revision));
         Self { tool: Arc::clone(tool), fields, revision: ask.revision }
     }
 }
@@ -230,8 +240,8 @@ impl Ending for ToolEnding {
     const KIND: &'static str = "tool";
 }
 
-fn write(core: &Core, ask: &Ask<'_>, result: &ToolResult, out: &mut Vec<u8>) {
-    let fields = core.fields(ask.revision);
+fn write(face: &Face, ask: &Ask<'_>, result: &ToolResult, out: &mut Vec<u8>) {
+    let fields = face.fields(ask.revision);
     encode::result(out, ask.id, |out| encode::tools::result(out, ask.revision, fields, result));
 }
 
@@ -243,7 +253,7 @@ pub(crate) fn refuse(out: &mut Vec<u8>, id: Id<'_>, refusal: &Refusal) -> Turn {
 
 /// A tool that breaks its own promise is told so; nobody gets a structure that does not fit.
 pub(crate) fn misfit(tool: &Registered, structured: Option<&str>) -> Option<ToolResult> {
-    let schema = tool.output.as_ref()?;
+    let schema = tool.checks.output.as_ref()?;
     let list = match structured {
         Some(json) => join(&schema.check(json).err()?),
         None => "it has no structured content".to_owned(),

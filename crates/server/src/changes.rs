@@ -7,6 +7,7 @@ use haft_proto::limits::Limits;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use tokio::sync::Notify;
 
 /// Something that has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,10 +21,22 @@ pub(crate) enum Change {
     Tools,
 }
 
+/// What clients listen for, so that nobody looks for changes that nobody hears of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Interest {
+    /// The addresses of the resources that somebody is subscribed to, each once. Clients choose
+    /// them: there need be nothing at any of them.
+    pub resources: Vec<Arc<str>>,
+    /// Whether somebody listens to changes of the lists of resources.
+    pub resource_lists: bool,
+}
+
 /// The bus.
 #[derive(Default)]
 pub(crate) struct Changes {
     index: Mutex<Index>,
+    /// Told when the interest changes.
+    interest: Arc<Notify>,
 }
 
 /// Who watches what. Trees, because a table keeps the room that its most crowded hour took.
@@ -32,6 +45,8 @@ struct Index {
     watchers: BTreeMap<u64, Arc<Watcher>>,
     by_topic: BTreeMap<Topic, BTreeSet<u64>>,
     last_id: u64,
+    /// How many watchers listen to the lists of resources.
+    resource_lists: usize,
 }
 
 /// A single thing that can be watched.
@@ -93,6 +108,7 @@ impl Changes {
             index.last_id += 1;
             let id = index.last_id;
             index.watchers.insert(id, Arc::clone(&watcher));
+            index.resource_lists += usize::from(wants.resources);
             id
         };
         let watch = Watch { bus: Arc::clone(self), id, watcher };
@@ -102,6 +118,7 @@ impl Changes {
             let mut index = self.lock();
             topics.for_each(|topic| watch.add(&mut index, topic));
         }
+        self.interest.notify_one();
         watch
     }
 
@@ -122,6 +139,24 @@ impl Changes {
         // Whoever is woken may be dropped by it, which needs the index.
         drop(index);
         wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// What is listened for now.
+    pub(crate) fn interest(&self) -> Interest {
+        let index = self.lock();
+        let resource = |topic: &Topic| match topic {
+            Topic::Resource(uri) => Some(Arc::clone(uri)),
+            Topic::Task(_) => None,
+        };
+        Interest {
+            resources: index.by_topic.keys().filter_map(resource).collect(),
+            resource_lists: index.resource_lists > 0,
+        }
+    }
+
+    /// Told whenever that may have changed.
+    pub(crate) fn interest_changes(&self) -> Arc<Notify> {
+        Arc::clone(&self.interest)
     }
 
     fn lock(&self) -> MutexGuard<'_, Index> {
@@ -190,6 +225,7 @@ impl Watch {
         };
         if !is_full {
             self.add(&mut index, topic);
+            self.bus.interest.notify_one();
         }
         !is_full
     }
@@ -202,6 +238,7 @@ impl Watch {
         if marks.topics.remove(&topic).is_some() {
             marks.queue.retain(|change| change.topic().as_ref() != Some(&topic));
             forget(&mut index, &topic, self.id);
+            self.bus.interest.notify_one();
         }
     }
 
@@ -228,9 +265,12 @@ impl Drop for Watch {
     fn drop(&mut self) {
         let mut index = self.bus.lock();
         index.watchers.remove(&self.id);
-        for topic in self.watcher.lock().topics.keys() {
+        let marks = self.watcher.lock();
+        index.resource_lists -= usize::from(marks.wants.resources);
+        for topic in marks.topics.keys() {
             forget(&mut index, topic, self.id);
         }
+        self.bus.interest.notify_one();
     }
 }
 
@@ -300,5 +340,25 @@ mod tests {
         drop(watch);
         let index = bus.lock();
         assert!(index.watchers.is_empty() && index.by_topic.is_empty());
+        assert_eq!(index.resource_lists, 0);
+    }
+
+    #[tokio::test]
+    async fn what_is_listened_for_is_known_while_somebody_listens() {
+        let bus = Arc::new(Changes::default());
+        assert_eq!(bus.interest(), Interest::default());
+        let wishes = Wishes { resources: true, uris: vec!["a:1".into()], ..Wishes::default() };
+        let (one, two) = (bus.watch(&wishes), bus.watch(&wishes));
+        bus.interest_changes().notified().await;
+        let both = Interest { resources: vec!["a:1".into()], resource_lists: true };
+        assert_eq!(bus.interest(), both);
+        drop(one);
+        assert_eq!(bus.interest(), both);
+        two.remove_resource("a:1");
+        bus.interest_changes().notified().await;
+        assert_eq!(bus.interest(), Interest { resources: Vec::new(), resource_lists: true });
+        drop(two);
+        bus.interest_changes().notified().await;
+        assert_eq!(bus.interest(), Interest::default());
     }
 }

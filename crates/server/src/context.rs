@@ -5,6 +5,7 @@ use crate::core::Core;
 use crate::dispatch::Server;
 use crate::headers::Headers;
 use crate::nested::Nesting;
+use crate::registry::Snapshot;
 use crate::rounds::{Rounds, Step, Steps};
 use crate::state::State;
 use crate::tasks::Running;
@@ -47,6 +48,8 @@ pub(crate) struct Inner {
     /// How many of these its handler itself began.
     pub(crate) calls_begun: AtomicUsize,
     pub(crate) core: Arc<Core>,
+    /// What there was when the request came.
+    pub(crate) snapshot: Arc<Snapshot>,
 }
 
 /// Where a client wants progress to be told.
@@ -90,7 +93,7 @@ pub(crate) enum Place {
 impl Context {
     /// `can_become_task` says whether the tool's calls may become tasks.
     pub(crate) fn new(
-        core: &Arc<Core>,
+        (core, snapshot): (&Arc<Core>, &Arc<Snapshot>),
         ask: &Ask<'_>,
         mut rounds: Option<Rounds>,
         headers: Headers,
@@ -137,6 +140,7 @@ impl Context {
             calls_within: AtomicUsize::new(0),
             calls_begun: AtomicUsize::new(0),
             core: Arc::clone(core),
+            snapshot: Arc::clone(snapshot),
         };
         Self { inner: Arc::new(inner), nesting: Nesting::default() }
     }

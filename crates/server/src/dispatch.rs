@@ -3,11 +3,12 @@
 
 use crate::builder::{BuildError, Growth, ServerBuilder};
 use crate::calls::{self, refuse};
-use crate::changes::{Change, Changes};
+use crate::changes::{Change, Changes, Interest};
 use crate::core::Core;
+use crate::face::Face;
 use crate::prompt::Prompt;
 use crate::reads;
-use crate::registry::{self, Entry, Part, Snapshot};
+use crate::registry::{self, Entry, Kinds, Part, Snapshot};
 use crate::resource::{Resource, ResourceTemplate};
 use crate::sealed::{Sealer, StateKey};
 use crate::subscriptions;
@@ -23,10 +24,10 @@ use haft_proto::limits::Limits;
 use haft_proto::method::Method;
 use haft_proto::service::{Ask, Feed, Outcome, Service, Turn};
 use haft_proto::session::Session;
-use haft_proto::spec::implementation::Capabilities;
+use haft_proto::spec::implementation::{Capabilities, Lists};
 use haft_proto::version::Revision;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 /// A server of tools, resources and prompts, for any number of wires at once. Cheap to clone; all
 /// clones are one server.
@@ -36,7 +37,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 /// it runs, or holds a [`WeakServer`].
 #[derive(Clone)]
 pub struct Server {
-    core: Arc<Core>,
+    pub(crate) core: Arc<Core>,
 }
 
 /// A server as its own handlers may hold it: it does not keep the server alive.
@@ -77,52 +78,27 @@ impl Server {
 
     pub(crate) fn new(built: ServerBuilder) -> Result<Self, BuildError> {
         let ServerBuilder { info, instructions, caching, limits, growth, .. } = built;
-        let snapshot = Snapshot::new(built.parts, &limits, &built.states)?;
-        let offers = offers(&snapshot, growth);
-        let instructions = instructions.as_deref();
-        let hellos = Revision::ALL.map(|revision| {
-            let mut hello = Vec::new();
-            if Method::Discover.is_for_server(revision, true) {
-                encode::hello::discover(
-                    &mut hello,
-                    revision,
-                    &info,
-                    &offers,
-                    instructions,
-                    caching,
-                );
-            } else {
-                encode::hello::initialize(&mut hello, revision, &info, &offers, instructions);
-            }
-            hello
-        });
-        let fields = Revision::ALL.map(|revision| {
-            let mut fields = Vec::new();
-            encode::fields::result_fields(&mut fields, revision, &info);
-            fields.into()
-        });
+        let snapshot = Snapshot::new(built.parts, (&limits, &built.states), None, |kinds| {
+            let offers = offers(kinds, growth);
+            Face::new(info, instructions.as_deref(), caching, offers, built.is_strict)
+        })?;
         let sealer = Sealer::new(&built.state_keys, &limits)
             .map_err(|refusal| BuildError::NoRandomness { reason: refusal.to_string() })?;
         let changes = Arc::new(Changes::default());
         let tasks = Tasks::new(built.task_store, Arc::clone(&changes), &limits);
         let core = Core {
-            info,
-            caching,
             limits,
-            offers,
+            growth,
             sealer: Arc::new(sealer),
             changes,
             tasks,
             states: built.states,
-            is_strict: built.is_strict,
             repairs: AtomicU64::new(0),
             middleware: built.middleware,
             snapshot: ArcSwap::from_pointee(snapshot),
             changing: Mutex::new(()),
-            hellos,
-            fields,
         };
-        core.snapshot.load().write_lists(&core.listing());
+        core.snapshot.load().write_lists(&core.limits);
         Ok(Self { core: Arc::new(core) })
     }
 
@@ -138,8 +114,8 @@ impl Server {
 
     /// The server's name.
     #[must_use]
-    pub fn name(&self) -> &str {
-        &self.core.info.name
+    pub fn name(&self) -> String {
+        self.core.snapshot.load().face.info.name.clone()
     }
 
     /// The bounds that the server was built with; its wires use the same.
@@ -240,6 +216,19 @@ impl Server {
         self.core.changes.publish(Change::Resource(uri.into()));
     }
 
+    /// What clients listen for now: there is no need to look for other changes.
+    #[must_use]
+    pub fn interest(&self) -> Interest {
+        self.core.changes.interest()
+    }
+
+    /// Waits until the interest may have changed since this was last waited for. For one waiter: of
+    /// two, one waits longer.
+    pub fn interest_changed(&self) -> impl Future<Output = ()> + Send + 'static {
+        let changes = self.core.changes.interest_changes();
+        async move { changes.notified().await }
+    }
+
     fn put(&self, what: Change, act: impl FnOnce(&mut Snapshot)) -> Result<(), BuildError> {
         let act = |now: &mut Snapshot| {
             act(now);
@@ -252,33 +241,8 @@ impl Server {
         self.change(what, act).is_ok_and(|is_changed| is_changed)
     }
 
-    /// Whether `act` has changed something. What it drops may hold handlers whose end calls the
-    /// server: that is left for when the lock is open again.
-    fn change(
-        &self,
-        what: Change,
-        act: impl FnOnce(&mut Snapshot) -> Option<()>,
-    ) -> Result<bool, BuildError> {
-        let core = &self.core;
-        let (changed, gone) = {
-            let _changing = core.changing.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut next = Snapshot::clone(&core.snapshot.load());
-            match (act(&mut next), lacking(&next, &core.offers)) {
-                (None, _) => (Ok(false), Arc::new(next)),
-                (_, Some(kind)) => (Err(BuildError::NotOffered { kind }), Arc::new(next)),
-                (Some(()), None) => (Ok(true), core.snapshot.swap(Arc::new(next))),
-            }
-        };
-        if changed == Ok(true) {
-            core.changes.publish(what);
-        }
-        drop(gone);
-        changed
-    }
-
-    fn list(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
-        let snapshot = self.core.snapshot.load();
-        let listing = self.core.listing();
+    fn list(&self, snapshot: &Snapshot, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
+        let listing = snapshot.face.listing(&self.core.limits);
         let (revision, cursor) = (ask.revision, ask.message.params.cursor);
         let page = match ask.method {
             Method::ToolsList => snapshot.tools.page(&listing, revision, cursor),
@@ -296,41 +260,50 @@ impl Server {
         }
     }
 
-    /// Whether the server offers what a method belongs to.
-    fn offers(&self, method: Method, revision: Revision) -> bool {
-        match method {
-            Method::PromptsGet | Method::PromptsList => self.core.offers.prompts,
-            Method::ResourcesList | Method::ResourcesRead | Method::ResourcesTemplatesList => {
-                self.core.offers.resources
-            }
-            Method::Complete => self.core.offers.completions,
-            Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => self.core.offers.subscribe,
-            Method::SubscriptionsListen => self.core.offers.list_changed || self.core.offers.tasks,
-            // The revision before knew tasks of another kind.
-            Method::TasksCancel | Method::TasksGet | Method::TasksUpdate => {
-                self.core.offers.tasks && revision.has_extensions()
-            }
-            _ => true,
+    fn not_offered(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
+        let message = format!("Method not found: this server has no {}", ask.method.name());
+        refuse(out, ask.id, &Refusal::new(Mistake::MethodNotFound, message))
+    }
+}
+
+/// Whether a server offers what a method belongs to.
+fn has(offered: &Capabilities, method: Method, revision: Revision) -> bool {
+    match method {
+        Method::PromptsGet | Method::PromptsList => offered.prompts,
+        Method::ResourcesList | Method::ResourcesRead | Method::ResourcesTemplatesList => {
+            offered.resources
         }
+        Method::Complete => offered.completions,
+        Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => offered.subscribe,
+        Method::SubscriptionsListen => {
+            offered.list_changed != Lists::default() || offered.subscribe || offered.tasks
+        }
+        // The revision before knew tasks of another kind.
+        Method::TasksCancel | Method::TasksGet | Method::TasksUpdate => {
+            offered.tasks && revision.has_extensions()
+        }
+        _ => true,
     }
 }
 
 impl Service for Server {
     fn ask(&self, ask: Ask<'_>, out: &mut Vec<u8>) -> Turn {
-        if !self.offers(ask.method, ask.revision) {
+        // One snapshot from here to the end, whatever is swapped meanwhile.
+        let snapshot = &*self.core.snapshot.load();
+        if !has(&snapshot.face.offers, ask.method, ask.revision) {
             return self.not_offered(&ask, out);
         }
         match ask.method {
-            Method::ToolsCall => calls::call(&self.core, &ask, out),
+            Method::ToolsCall => calls::call(&self.core, snapshot, &ask, out),
             Method::ToolsList
             | Method::PromptsList
             | Method::ResourcesList
-            | Method::ResourcesTemplatesList => self.list(&ask, out),
-            Method::ResourcesRead => reads::read(&self.core, &self.core.snapshot.load(), &ask, out),
-            Method::PromptsGet => reads::get(&self.core, &self.core.snapshot.load(), &ask, out),
-            Method::Complete => reads::complete(&self.core, &self.core.snapshot.load(), &ask, out),
+            | Method::ResourcesTemplatesList => self.list(snapshot, &ask, out),
+            Method::ResourcesRead => reads::read(&self.core, snapshot, &ask, out),
+            Method::PromptsGet => reads::get(&self.core, snapshot, &ask, out),
+            Method::Complete => reads::complete(&self.core, snapshot, &ask, out),
             Method::Discover | Method::Initialize => {
-                let hello = &self.core.hellos[ask.revision.index()];
+                let hello = snapshot.face.hello(ask.revision);
                 encode::result(out, ask.id, |out| out.extend_from_slice(hello));
                 Turn::Done(Outcome::Result)
             }
@@ -352,27 +325,24 @@ impl Service for Server {
     }
 }
 
-impl Server {
-    fn not_offered(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
-        let message = format!("Method not found: this server has no {}", ask.method.name());
-        refuse(out, ask.id, &Refusal::new(Mistake::MethodNotFound, message))
-    }
-}
-
 /// What clients are told that there is.
-fn offers(snapshot: &Snapshot, growth: Growth) -> Capabilities {
-    let has_resources = !snapshot.resources.is_empty() || !snapshot.templates.is_empty();
+pub(crate) fn offers(kinds: Kinds, growth: Growth) -> Capabilities {
     let is_open = growth == Growth::OpenEnded;
+    let (resources, prompts) = (kinds.resources || is_open, kinds.prompts || is_open);
     Capabilities {
         tools: true,
-        resources: has_resources || is_open,
-        prompts: !snapshot.prompts.is_empty() || is_open,
-        completions: snapshot.has_completions() || is_open,
+        resources,
+        prompts,
+        completions: kinds.completions || is_open,
         logging: true,
-        list_changed: growth != Growth::Fixed,
-        subscribe: (has_resources || is_open) && growth != Growth::Fixed,
-        tasks: snapshot.has_tasks() || is_open,
-        ui: snapshot.has_ui(),
+        list_changed: Lists {
+            tools: growth >= Growth::Known,
+            prompts: prompts && growth >= Growth::Known,
+            resources: resources && growth >= Growth::Resources,
+        },
+        subscribe: resources && growth >= Growth::Contents,
+        tasks: kinds.tasks || is_open,
+        ui: kinds.ui,
     }
 }
 
@@ -380,20 +350,6 @@ fn offers(snapshot: &Snapshot, growth: Growth) -> Capabilities {
 fn less<T: Entry>(part: &mut Arc<Part<T>>, name: &str) -> Option<()> {
     *part = Arc::new(part.without(name)?);
     Some(())
-}
-
-/// What a snapshot has that clients were not told of.
-fn lacking(snapshot: &Snapshot, offered: &Capabilities) -> Option<&'static str> {
-    let needed = offers(snapshot, Growth::Fixed);
-    let kinds = [
-        ("resources", needed.resources, offered.resources),
-        ("prompts", needed.prompts, offered.prompts),
-        ("completions", needed.completions, offered.completions),
-        ("tasks", needed.tasks, offered.tasks),
-        ("user interfaces", needed.ui, offered.ui),
-    ];
-    let lacks = |(_, is_needed, is_offered): &(_, bool, bool)| *is_needed && !is_offered;
-    kinds.into_iter().find(lacks).map(|(kind, ..)| kind)
 }
 
 fn empty_result(ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {

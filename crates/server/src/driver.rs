@@ -160,7 +160,7 @@ impl<E: Ending> Job<E> {
         let mut created = Vec::new();
         let (core, revision, id) = (Arc::clone(&self.core), self.revision, self.id.clone());
         task.with_task(core.tasks.poll_interval(), |task| {
-            encode::task::created(&mut created, revision, &core.info, task);
+            encode::task::created(&mut created, revision, &core.face().info, task);
         });
         self.burn();
         if let Some(context) = &self.context {
@@ -275,8 +275,8 @@ impl<E: Ending> Job<E> {
         let (sealer, limits) = (&self.core.sealer, &self.core.limits);
         let (asked, state) = rounds.next(&desk.steps, &binding, sealer, limits)?;
         let asked = asked.iter().map(|(key, question)| (&**key, question));
-        let (revision, info) = (self.revision, &self.core.info);
-        encode::question::input_required(out, revision, info, asked, &state);
+        let face = self.core.face();
+        encode::question::input_required(out, self.revision, &face.info, asked, &state);
         Ok(())
     }
 

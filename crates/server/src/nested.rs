@@ -146,8 +146,10 @@ impl Context {
         }
         let core = &self.inner.core;
         let tool = {
-            let snapshot = core.snapshot.load();
-            snapshot.tools.find(tool).map(Arc::clone).ok_or_else(|| unknown(&snapshot, tool))?
+            // Those that were there when it began, whatever is swapped meanwhile, and new ones.
+            let (first, now) = (&self.inner.snapshot, core.snapshot.load());
+            let found = first.tools.find(tool).or_else(|| now.tools.find(tool));
+            found.map(Arc::clone).ok_or_else(|| unknown(&now, tool))?
         };
         // The checks below go as deep as their text, on this stack.
         if let Err(error) = Cursor::new(arguments.get(), core.limits.depth).value() {
@@ -155,8 +157,8 @@ impl Context {
             return Ok(ToolResult::error(text));
         }
         let mut arguments = String::from(Box::<str>::from(arguments));
-        if let Err(violations) = tool.input.check(&arguments) {
-            match mend(core, &tool, &arguments) {
+        if let Err(violations) = tool.checks.input.check(&arguments) {
+            match mend((core, &self.inner.snapshot.face), &tool, &arguments) {
                 Some(mended) => arguments = mended,
                 None => return Ok(ToolResult::error(explain(&tool.tool.name, &violations))),
             }

@@ -6,6 +6,7 @@ use crate::completion::{Completer, Completing};
 use crate::context::Context;
 use crate::core::Core;
 use crate::driver::{Ending, Job};
+use crate::face::Face;
 use crate::headers::Headers;
 use crate::layers::{around, mistaken};
 use crate::middleware::{Next, Outcome, Request};
@@ -54,10 +55,11 @@ struct Defaults {
 /// Answers `resources/read`.
 pub(crate) fn read(
     core: &Arc<Core>,
-    snapshot: &Snapshot,
+    snapshot: &Arc<Snapshot>,
     ask: &Ask<'_>,
     out: &mut Vec<u8>,
 ) -> Turn {
+    let face = &*snapshot.face;
     let uri = ask.message.params.uri.and_then(JsonStr::from_raw).map(JsonStr::decode);
     let Some(uri) = uri.filter(|uri| uri.len() <= core.limits.uri_bytes) else {
         let limit = core.limits.uri_bytes;
@@ -67,10 +69,10 @@ pub(crate) fn read(
     };
     let uri = uri.into_owned();
     let Some(found) = find(snapshot, &uri) else {
-        let nothing = ReadEnding::new(core, ask, uri, Defaults::default());
+        let nothing = ReadEnding::new((core, face), ask, uri, Defaults::default());
         return refuse(out, ask.id, &nothing.not_found());
     };
-    let context = match context(core, ask, found.wants_headers) {
+    let context = match context((core, snapshot), ask, found.wants_headers) {
         Ok(context) => context,
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
@@ -93,7 +95,7 @@ pub(crate) fn read(
         };
         through(core, ask, uri.clone(), context.clone(), made, handler)
     };
-    begin(core, ask, (ReadEnding::new(core, ask, uri, defaults), context), work, out)
+    begin(core, ask, (ReadEnding::new((core, face), ask, uri, defaults), context), work, out)
 }
 
 fn find(snapshot: &Snapshot, uri: &str) -> Option<Found> {
@@ -116,16 +118,21 @@ fn find(snapshot: &Snapshot, uri: &str) -> Option<Found> {
 }
 
 /// Answers `prompts/get`.
-pub(crate) fn get(core: &Arc<Core>, snapshot: &Snapshot, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
+pub(crate) fn get(
+    core: &Arc<Core>,
+    snapshot: &Arc<Snapshot>,
+    ask: &Ask<'_>,
+    out: &mut Vec<u8>,
+) -> Turn {
     let admitted = admit_get(snapshot, ask).and_then(|(prompt, arguments)| {
-        let context = context(core, ask, prompt.wants_headers)?;
+        let context = context((core, snapshot), ask, prompt.wants_headers)?;
         Ok((prompt, Get { arguments, context }))
     });
     let (prompt, request) = match admitted {
         Ok(admitted) => admitted,
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
-    let fields = Arc::clone(core.fields(ask.revision));
+    let fields = Arc::clone(snapshot.face.fields(ask.revision));
     let ending = PromptEnding {
         description: prompt.spec.description.clone(),
         fields,
@@ -215,7 +222,7 @@ pub(crate) fn complete(
         Ok(admitted) => admitted,
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
-    let ending = CompletionEnding { fields: Arc::clone(core.fields(ask.revision)) };
+    let ending = CompletionEnding { fields: Arc::clone(snapshot.face.fields(ask.revision)) };
     let work = Box::pin(async move {
         match completer {
             Some(completer) => Ok(completer.complete(typing).await),
@@ -290,9 +297,13 @@ fn shown(name: &str) -> String {
     name.chars().take(128).collect()
 }
 
-fn context(core: &Arc<Core>, ask: &Ask<'_>, wants_headers: bool) -> Result<Context, Refusal> {
+fn context(
+    (core, snapshot): (&Arc<Core>, &Arc<Snapshot>),
+    ask: &Ask<'_>,
+    wants_headers: bool,
+) -> Result<Context, Refusal> {
     let headers = ask.headers.filter(|_| wants_headers).map(Headers::copy).unwrap_or_default();
-    Ok(Context::new(core, ask, core.rounds(ask)?, headers, false))
+    Ok(Context::new((core, snapshot), ask, core.rounds(ask)?, headers, false))
 }
 
 /// Sends a request through the middleware of the server.
@@ -355,15 +366,15 @@ struct ReadEnding {
 }
 
 impl ReadEnding {
-    fn new(core: &Core, ask: &Ask<'_>, uri: String, defaults: Defaults) -> Self {
+    fn new((core, face): (&Core, &Face), ask: &Ask<'_>, uri: String, defaults: Defaults) -> Self {
         // A reader may look at who asks: what it says to one is not for all.
-        let is_public = core.caching.is_public && !matches!(ask.principal, Principal::Named(_));
+        let is_public = face.caching.is_public && !matches!(ask.principal, Principal::Named(_));
         Self {
             uri,
             bytes_max: core.limits.resource_bytes,
-            caching: defaults.caching.unwrap_or(Caching { is_public, ..core.caching }),
+            caching: defaults.caching.unwrap_or(Caching { is_public, ..face.caching }),
             defaults,
-            fields: Arc::clone(core.fields(ask.revision)),
+            fields: Arc::clone(face.fields(ask.revision)),
             revision: ask.revision,
         }
     }

@@ -4,6 +4,7 @@
 
 use crate::builder::BuildError;
 use crate::completion::Completers;
+use crate::face::Face;
 use crate::list_cache::{ListCache, Listing};
 use crate::prompt::Prompt;
 use crate::resource::{RegisteredTemplate, Resource, ResourceTemplate};
@@ -30,6 +31,7 @@ pub(crate) struct Parts {
 /// All of it at one time.
 #[derive(Clone)]
 pub(crate) struct Snapshot {
+    pub(crate) face: Arc<Face>,
     pub(crate) tools: Arc<Part<Registered>>,
     pub(crate) resources: Arc<Part<Resource>>,
     pub(crate) templates: Arc<Part<RegisteredTemplate>>,
@@ -106,6 +108,18 @@ impl<T: Entry> Part<T> {
         self.entries.iter()
     }
 
+    /// Whether clients that list one and the other see the same.
+    pub(crate) fn lists_as(&self, other: &Self) -> bool {
+        let written = |one: &T| {
+            let mut written = Vec::new();
+            one.write(&mut written, Revision::LATEST);
+            written
+        };
+        let mut both = self.entries.iter().zip(&other.entries);
+        self.entries.len() == other.entries.len()
+            && both.all(|(one, other)| Arc::ptr_eq(one, other) || written(one) == written(other))
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -122,21 +136,41 @@ impl<T: Entry> Part<T> {
 }
 
 impl Snapshot {
-    pub(crate) fn new(parts: Parts, limits: &Limits, states: &States) -> Result<Self, BuildError> {
-        let tools = parts.tools.into_iter().map(|one| tool(one, limits, states));
-        let resources = parts.resources.into_iter().map(|one| resource(one, states));
-        let templates = parts.templates.into_iter().map(|one| template(one, states));
+    /// Checks and compiles everything; the face is made for what there is. What `before` has
+    /// compiled of a tool is used again if the tool's schemas are the same.
+    pub(crate) fn new(
+        parts: Parts,
+        (limits, states): (&Limits, &States),
+        before: Option<&Self>,
+        face: impl FnOnce(Kinds) -> Face,
+    ) -> Result<Self, BuildError> {
+        let tools = parts.tools.into_iter().map(|one| {
+            let before = before.and_then(|before| before.tools.find(one.name()));
+            one.compile(limits.request_timeout, states, before.map(|known| &**known)).map(Arc::new)
+        });
+        let tools = Part::new(tools.collect::<Result<_, _>>()?)?;
+        let (resources, templates) = (parts.resources, parts.templates);
+        let (resources, templates) = readable(resources, templates, states)?;
         let prompts = parts.prompts.into_iter().map(|one| prompt(one, states));
+        let prompts = Part::new(prompts.collect::<Result<_, _>>()?)?;
+        let kinds = Kinds::of(&tools, &resources, &templates, &prompts);
         Ok(Self {
-            tools: Arc::new(Part::new(tools.collect::<Result<_, _>>()?)?),
-            resources: Arc::new(Part::new(resources.collect::<Result<_, _>>()?)?),
-            templates: Arc::new(Part::new(templates.collect::<Result<_, _>>()?)?),
-            prompts: Arc::new(Part::new(prompts.collect::<Result<_, _>>()?)?),
+            face: Arc::new(face(kinds)),
+            tools: Arc::new(tools),
+            resources: Arc::new(resources),
+            templates: Arc::new(templates),
+            prompts: Arc::new(prompts),
         })
     }
 
+    /// Which kinds of things there are.
+    pub(crate) fn kinds(&self) -> Kinds {
+        Kinds::of(&self.tools, &self.resources, &self.templates, &self.prompts)
+    }
+
     /// Writes all lists now, so that no request has to.
-    pub(crate) fn write_lists(&self, listing: &Listing<'_>) {
+    pub(crate) fn write_lists(&self, limits: &Limits) {
+        let listing = &self.face.listing(limits);
         self.tools.list.write(&self.tools.entries, listing);
         self.resources.list.write(&self.resources.entries, listing);
         self.templates.list.write(&self.templates.entries, listing);
@@ -147,22 +181,48 @@ impl Snapshot {
     pub(crate) fn find_template(&self, uri: &str) -> Option<(&Arc<RegisteredTemplate>, Variables)> {
         self.templates.iter().find_map(|family| Some((family, family.template.matches(uri)?)))
     }
+}
 
-    /// Whether calls of any tool may become tasks.
-    pub(crate) fn has_tasks(&self) -> bool {
-        self.tools.iter().any(|tool| tool.task_use != TaskUse::Never)
-    }
-
+/// Which kinds of things there are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kinds {
+    pub(crate) completions: bool,
+    pub(crate) prompts: bool,
+    pub(crate) resources: bool,
+    pub(crate) tasks: bool,
     /// Whether any resource is a user interface.
-    pub(crate) fn has_ui(&self) -> bool {
-        self.resources.iter().any(|resource| resource.uri().starts_with("ui://"))
-    }
+    pub(crate) ui: bool,
+}
 
-    /// Whether any argument has suggestions.
-    pub(crate) fn has_completions(&self) -> bool {
-        let of_prompts = self.prompts.iter().any(|prompt| !prompt.completers.is_empty());
-        of_prompts || self.templates.iter().any(|family| !family.built.completers.is_empty())
+impl Kinds {
+    fn of(
+        tools: &Part<Registered>,
+        resources: &Part<Resource>,
+        templates: &Part<RegisteredTemplate>,
+        prompts: &Part<Prompt>,
+    ) -> Self {
+        let of_prompts = prompts.iter().any(|prompt| !prompt.completers.is_empty());
+        let of_templates = templates.iter().any(|family| !family.built.completers.is_empty());
+        Self {
+            completions: of_prompts || of_templates,
+            prompts: !prompts.is_empty(),
+            resources: !resources.is_empty() || !templates.is_empty(),
+            tasks: tools.iter().any(|tool| tool.task_use != TaskUse::Never),
+            ui: resources.iter().any(|resource| resource.uri().starts_with("ui://")),
+        }
     }
+}
+
+/// Resources and families of them, checked.
+pub(crate) fn readable(
+    resources: Vec<Resource>,
+    templates: Vec<ResourceTemplate>,
+    states: &States,
+) -> Result<(Part<Resource>, Part<RegisteredTemplate>), BuildError> {
+    let resources = resources.into_iter().map(|one| resource(one, states));
+    let templates = templates.into_iter().map(|one| template(one, states));
+    let resources = Part::new(resources.collect::<Result<_, _>>()?)?;
+    Ok((resources, Part::new(templates.collect::<Result<_, _>>()?)?))
 }
 
 /// A tool, checked and compiled.
@@ -171,7 +231,7 @@ pub(crate) fn tool(
     limits: &Limits,
     states: &States,
 ) -> Result<Arc<Registered>, BuildError> {
-    tool.compile(limits.request_timeout, states).map(Arc::new)
+    tool.compile(limits.request_timeout, states, None).map(Arc::new)
 }
 
 /// A resource, checked.

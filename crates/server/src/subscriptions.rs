@@ -15,6 +15,7 @@ use haft_proto::json::JsonStr;
 use haft_proto::method::Method;
 use haft_proto::service::{Ask, Feed, Outcome, Turn};
 use haft_proto::session::Session;
+use haft_proto::spec::implementation::Lists;
 use haft_proto::version::Revision;
 use serde::Deserialize;
 use std::sync::Arc;
@@ -80,13 +81,13 @@ fn wishes(core: &Core, ask: &Ask<'_>) -> Result<(Wishes<Arc<str>>, Tasks), Refus
         let limit = limits.uri_bytes;
         return Err(invalid(format!("Invalid params: an address has at most {limit} bytes")));
     }
-    let offers = &core.offers;
-    let is_told = offers.list_changed;
+    let offers = &core.face().offers;
+    let lists = offers.list_changed;
     let tasks = core.tasks.running_of(&written.task_ids, ask.principal);
     let wishes = Wishes {
-        tools: written.tools_list_changed && offers.tools && is_told,
-        prompts: written.prompts_list_changed && offers.prompts && is_told,
-        resources: written.resources_list_changed && offers.resources && is_told,
+        tools: written.tools_list_changed && lists.tools,
+        prompts: written.prompts_list_changed && lists.prompts,
+        resources: written.resources_list_changed && lists.resources,
         uris: if offers.subscribe { written.resource_subscriptions } else { Vec::new() },
         tasks: tasks.iter().map(|task| Arc::clone(task.id())).collect(),
     };
@@ -127,7 +128,7 @@ impl Feed for Listening {
     }
 
     fn end(&mut self, out: &mut Vec<u8>) -> bool {
-        notice::listen_ended(out, &self.id, &self.core.info);
+        notice::listen_ended(out, &self.id, &self.core.face().info);
         true
     }
 }
@@ -157,23 +158,17 @@ impl Feed for News {
 
 /// The stream of a session, if there will ever be something on it.
 pub(crate) fn news(core: &Arc<Core>, session: &Session) -> Option<Box<dyn Feed>> {
-    let can_change = core.offers.list_changed || core.offers.subscribe;
+    let offers = &core.face().offers;
+    let can_change = offers.list_changed != Lists::default() || offers.subscribe;
     let watch = watch_of(core, session).filter(|_| can_change)?;
     Some(Box::new(News(Arc::clone(watch))))
 }
 
 /// A session is told of all lists, and of the resources that it subscribes to.
 fn watch_of<'s>(core: &Arc<Core>, session: &'s Session) -> Option<&'s Arc<Watch>> {
-    let offers = &core.offers;
-    let is_told = offers.list_changed;
-    session.keep(|| {
-        Arc::new(core.changes.watch(&Wishes {
-            tools: is_told && offers.tools,
-            prompts: is_told && offers.prompts,
-            resources: is_told && offers.resources,
-            ..Wishes::default()
-        }))
-    })
+    let Lists { tools, prompts, resources } = core.face().offers.list_changed;
+    let wishes = Wishes { tools, prompts, resources, ..Wishes::default() };
+    session.keep(|| Arc::new(core.changes.watch(&wishes)))
 }
 
 /// Answers `resources/subscribe` and `resources/unsubscribe`.

@@ -51,7 +51,7 @@ pub(crate) fn call(core: &Arc<Core>, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
         let done = match method {
             Method::TasksGet => {
                 let write = |task: &Task<'_>| {
-                    encode::task::state(&mut result, revision, &core.info, task);
+                    encode::task::state(&mut result, revision, &core.face().info, task);
                 };
                 core.tasks.write_state(&task, &principal, write).await
             }

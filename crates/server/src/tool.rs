@@ -206,40 +206,33 @@ impl Tool {
         })
     }
 
+    fn has_schemas_of(&self, known: &spec::tool::Tool) -> bool {
+        let output = known.output_schema.as_ref().map(|json| json.get());
+        self.input_schema == known.input_schema.get() && self.output_schema.as_deref() == output
+    }
+
     pub(crate) fn compile(
         self,
         default_timeout: Duration,
         states: &States,
+        before: Option<&Registered>,
     ) -> Result<Registered, BuildError> {
         let definition = self.definition();
-        let name = self.name;
+        let name = self.name.clone();
         states.check(&self.needs, || format!("the tool `{name}`"))?;
         if !spec::tool::is_valid_name(&name) {
             return Err(BuildError::BadToolName { name });
         }
-        let bad = |part: &'static str, reason: String| BuildError::BadSchema {
-            tool: name.clone(),
-            part,
-            reason,
-        };
-        let input = Schema::compile(&self.input_schema).map_err(|e| bad("input", e.reason))?;
-        let parsed: Value =
-            serde_json::from_str(&self.input_schema).map_err(|e| bad("input", e.to_string()))?;
-        if parsed.get("type").and_then(Value::as_str) != Some("object") {
-            return Err(bad("input", "its `type` must be \"object\"".to_owned()));
-        }
-        let param_headers = ParamHeaders::find(&parsed).map_err(|reason| bad("input", reason))?;
-        let output = match &self.output_schema {
-            Some(schema) => Some(Schema::compile(schema).map_err(|e| bad("output", e.reason))?),
-            None => None,
+        // Compiling is most of the work, and most tools of a file that changes stay as they are.
+        let checks = match before.filter(|before| self.has_schemas_of(&before.tool)) {
+            Some(known) => Arc::clone(&known.checks),
+            None => Arc::new(Checks::compile(&name, &self.input_schema, &self.output_schema)?),
         };
         let tool = definition?;
         let timeout = self.timeout.unwrap_or(default_timeout);
         Ok(Registered {
             tool,
-            input,
-            output,
-            param_headers,
+            checks,
             handler: self.handler,
             timeout,
             wants_headers: self.wants_headers,
@@ -253,13 +246,39 @@ impl Tool {
 /// A tool, compiled.
 pub(crate) struct Registered {
     pub(crate) tool: spec::tool::Tool,
-    pub(crate) input: Schema,
-    pub(crate) output: Option<Schema>,
-    pub(crate) param_headers: ParamHeaders,
+    pub(crate) checks: Arc<Checks>,
     pub(crate) handler: Arc<dyn Handler>,
     pub(crate) timeout: Duration,
     pub(crate) wants_headers: bool,
     pub(crate) task_use: TaskUse,
     pub(crate) task_ttl: Option<Duration>,
     pub(crate) middleware: Vec<Arc<dyn Middleware>>,
+}
+
+/// What the arguments and results of a tool are checked by.
+pub(crate) struct Checks {
+    pub(crate) input: Schema,
+    pub(crate) output: Option<Schema>,
+    pub(crate) param_headers: ParamHeaders,
+}
+
+impl Checks {
+    fn compile(name: &str, input: &str, output: &Option<String>) -> Result<Self, BuildError> {
+        let bad = |part: &'static str, reason: String| BuildError::BadSchema {
+            tool: name.to_owned(),
+            part,
+            reason,
+        };
+        let schema = Schema::compile(input).map_err(|e| bad("input", e.reason))?;
+        let parsed: Value = serde_json::from_str(input).map_err(|e| bad("input", e.to_string()))?;
+        if parsed.get("type").and_then(Value::as_str) != Some("object") {
+            return Err(bad("input", "its `type` must be \"object\"".to_owned()));
+        }
+        let param_headers = ParamHeaders::find(&parsed).map_err(|reason| bad("input", reason))?;
+        let output = match output {
+            Some(schema) => Some(Schema::compile(schema).map_err(|e| bad("output", e.reason))?),
+            None => None,
+        };
+        Ok(Self { input: schema, output, param_headers })
+    }
 }

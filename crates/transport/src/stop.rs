@@ -24,11 +24,21 @@ pub enum Stop {
 /// # Errors
 /// Signal handlers cannot be installed.
 pub async fn signalled() -> io::Result<Stop> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
     let mut hangup = signal(SignalKind::hangup())?;
     tokio::select! {
-        _ = hangup.recv() => {}
+        _ = hangup.recv() => Ok(Stop::Gracefully),
+        ordered = ordered() => ordered,
+    }
+}
+
+/// Waits for SIGTERM or SIGINT: for a server that takes SIGHUP as an order to read its file again.
+///
+/// # Errors
+/// Signal handlers cannot be installed.
+pub async fn ordered() -> io::Result<Stop> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }

@@ -4,6 +4,7 @@
 pub(crate) mod call;
 pub(crate) mod check;
 pub(crate) mod completions;
+pub(crate) mod dev;
 pub(crate) mod discover;
 pub(crate) mod doctor;
 pub(crate) mod export;
@@ -27,6 +28,7 @@ pub(crate) fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> 
         Command::Call(args) => call::run(args, *printer),
         Command::Check(args) => check::run(args, *printer),
         Command::Completions(args) => completions::run(args, *printer),
+        Command::Dev(args) => dev::run(args, *printer),
         Command::Discover(args) => discover::run(args, *printer),
         Command::Doctor(args) => doctor::run(args, *printer),
         Command::Export(args) => export::run(args, *printer),

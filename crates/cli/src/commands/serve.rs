@@ -1,9 +1,11 @@
 //! `haft serve`: a file becomes a server, over stdio or over HTTP, until a signal or the end of its
-//! client. Calls the manifest, the server and the wires; answers nothing itself.
+//! client. Calls the manifest, the server and the wires; answers nothing itself. `dev` serves in
+//! the same way.
 
+use crate::edits;
 use crate::exit::{Exit, Failure};
 use crate::print::{NAME, Printer};
-use haft_manifest::{Listen, Manifest};
+use haft_manifest::{Listen, Live, Manifest, Reading};
 use haft_proto::limits::Limits;
 use haft_server::Server;
 use haft_transport::http::{self, Listener, Options, TwoPaths};
@@ -23,7 +25,8 @@ use tokio::task::JoinSet;
   haft serve                                the haft.yaml of this directory
   haft serve tools.yaml                     where the file says, or http://127.0.0.1:7300/mcp
   haft serve haft.yaml --http :8080         at another port of this machine
-  haft serve haft.yaml --stdio              to the client that started this, on stdin and stdout")]
+  haft serve haft.yaml --stdio              to the client that started this, on stdin and stdout
+  kill -HUP PID                             read the file again; a bad one changes nothing")]
 pub(crate) struct Args {
     /// The file
     #[arg(default_value = "haft.yaml")]
@@ -38,19 +41,31 @@ pub(crate) struct Args {
 
 /// Runs it.
 pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
-    let manifest = haft_manifest::load(&args.file)?;
-    let server = Arc::new(manifest.server()?);
+    // SIGHUP says when, over HTTP.
+    let reading = if args.stdio { Reading::Never } else { Reading::Orders };
+    serve(&args, reading, printer)
+}
+
+/// Serves a file.
+pub(crate) fn serve(args: &Args, reading: Reading, printer: Printer) -> Result<Exit, Failure> {
+    let live = Arc::new(Live::new(&args.file, reading)?);
     if args.stdio {
-        return serve_stdio(server);
+        return serve_stdio(&live, reading, printer);
     }
-    serve_http(server, places(&manifest, args.http), printer)
+    let places = places(&live.manifest(), args.http);
+    serve_http(&live, places, reading, printer)
 }
 
 /// One thread: a client on a pipe is one client.
-fn serve_stdio(server: Arc<Server>) -> Result<Exit, Failure> {
+fn serve_stdio(live: &Arc<Live>, reading: Reading, printer: Printer) -> Result<Exit, Failure> {
+    let server = Arc::new(live.server().clone());
     let runtime = started(runtime::Builder::new_current_thread().enable_all().build())?;
     let limits = server.limits().clone();
     let served = runtime.block_on(async {
+        tokio::spawn(Arc::clone(live).watch_resources());
+        if reading == Reading::Edits {
+            tokio::spawn(edits::follow(Arc::clone(live), printer));
+        }
         let stop = async {
             tokio::select! {
                 signal = stop::signalled() => signal.unwrap_or(Stop::AtOnce),
@@ -66,10 +81,12 @@ fn serve_stdio(server: Arc<Server>) -> Result<Exit, Failure> {
 }
 
 fn serve_http(
-    server: Arc<Server>,
+    live: &Arc<Live>,
     places: Vec<(SocketAddr, Options)>,
+    reading: Reading,
     printer: Printer,
 ) -> Result<Exit, Failure> {
+    let server = Arc::new(live.server().clone());
     let runtime = started(runtime::Builder::new_multi_thread().enable_all().build())?;
     let limits = server.limits().clone();
     let served = runtime.block_on(async {
@@ -77,7 +94,13 @@ fn serve_http(
         for (address, options) in places {
             listeners.push(bind(address, options, &server, printer).await?);
         }
-        serve_all(listeners, server, limits).await
+        tokio::spawn(Arc::clone(live).watch_resources());
+        match reading {
+            Reading::Edits => _ = tokio::spawn(edits::follow(Arc::clone(live), printer)),
+            Reading::Orders => _ = tokio::spawn(edits::take_orders(Arc::clone(live), printer)),
+            Reading::Never => {}
+        }
+        serve_all(listeners, server, limits, edits::ended(reading)).await
     });
     runtime.shutdown_background();
     served
@@ -109,6 +132,7 @@ async fn serve_all(
     listeners: Vec<Listener>,
     server: Arc<Server>,
     limits: Limits,
+    ended: impl Future<Output = io::Result<Stop>>,
 ) -> Result<Exit, Failure> {
     let (order, orders) = watch::channel(None);
     let mut serving = JoinSet::new();
@@ -122,7 +146,7 @@ async fn serve_all(
             listener.serve(server, &limits, stop).await;
         });
     }
-    let stop = stop::signalled()
+    let stop = ended
         .await
         .map_err(|error| Failure::new(Exit::Other, format!("cannot wait for signals: {error}")))?;
     order.send_replace(Some(stop));

@@ -54,7 +54,7 @@ fn judge_directory(
         (Ok(_), _) => {}
         (Err(_), _) => notes.add(below.place, "this directory does not exist"),
     }
-    if below.listed.as_ref().is_some_and(|listed| listed.is_cut) {
+    if below.listing().is_cut {
         let message = format!("it has more files than are listed, which are {LISTED_MAX} at most");
         notes.add(below.place, message);
     }

@@ -31,8 +31,10 @@ use crate::openapi::select::Selection;
 use crate::openapi::source::Found;
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
+use crate::seen::Print;
 use crate::template::{Compiler, Known};
 use crate::tool::{self, Tool};
+use crate::tree::Tree;
 use crate::written::upstream::{Upstream, Upstreams};
 use haft_fetch::Url;
 
@@ -40,6 +42,8 @@ use haft_fetch::Url;
 #[derive(Debug, Default)]
 pub(crate) struct Imported {
     pub(crate) tools: Vec<Tool>,
+    /// By which each of them is compared with another reading: an upstream is one part.
+    pub(crate) prints: Vec<Print>,
     /// What is odd: which operation, and what about it.
     pub(crate) notes: Vec<Note>,
 }
@@ -54,9 +58,9 @@ pub(crate) struct Note {
     pub(crate) message: String,
 }
 
-/// Checks `upstreams`, and makes their tools.
+/// Checks `upstreams`, and makes their tools. The tree is the same key in the file.
 pub(crate) fn check(
-    Upstreams(written): Upstreams,
+    (Upstreams(written), tree): (Upstreams, Option<&Tree>),
     defaults: &Around,
     surroundings: &Surroundings<'_>,
     compiler: &mut Compiler<'_>,
@@ -64,6 +68,8 @@ pub(crate) fn check(
     let mut all = Imported::default();
     for (name, upstream) in written {
         let imported = import(&name, upstream.value, defaults, surroundings, compiler)?;
+        let print = surroundings.seen.print(tree.and_then(|tree| tree.get(&name.value)));
+        all.prints.extend(imported.tools.iter().map(|_| print));
         all.tools.extend(imported.tools);
         all.notes.extend(imported.notes);
     }

@@ -41,7 +41,9 @@ pub(crate) fn find(
         let unreadable = |error: std::io::Error| {
             wrong(OpenApiMistake::NotReadable { reason: error.to_string() })
         };
-        let file = std::fs::File::open(surroundings.directory.join(&filled)).map_err(unreadable)?;
+        let path = surroundings.directory.join(&filled);
+        surroundings.seen.file(&path);
+        let file = std::fs::File::open(path).map_err(unreadable)?;
         let mut bytes = Vec::new();
         file.take(DOCUMENT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
         (bytes, None, false)
@@ -49,6 +51,7 @@ pub(crate) fn find(
     if bytes.len() > DOCUMENT_BYTES_MAX {
         return Err(wrong(OpenApiMistake::TooLarge));
     }
+    surroundings.seen.filled(&bytes);
     Ok(Found { document: Document::read(&bytes).map_err(wrong)?, url, is_moved })
 }
 

@@ -73,6 +73,12 @@ impl Kept {
         Ok(Self { file, bytes_max: bytes_max.map(|bytes| bytes as u64) })
     }
 
+    /// Whether it is kept in the same place, in the same way.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let path = |kept: &Self| kept.file.as_ref().map(|file| file.value.clone());
+        path(self) == path(other) && self.bytes_max == other.bytes_max
+    }
+
     /// Opens it.
     pub(crate) fn open(&self) -> Result<Store, StoreError> {
         use haft_store::limits::{FILE_BYTES, MEMORY_BYTES};

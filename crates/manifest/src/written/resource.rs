@@ -41,8 +41,8 @@ pub(crate) struct Resource {
     pub(crate) directory: Option<Placed<String>>,
     /// Files and directories whose names begin with a dot are served too; not without this key.
     pub(crate) hidden: Option<bool>,
-    /// The files that are there when haft starts are listed one by one, a thousand at most; without
-    /// this key, clients are told of the address only.
+    /// The files that are there are listed one by one, a thousand at most, and clients that listen
+    /// are told when others are; without this key, clients are told of the address only.
     pub(crate) list: Option<bool>,
     /// The most bytes of a file that is served, like 500KB or 10MiB; 2MiB without this key.
     pub(crate) limit: Option<Placed<Scalar>>,

@@ -16,6 +16,7 @@ mod faults_in_yaml;
 mod faults_of_files;
 mod fixture;
 mod lifetimes;
+mod live;
 mod openapi;
 mod openapi_bounds;
 #[path = "../../../fetch/tests/it/origin.rs"]

@@ -60,11 +60,14 @@ fn capabilities(out: &mut Vec<u8>, revision: Revision, offers: &Capabilities) {
     if offers.logging {
         object.raw("logging", "{}");
     }
-    let parts =
-        [("prompts", offers.prompts), ("resources", offers.resources), ("tools", offers.tools)];
-    for (part, _) in parts.into_iter().filter(|(_, is_offered)| *is_offered) {
+    let parts = [
+        ("prompts", offers.prompts, offers.list_changed.prompts),
+        ("resources", offers.resources, offers.list_changed.resources),
+        ("tools", offers.tools, offers.list_changed.tools),
+    ];
+    for (part, _, may_change) in parts.into_iter().filter(|(_, is_offered, _)| *is_offered) {
         let mut inner = Object::open(object.key(part));
-        if offers.list_changed {
+        if may_change {
             inner.flag("listChanged", true);
         }
         if part == "resources" && offers.subscribe {

@@ -32,12 +32,23 @@ pub struct Capabilities {
     pub completions: bool,
     /// It sends log messages.
     pub logging: bool,
-    /// It says when any of its lists changes.
-    pub list_changed: bool,
+    /// Which of its lists may change; it says when one does.
+    pub list_changed: Lists,
     /// It says when a resource changes.
     pub subscribe: bool,
     /// Calls may become tasks (2026-07-28).
     pub tasks: bool,
     /// Some of its tools have a user interface.
     pub ui: bool,
+}
+
+/// Some of the lists that a server has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lists {
+    /// That of tools.
+    pub tools: bool,
+    /// That of prompts.
+    pub prompts: bool,
+    /// Those of resources and of families of them.
+    pub resources: bool,
 }

@@ -15,5 +15,6 @@ mod repairs;
 mod rounds;
 mod schemas;
 mod subscriptions;
+mod swap;
 mod tasks;
 mod wire;

@@ -1,0 +1,166 @@
+//! Files behind resources that change while clients are subscribed to them, over HTTP and in both
+//! eras; and what nobody is told of.
+
+use crate::dev::{Served, next};
+use haft_client::{Change, Changes, Interest};
+use haft_proto::version::Era;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use tokio::time::timeout;
+
+const MANIFEST: &str = "
+server: { name: watched }
+resources:
+  - { uri: 'notes://one', file: one.txt }
+  - { uri: 'docs://{+path}', directory: docs, list: true }
+";
+
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().expect("there is a directory for temporary files");
+    let path = |name: &str| folder.path().join(name);
+    fs::create_dir_all(path("docs/inner")).expect("it is ours");
+    for name in ["one.txt", "docs/a.txt", "docs/inner/b.txt", "secret"] {
+        fs::write(path(name), "before").expect("it is ours");
+    }
+    symlink("../secret", path("docs/leak")).expect("it is ours");
+    symlink("a.txt", path("docs/link")).expect("it is ours");
+    fs::write(path("haft.yaml"), MANIFEST).expect("it is ours");
+    folder
+}
+
+/// Lets everything be told that is on its way.
+async fn settle(changes: &mut Changes) {
+    while timeout(Duration::from_millis(300), changes.next()).await.is_ok() {}
+}
+
+/// The change that follows an edit, which comes within a second.
+async fn after(changes: &mut Changes, edit: impl FnOnce()) -> Change {
+    settle(changes).await;
+    let began = Instant::now();
+    edit();
+    let change = next(changes).await;
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+    change
+}
+
+fn replace(path: &Path, text: &str) {
+    let new = path.with_extension("new");
+    fs::write(&new, text).expect("it is ours");
+    fs::rename(new, path).expect("it is ours");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_changes_is_told_to_its_subscribers_however_it_changes() {
+    for era in [Era::Modern, Era::Legacy] {
+        let served = Served::start_in(folder(), "serve", &[]).await;
+        let client = served.client(era).await;
+        let files = [("notes://one", "one.txt"), ("docs://a.txt", "docs/a.txt")];
+        let more = ("docs://inner/b.txt", "docs/inner/b.txt");
+        for (uri, name) in files.into_iter().chain([more]) {
+            let path = served.folder.path().join(name);
+            let uris = vec![uri.to_owned()];
+            let mut changes = client.listen(Interest { uris, ..Interest::default() }).await;
+            let changes = changes.as_mut().expect("one may listen");
+            let told = Change::Resource(uri.to_owned());
+            let edits: [&dyn Fn(); 6] = [
+                &|| fs::write(&path, "one").expect("it is ours"),
+                &|| fs::write(&path, "two").expect("it is ours"),
+                &|| replace(&path, "three"),
+                &|| fs::remove_file(&path).expect("it is ours"),
+                &|| fs::write(&path, "four").expect("it is ours"),
+                &|| replace(&path, "five"),
+            ];
+            for edit in edits {
+                assert_eq!(after(changes, edit).await, told, "{era:?} {name}");
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_edited_as_soon_as_somebody_subscribes_is_told() {
+    let served = Served::start_in(folder(), "serve", &[]).await;
+    let client = served.client(Era::Modern).await;
+    for _ in 0..20 {
+        let interest = Interest { uris: vec!["notes://one".to_owned()], ..Interest::default() };
+        let mut changes = client.listen(interest).await.expect("one may listen");
+        fs::write(served.folder.path().join("one.txt"), "at once").expect("it is ours");
+        assert_eq!(next(&mut changes).await, Change::Resource("notes://one".to_owned()));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn directories_that_go_away_are_watched_when_they_come_back() {
+    for era in [Era::Modern, Era::Legacy] {
+        let served = Served::start_in(folder(), "serve", &[]).await;
+        let path = |name: &str| served.folder.path().join(name);
+        let client = served.client(era).await;
+        let uri = "docs://inner/b.txt".to_owned();
+        let interest = Interest { uris: vec![uri.clone()], ..Interest::default() };
+        let mut changes = client.listen(interest).await.expect("one may listen");
+        let told = Change::Resource(uri);
+        let gone = after(&mut changes, || fs::remove_dir_all(path("docs")).expect("it is ours"));
+        assert_eq!(gone.await, told);
+        let back = after(&mut changes, || {
+            fs::create_dir_all(path("docs/inner")).expect("it is ours");
+            fs::write(path("docs/inner/b.txt"), "again").expect("it is ours");
+        });
+        assert_eq!(back.await, told);
+        let edited = after(&mut changes, || replace(&path("docs/inner/b.txt"), "edited"));
+        assert_eq!(edited.await, told);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_list_of_a_directory_is_told_when_it_changes() {
+    for era in [Era::Modern, Era::Legacy] {
+        let served = Served::start_in(folder(), "serve", &[]).await;
+        let path = |name: &str| served.folder.path().join(name);
+        let client = served.client(era).await;
+        let interest = Interest { resources: true, ..Interest::default() };
+        let mut changes = client.listen(interest).await.expect("one may listen");
+        let edits: [&dyn Fn(); 4] = [
+            &|| fs::write(path("docs/new.txt"), "new").expect("it is ours"),
+            &|| fs::create_dir_all(path("docs/x/y")).expect("it is ours"),
+            &|| fs::write(path("docs/x/y/z.txt"), "z").expect("it is ours"),
+            &|| fs::remove_dir_all(path("docs/x")).expect("it is ours"),
+        ];
+        for (index, edit) in edits.into_iter().enumerate() {
+            if index == 1 {
+                // A directory without files is no other list.
+                edit();
+                continue;
+            }
+            assert_eq!(after(&mut changes, edit).await, Change::Resources, "{era:?} {index}");
+        }
+        let listed = client.list_resources().await.expect("it is asked").entries;
+        let uris: Vec<_> = listed.iter().map(|resource| resource.uri.as_str()).collect();
+        let expected = ["notes://one", "docs://a.txt", "docs://inner/b.txt", "docs://new.txt"];
+        assert_eq!(uris, expected);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_may_not_be_read_is_not_told_of() {
+    let served = Served::start_in(folder(), "serve", &[]).await;
+    let path = |name: &str| served.folder.path().join(name);
+    let client = served.client(Era::Modern).await;
+    let outside = ["docs://leak", "docs://../secret", "docs://%2e%2e/secret", "docs:///etc/passwd"];
+    let uris = outside.iter().chain(&["docs://link", "notes://one"]);
+    let uris = uris.map(|uri| (*uri).to_owned()).collect();
+    let interest = Interest { uris, ..Interest::default() };
+    let mut changes = client.listen(interest).await.expect("one may listen");
+    settle(&mut changes).await;
+    fs::write(path("secret"), "changed").expect("it is ours");
+    replace(&path("secret"), "replaced");
+    fs::remove_file(path("docs/leak")).expect("it is ours");
+    symlink("../secret", path("docs/leak")).expect("it is ours");
+    fs::write(path("one.txt"), "changed").expect("it is ours");
+    assert_eq!(next(&mut changes).await, Change::Resource("notes://one".to_owned()));
+    // A link that stays inside is followed.
+    let linked = after(&mut changes, || fs::write(path("docs/a.txt"), "x").expect("it is ours"));
+    assert_eq!(linked.await, Change::Resource("docs://link".to_owned()));
+}

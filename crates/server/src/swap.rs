@@ -1,0 +1,120 @@
+//! How what a server offers is swapped for something else while it runs: one part, or all of it at
+//! once. Called by whoever holds the server; requests in flight finish on what they began with.
+
+use crate::builder::{BuildError, Growth, ServerBuilder};
+use crate::changes::Change;
+use crate::dispatch::{Server, offers};
+use crate::face::Face;
+use crate::registry::{self, Snapshot};
+use crate::resource::{Resource, ResourceTemplate};
+use std::sync::{Arc, PoisonError};
+
+impl Server {
+    /// Becomes what `builder` describes, all at once: who the server is, its instructions and
+    /// caching, and all tools, resources and prompts. Requests in flight finish on the old ones; no
+    /// connection, session or subscription ends. Clients are told of the lists that differ and of
+    /// no others. What of a tool is compiled stays if its schemas are the same.
+    ///
+    /// Limits, middleware, shared values, the task store and what clients were told of growth stay
+    /// as they were; keys for state are taken over if there are some. A client of the legacy era
+    /// that began before keeps the capabilities that it was told of.
+    ///
+    /// # Errors
+    /// [`BuildError`], and then nothing has changed.
+    pub fn replace(&self, builder: ServerBuilder) -> Result<(), BuildError> {
+        let core = &self.core;
+        let ServerBuilder { info, instructions, caching, parts, is_strict, state_keys, .. } =
+            builder;
+        let before = core.snapshot.load_full();
+        let needs = (&core.limits, &core.states);
+        let next = Snapshot::new(parts, needs, Some(&before), |kinds| {
+            let offers = offers(kinds, core.growth);
+            Face::new(info, instructions.as_deref(), caching, offers, is_strict)
+        })?;
+        if !state_keys.is_empty() {
+            core.sealer.set_keys(&state_keys);
+        }
+        let now = Arc::new(next);
+        let gone = {
+            let _changing = core.changing.lock().unwrap_or_else(PoisonError::into_inner);
+            core.snapshot.swap(Arc::clone(&now))
+        };
+        let differ = [
+            (Change::Tools, !now.tools.lists_as(&gone.tools)),
+            (Change::Prompts, !now.prompts.lists_as(&gone.prompts)),
+            (Change::Resources, !lists_same_resources(&now, &gone)),
+        ];
+        for (what, differs) in differ {
+            if differs {
+                core.changes.publish(what);
+            }
+        }
+        Ok(())
+    }
+
+    /// Swaps all resources and families of resources for others. Clients are told if the lists
+    /// differ.
+    ///
+    /// # Errors
+    /// [`BuildError`], and then nothing has changed.
+    pub fn replace_resources(
+        &self,
+        resources: Vec<Resource>,
+        templates: Vec<ResourceTemplate>,
+    ) -> Result<(), BuildError> {
+        let (resources, templates) = registry::readable(resources, templates, &self.core.states)?;
+        let (resources, templates) = (Arc::new(resources), Arc::new(templates));
+        let before = self.core.snapshot.load_full();
+        let is_same =
+            resources.lists_as(&before.resources) && templates.lists_as(&before.templates);
+        let act = |now: &mut Snapshot| {
+            (now.resources, now.templates) = (resources, templates);
+            Some(())
+        };
+        let what = if is_same { None } else { Some(Change::Resources) };
+        self.change(what, act).map(|_| ())
+    }
+
+    /// Whether `act` has changed something. What it drops may hold handlers whose end calls the
+    /// server: that is left for when the lock is open again.
+    pub(crate) fn change(
+        &self,
+        what: impl Into<Option<Change>>,
+        act: impl FnOnce(&mut Snapshot) -> Option<()>,
+    ) -> Result<bool, BuildError> {
+        let core = &self.core;
+        let (changed, gone) = {
+            let _changing = core.changing.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut next = Snapshot::clone(&core.snapshot.load());
+            match (act(&mut next), lacking(&next)) {
+                (None, _) => (Ok(false), Arc::new(next)),
+                (_, Some(kind)) => (Err(BuildError::NotOffered { kind }), Arc::new(next)),
+                (Some(()), None) => (Ok(true), core.snapshot.swap(Arc::new(next))),
+            }
+        };
+        if let (Ok(true), Some(what)) = (&changed, what.into()) {
+            core.changes.publish(what);
+        }
+        drop(gone);
+        changed
+    }
+}
+
+fn lists_same_resources(one: &Snapshot, other: &Snapshot) -> bool {
+    one.resources.lists_as(&other.resources) && one.templates.lists_as(&other.templates)
+}
+
+/// What a snapshot has that clients were not told of.
+fn lacking(snapshot: &Snapshot) -> Option<&'static str> {
+    let needed = offers(snapshot.kinds(), Growth::Fixed);
+    let offered = &snapshot.face.offers;
+    let kinds = [
+        ("resources", needed.resources, offered.resources),
+        ("prompts", needed.prompts, offered.prompts),
+        ("completions", needed.completions, offered.completions),
+        ("tasks", needed.tasks, offered.tasks),
+        ("user interfaces", needed.ui, offered.ui),
+    ];
+    let lacks = |(_, is_needed, is_offered): &(_, bool, bool)| *is_needed && !is_offered;
+    kinds.into_iter().find(lacks).map(|(kind, ..)| kind)
+}

@@ -1,0 +1,125 @@
+//! A server that becomes another while it runs.
+
+use crate::wire::{TestWire, ask_on, next};
+use haft_proto::service::Feed;
+use haft_proto::version::Revision;
+use haft_server::{BuildError, Prompt, Resource, Server, ServerBuilder, Tool, handler};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+fn tool(name: &str, says: &'static str) -> Tool {
+    Tool::new(name, handler::function(move |_: Value| says))
+}
+
+fn first() -> ServerBuilder {
+    Server::builder("first", "1")
+        .instructions("Ask.")
+        .tool(tool("a", "old"))
+        .resource(Resource::text("a:1", "one", "1"))
+}
+
+async fn ask(server: &Server, method: &str, params: Value) -> Value {
+    ask_on(&TestWire::default(), server, Revision::LATEST, method, params).await
+}
+
+async fn feed(server: &Server) -> Box<dyn Feed> {
+    let wire = TestWire::default();
+    let all = json!({"toolsListChanged": true, "promptsListChanged": true,
+        "resourcesListChanged": true});
+    let params = json!({ "notifications": all });
+    ask_on(&wire, server, Revision::LATEST, "subscriptions/listen", params).await;
+    let mut feed = wire.feed.lock().expect("free").take().expect("a stream");
+    next(&mut *feed).expect("the acknowledgement");
+    feed
+}
+
+fn told(feed: &mut dyn Feed) -> Vec<String> {
+    let method = |message: Value| message["method"].as_str().unwrap_or_default().to_owned();
+    std::iter::from_fn(|| next(feed)).map(method).collect()
+}
+
+#[tokio::test]
+async fn everything_is_swapped_at_once() {
+    let server = first().build().expect("right");
+    let second = Server::builder("second", "2")
+        .instructions("Answer.")
+        .tool(tool("b", "new"))
+        .prompt(Prompt::new("p", |_| async { "Hi" }));
+    server.replace(second).expect("right");
+    assert_eq!((server.name(), server.tool_names()), ("second".to_owned(), vec!["b".to_owned()]));
+    let hello = ask(&server, "server/discover", json!({})).await;
+    assert_eq!(hello["result"]["instructions"], "Answer.");
+    assert!(hello["result"]["capabilities"]["prompts"].is_object(), "{hello}");
+    assert!(hello["result"]["capabilities"]["resources"].is_null(), "{hello}");
+    let list = ask(&server, "tools/list", json!({})).await;
+    assert_eq!(list["result"]["tools"][0]["name"], "b");
+    let gone = ask(&server, "tools/call", json!({"name": "a"})).await;
+    assert_eq!(gone["error"]["code"], -32602);
+    let said = ask(&server, "prompts/get", json!({"name": "p"})).await;
+    assert_eq!(said["result"]["messages"][0]["content"]["text"], "Hi");
+}
+
+#[tokio::test]
+async fn clients_are_told_of_the_lists_that_differ_and_of_no_others() {
+    let server = first().open_ended().build().expect("right");
+    let mut feed = feed(&server).await;
+    server.replace(first().tool(tool("b", "new"))).expect("right");
+    assert_eq!(told(&mut *feed), ["notifications/tools/list_changed"]);
+    // Another handler behind the same list.
+    server.replace(first().tool(tool("b", "newer"))).expect("right");
+    assert_eq!(told(&mut *feed), [""; 0]);
+    let answer = ask(&server, "tools/call", json!({"name": "b"})).await;
+    assert_eq!(answer["result"]["content"][0]["text"], "newer");
+    let other =
+        first().tool(tool("b", "newer").title("B")).prompt(Prompt::new("p", |_| async { "" }));
+    server.replace(other.resource(Resource::text("a:2", "two", "2"))).expect("right");
+    let all =
+        ["tools", "prompts", "resources"].map(|kind| format!("notifications/{kind}/list_changed"));
+    assert_eq!(told(&mut *feed), all);
+    let resources = || vec![Resource::text("a:3", "three", "3")];
+    server.replace_resources(resources(), Vec::new()).expect("right");
+    server.replace_resources(resources(), Vec::new()).expect("right");
+    assert_eq!(told(&mut *feed), [all[2].clone()]);
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_built_changes_nothing() {
+    let server = first().build().expect("right");
+    let mut feed = feed(&server).await;
+    let bad = first().tool(tool("b", "new").input_schema(r#"{"type":"array"}"#));
+    assert!(matches!(server.replace(bad), Err(BuildError::BadSchema { .. })));
+    let twice = first().tool(tool("a", "new"));
+    assert!(matches!(server.replace(twice), Err(BuildError::Duplicate { .. })));
+    assert_eq!((server.tool_names(), told(&mut *feed)), (vec!["a".to_owned()], Vec::new()));
+}
+
+#[tokio::test]
+async fn a_call_in_flight_ends_on_the_tool_that_it_began_with() {
+    let (begun, may_end) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let (begins, ends) = (Arc::clone(&begun), Arc::clone(&may_end));
+    let slow = Tool::new(
+        "slow",
+        handler::future(move |_: Value, _| {
+            let (begins, ends) = (Arc::clone(&begins), Arc::clone(&ends));
+            async move {
+                begins.add_permits(1);
+                ends.acquire().await.expect("it is never closed").forget();
+                "old"
+            }
+        }),
+    );
+    let server = Server::builder("first", "1").tool(slow).build().expect("right");
+    let asked = server.clone();
+    let call =
+        tokio::spawn(async move { ask(&asked, "tools/call", json!({"name": "slow"})).await });
+    begun.acquire().await.expect("it is never closed").forget();
+    server.replace(Server::builder("second", "2").tool(tool("slow", "new"))).expect("right");
+    let now = ask(&server, "tools/call", json!({"name": "slow"})).await;
+    assert_eq!(now["result"]["content"][0]["text"], "new");
+    may_end.add_permits(1);
+    let then = call.await.expect("it does not panic");
+    assert_eq!(then["result"]["content"][0]["text"], "old");
+    let named = &then["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"];
+    assert_eq!(named, "first", "{then}");
+}
