@@ -118,7 +118,7 @@ fn check(mut answered: &[u8]) {
             }
         }
         let body = &answered[head..(head + length).min(answered.len())];
-        // An answer to HEAD has the length of a body and none: the next answer is there, or nothing.
+        // An answer to HEAD has the length of a body and none: what follows is the next answer.
         if body.starts_with(b"{") || body.starts_with(b"[") {
             serde_json::from_slice::<Value>(body).expect("a body is JSON");
         }

@@ -1,5 +1,5 @@
-//! Lengths of time and numbers of bytes as they are typed, `500ms` and `64KiB`, within the bounds of
-//! their keys. Called wherever a key takes one.
+//! Lengths of time and numbers of bytes as they are typed, `500ms` and `64KiB`, within the bounds
+//! of their keys. Called wherever a key takes one.
 
 use crate::fault::Wrong;
 use crate::fill::Surroundings;

@@ -33,7 +33,7 @@ use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::seen::Print;
 use crate::template::{Compiler, Known};
-use crate::tool::{self, Tool};
+use crate::tool::Tool;
 use crate::tree::Tree;
 use crate::written::upstream::{Upstream, Upstreams};
 use haft_fetch::Url;
