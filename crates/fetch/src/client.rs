@@ -39,6 +39,11 @@ impl Client {
         Self(Arc::new(Inner { reach, proxies, pool: OnceLock::new() }))
     }
 
+    /// Whether somebody holds it beside the list that it is in.
+    pub(crate) fn is_held(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
     /// How far it reaches.
     #[must_use]
     pub fn reach(&self) -> &Reach {
