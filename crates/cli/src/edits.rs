@@ -3,61 +3,132 @@
 
 use crate::exit::Failure;
 use crate::print::Printer;
-use haft_manifest::{Difference, Edit, Edits, Fault, Live, Reading};
+use haft_manifest::{Difference, Edit, Edits, Fault, Listen, Live, Manifest};
 use haft_transport::stop::{self, Stop};
 use rustix::termios::isatty;
 use serde_json::{Value, json};
 use std::io;
-use std::path::Path;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
-/// Follows every edit, for ever.
-pub(crate) async fn follow(live: Arc<Live>, printer: Printer) {
-    let mut edits = Edits::new(Arc::clone(&live));
-    loop {
-        let read = edits.next().await;
-        tell(live.manifest().path(), &read, printer);
+/// The most edits that wait to be told; of more, some are not.
+const UNTOLD_MAX: usize = 16;
+
+/// Where the server listens, and what the command line has said instead.
+#[derive(Clone, Debug)]
+pub(crate) struct Places {
+    instead: Option<SocketAddr>,
+    in_force: Vec<Listen>,
+}
+
+impl Places {
+    /// The addresses of the file's `listen`; another address takes the place of all, with the path
+    /// and the lists of the first.
+    pub(crate) fn new(manifest: &Manifest, instead: Option<SocketAddr>) -> Self {
+        Self { instead, in_force: listeners(manifest, instead) }
+    }
+
+    /// Nowhere: it serves on stdin and stdout.
+    pub(crate) fn none() -> Self {
+        Self { instead: None, in_force: Vec::new() }
+    }
+
+    /// All of them.
+    pub(crate) fn in_force(&self) -> &[Listen] {
+        &self.in_force
+    }
+
+    /// Whether the file says something else by now.
+    fn differ(&self, manifest: &Manifest) -> bool {
+        !self.in_force.is_empty() && self.in_force != listeners(manifest, self.instead)
     }
 }
 
-/// Reads the file again whenever SIGHUP comes, for ever.
-pub(crate) async fn take_orders(live: Arc<Live>, printer: Printer) {
-    let Ok(mut orders) = signal(SignalKind::hangup()) else { return };
-    while orders.recv().await.is_some() {
-        let reading = Arc::clone(&live);
-        if let Ok(read) = spawn_blocking(move || reading.reload()).await {
-            tell(live.manifest().path(), &read, printer);
-        }
-    }
+fn listeners(manifest: &Manifest, instead: Option<SocketAddr>) -> Vec<Listen> {
+    let Some(address) = instead else { return manifest.listeners().to_vec() };
+    let first = manifest.listeners().iter().take(1).cloned();
+    first.map(|listen| Listen { address, ..listen }).collect()
 }
 
-/// Waits for the order to stop. SIGHUP is one as well, unless it means the file; but whoever was
-/// started in a terminal ends with it.
-pub(crate) async fn ended(reading: Reading) -> io::Result<Stop> {
-    if reading == Reading::Edits {
-        return stop::signalled().await;
-    }
-    let had_terminal = isatty(io::stdin());
-    let mut hangup = signal(SignalKind::hangup())?;
-    let lost = async {
-        while hangup.recv().await.is_some() {
-            if had_terminal && !isatty(io::stdin()) {
-                return;
+/// Tells of edits, on threads that may block: whoever does not read stderr holds up nothing else.
+#[derive(Clone)]
+pub(crate) struct Teller(mpsc::Sender<Result<Edit, Fault>>);
+
+impl Teller {
+    pub(crate) fn new(live: &Arc<Live>, places: Places, printer: Printer) -> Self {
+        let (send, mut untold) = mpsc::channel::<Result<Edit, Fault>>(UNTOLD_MAX);
+        let live = Arc::clone(live);
+        tokio::spawn(async move {
+            let places = Arc::new(places);
+            while let Some(read) = untold.recv().await {
+                let (live, places) = (Arc::clone(&live), Arc::clone(&places));
+                let told = spawn_blocking(move || tell(&live.manifest(), &read, &places, printer));
+                _ = told.await;
             }
-        }
-        std::future::pending::<()>().await;
-    };
-    tokio::select! {
-        stop = stop::ordered() => stop,
-        () = lost => Ok(Stop::Gracefully),
+        });
+        Self(send)
+    }
+
+    fn tell(&self, read: Result<Edit, Fault>) {
+        // There is nobody to tell that it was not told.
+        _ = self.0.try_send(read);
     }
 }
 
-fn tell(path: &Path, read: &Result<Edit, Fault>, printer: Printer) {
-    let (time, path) = (clock(), path.display());
+/// Follows every edit, for ever.
+pub(crate) async fn follow(live: Arc<Live>, teller: Teller) {
+    let mut edits = Edits::new(live);
+    loop {
+        teller.tell(edits.next().await);
+    }
+}
+
+/// SIGHUP, from when this is made: none that comes after ends the process.
+pub(crate) struct Hangups {
+    hangup: Signal,
+    had_terminal: bool,
+}
+
+impl Hangups {
+    /// # Errors
+    /// Signal handlers cannot be installed.
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self { hangup: signal(SignalKind::hangup())?, had_terminal: isatty(io::stdin()) })
+    }
+
+    /// Waits for the order to stop, and reads the file again whenever SIGHUP comes. But whoever was
+    /// started in a terminal ends with it.
+    pub(crate) async fn take_orders(mut self, live: Arc<Live>, teller: Teller) -> io::Result<Stop> {
+        let lost = async {
+            while self.hangup.recv().await.is_some() {
+                if self.had_terminal && !isatty(io::stdin()) {
+                    return;
+                }
+                teller.tell(live.read_again().await);
+            }
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            stop = stop::ordered() => stop,
+            () = lost => Ok(Stop::Gracefully),
+        }
+    }
+
+    /// Waits for the order to stop, of which SIGHUP is one.
+    pub(crate) async fn end(mut self) -> io::Result<Stop> {
+        tokio::select! {
+            stop = stop::ordered() => stop,
+            _ = self.hangup.recv() => Ok(Stop::Gracefully),
+        }
+    }
+}
+
+fn tell(manifest: &Manifest, read: &Result<Edit, Fault>, places: &Places, printer: Printer) {
+    let (time, path) = (clock(), manifest.path().display());
     let edit = match read {
         Ok(edit) => edit,
         Err(fault) if printer.is_json() => {
@@ -73,12 +144,15 @@ fn tell(path: &Path, read: &Result<Edit, Fault>, printer: Printer) {
             return;
         }
     };
+    let listens_elsewhere = places.differ(manifest);
     if printer.is_json() {
-        return printer.event(&json!({ "edit": in_json(&time, edit) }));
+        let mut told = in_json(&time, edit);
+        told["restart_needed"] = json!(listens_elsewhere || edit.state);
+        return printer.event(&json!({ "edit": told }));
     }
     let millis = edit.took.as_secs_f64() * 1000.0;
     printer.always(format_args!("{time} {path} was read again in {millis:.1} ms: {}", what(edit)));
-    if edit.listeners {
+    if listens_elsewhere {
         printer.warn("`listen` has changed; haft listens there once it is started again");
     }
     if edit.state {
@@ -114,7 +188,6 @@ fn in_json(time: &str, edit: &Edit) -> Value {
         "tools": of(&edit.tools),
         "resources": of(&edit.resources),
         "prompts": of(&edit.prompts),
-        "restart_needed": edit.listeners || edit.state,
     })
 }
 

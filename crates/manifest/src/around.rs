@@ -17,9 +17,11 @@ use haft_proto::spec::tool::Annotations;
 use haft_proto::spec::tool_result::{Cause, ToolResult};
 use haft_server::Tool;
 use haft_server::around::{Breaker, Cache, MaxSize, Redact, Retry, Turns};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What stands around the calls of one tool. Every tool gets its own middleware of it.
+/// What stands around the calls of one tool. Every tool gets its own middleware of it; a
+/// [`Standing`] is that which has a memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Around {
     pub(crate) timeout: Option<Duration>,
@@ -30,6 +32,18 @@ pub(crate) struct Around {
     max_size: Option<usize>,
     redact: Option<Redact>,
 }
+
+/// What stands around a tool and remembers its calls. A tool that is read again keeps it.
+#[derive(Clone, Default)]
+pub(crate) struct Standing {
+    /// With how many run and how many wait.
+    turns: Option<(usize, usize, Turns)>,
+    breaker: Option<Breaker>,
+    cache: Option<Cache>,
+}
+
+/// Around all tools of a file, by their names.
+pub(crate) type Standings = BTreeMap<String, Standing>;
 
 #[derive(Clone, Debug)]
 struct Retried {
@@ -154,24 +168,49 @@ impl Around {
         self
     }
 
-    /// The tool with all of it around, outermost first. `turns` are those of a tool without a
-    /// `concurrency`: how many calls run, and how many wait.
-    pub(crate) fn wrap(&self, mut tool: Tool, turns: Option<(usize, usize)>) -> Tool {
+    /// What remembers the calls of a tool. `turns` are those of a tool without a `concurrency`: how
+    /// many calls run, and how many wait. Calls that run count in a tool of that name that was read
+    /// `before`; what came of calls counts if it is the same tool.
+    pub(crate) fn standing(
+        &self,
+        turns: Option<(usize, usize)>,
+        before: Option<&Standing>,
+        is_same: bool,
+    ) -> Standing {
+        let own = self.concurrency.map(|running| (running, WAITING_MAX));
+        let turns = own.or(turns).map(|(running, waiting)| {
+            let known = before.and_then(|before| before.turns.clone());
+            let known = known.filter(|known| (known.0, known.1) == (running, waiting));
+            known.unwrap_or_else(|| (running, waiting, Turns::new(running, waiting)))
+        });
+        let before = before.filter(|_| is_same);
+        let breaker = self.breaker.map(|(failures, rest)| {
+            let known = before.and_then(|before| before.breaker.clone());
+            known.unwrap_or_else(|| Breaker::new(failures, rest))
+        });
+        let cache = self.cache.map(|(ttl, entries, bytes)| {
+            let known = before.and_then(|before| before.cache.clone());
+            known.unwrap_or_else(|| Cache::new(ttl).entries_max(entries).bytes_max(bytes))
+        });
+        Standing { turns, breaker, cache }
+    }
+
+    /// The tool with all of it around, outermost first.
+    pub(crate) fn wrap(&self, mut tool: Tool, standing: &Standing) -> Tool {
         if let Some(redact) = &self.redact {
             tool = tool.middleware(redact.clone());
         }
         if let Some(max) = self.max_size {
             tool = tool.middleware(MaxSize::new(max));
         }
-        if let Some((ttl, entries, bytes)) = self.cache {
-            tool = tool.middleware(Cache::new(ttl).entries_max(entries).bytes_max(bytes));
+        if let Some(cache) = &standing.cache {
+            tool = tool.middleware(cache.clone());
         }
-        if let Some((failures, rest)) = self.breaker {
-            tool = tool.middleware(Breaker::new(failures, rest));
+        if let Some(breaker) = &standing.breaker {
+            tool = tool.middleware(breaker.clone());
         }
-        let own = self.concurrency.map(|running| (running, WAITING_MAX));
-        if let Some((running, waiting)) = own.or(turns) {
-            tool = tool.middleware(Turns::new(running, waiting));
+        if let Some((_, _, turns)) = &standing.turns {
+            tool = tool.middleware(turns.clone());
         }
         if let Some(retry) = &self.retry {
             tool = tool.middleware(retry.middleware());

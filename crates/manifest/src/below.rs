@@ -1,10 +1,10 @@
-//! The files below a directory: opened so that no path of a caller leads out of it, whatever it
-//! spells and whatever is swapped meanwhile, and found for lists and suggestions. Everything here
-//! blocks its thread; `reading` calls it where that is allowed.
+//! The files below a directory, opened so that no path of a caller leads out of it, whatever it
+//! spells and whatever is swapped meanwhile. Everything here blocks its thread; `reading` calls it
+//! where that is allowed. `walk` finds which there are.
 
-use crate::limits::{ENTRIES_MAX, LISTED_MAX, PATH_BYTES_MAX, PATH_NAMES_MAX};
+use crate::limits::{PATH_BYTES_MAX, PATH_NAMES_MAX};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, statat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::{Errno, Result};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -18,33 +18,9 @@ pub(crate) struct Directory {
     pub(crate) with_hidden: bool,
 }
 
-/// A file that was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
-    /// Its path from the directory.
-    pub(crate) path: String,
-    /// In bytes.
-    pub(crate) size: Option<u64>,
-}
-
-/// What was found, in order of the names.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Walked {
-    pub(crate) files: Vec<Found>,
-    /// The paths of the directories that were gone into.
-    pub(crate) directories: Vec<String>,
-    /// There may be more.
-    pub(crate) is_cut: bool,
-}
-
-impl Walked {
-    pub(crate) const NONE: Self =
-        Self { files: Vec::new(), directories: Vec::new(), is_cut: false };
-}
-
 /// Opening a pipe must not wait for its writer, nor a terminal become ours.
 const READ: OFlags = OFlags::CLOEXEC.union(OFlags::NOCTTY).union(OFlags::NONBLOCK);
-const LIST: OFlags = OFlags::CLOEXEC.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW);
+pub(crate) const LIST: OFlags = OFlags::CLOEXEC.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW);
 
 /// Opens a file by the path of an author. Nothing if it is not there, or no regular file.
 pub(crate) fn open_file(path: &Path) -> Result<Option<File>> {
@@ -79,36 +55,17 @@ impl Directory {
             && path.split('/').all(|name| self.is_served_name(name))
     }
 
-    fn is_served_name(&self, name: &str) -> bool {
+    pub(crate) fn is_served_name(&self, name: &str) -> bool {
         let is_hidden = name.starts_with('.') && !self.with_hidden;
         !is_hidden && !matches!(name, "" | "." | "..") && !name.contains(['/', '\\', '\0'])
     }
-
-    /// The files that are listed one by one.
-    pub(crate) fn list(&self) -> Walked {
-        self.find("", LISTED_MAX)
-    }
-
-    /// The first files whose paths begin with what is typed, whatever its case. No symbolic link
-    /// is followed.
-    pub(crate) fn find(&self, typed: &str, most: usize) -> Walked {
-        let typed = typed.to_lowercase();
-        let mut walk =
-            Walk { directory: self, typed, most, left: ENTRIES_MAX, done: <_>::default() };
-        let flags = OFlags::CLOEXEC | OFlags::DIRECTORY;
-        if let Ok(root) = openat(CWD, &self.path, flags, Mode::empty()) {
-            walk.visit(&root, "", 1);
-        }
-        walk.done
-    }
 }
 
-/// Nothing for what is not there, may not be seen, or is a directory, pipe, socket or device.
-fn regular(opened: Result<OwnedFd>) -> Result<Option<File>> {
-    let file = match opened {
-        Ok(file) => file,
-        Err(
-            Errno::ACCESS
+/// Whether it says that there is nothing that may be seen, and not that looking failed.
+pub(crate) fn is_nothing(error: Errno) -> bool {
+    matches!(
+        error,
+        Errno::ACCESS
             | Errno::INVAL
             | Errno::ISDIR
             | Errno::LOOP
@@ -118,8 +75,15 @@ fn regular(opened: Result<OwnedFd>) -> Result<Option<File>> {
             | Errno::NOTDIR
             | Errno::NXIO
             | Errno::PERM
-            | Errno::XDEV,
-        ) => return Ok(None),
+            | Errno::XDEV
+    )
+}
+
+/// Nothing for what is not there, may not be seen, or is a directory, pipe, socket or device.
+fn regular(opened: Result<OwnedFd>) -> Result<Option<File>> {
+    let file = match opened {
+        Ok(file) => file,
+        Err(error) if is_nothing(error) => return Ok(None),
         Err(other) => return Err(other),
     };
     // What was looked at may have been swapped before it was opened.
@@ -170,85 +134,11 @@ fn open_stepwise(root: BorrowedFd<'_>, path: &str) -> Result<OwnedFd> {
     openat(outer, name, READ | OFlags::NOFOLLOW, Mode::empty())
 }
 
-struct Walk<'a> {
-    directory: &'a Directory,
-    /// In small letters.
-    typed: String,
-    most: usize,
-    /// How many entries may still be looked at.
-    left: usize,
-    done: Walked,
-}
-
-impl Walk<'_> {
-    /// Looks at a directory whose path, with a slash at its end, is `prefix`.
-    fn visit(&mut self, directory: &OwnedFd, prefix: &str, depth: usize) {
-        for (name, kind) in self.entries(directory) {
-            let path = format!("{prefix}{name}");
-            if path.len() > PATH_BYTES_MAX {
-                continue;
-            }
-            match kind {
-                FileType::RegularFile if path.to_lowercase().starts_with(&self.typed) => {
-                    if self.done.files.len() == self.most {
-                        self.done.is_cut = true;
-                        return;
-                    }
-                    let found = statat(directory, &*name, AtFlags::SYMLINK_NOFOLLOW);
-                    let size = found.ok().and_then(|found| u64::try_from(found.st_size).ok());
-                    self.done.files.push(Found { path, size });
-                }
-                FileType::Directory if depth < PATH_NAMES_MAX => {
-                    let inner = format!("{path}/");
-                    let lower = inner.to_lowercase();
-                    let leads_there =
-                        lower.starts_with(&self.typed) || self.typed.starts_with(&lower);
-                    if !leads_there {
-                        continue;
-                    }
-                    if let Ok(opened) = openat(directory, &*name, LIST, Mode::empty()) {
-                        self.done.directories.push(path);
-                        self.visit(&opened, &inner, depth + 1);
-                    }
-                }
-                _ => {}
-            }
-            if self.done.is_cut {
-                return;
-            }
-        }
-    }
-
-    /// The entries of a directory that may be served, in order.
-    fn entries(&mut self, directory: &OwnedFd) -> Vec<(String, FileType)> {
-        let Ok(mut reading) = Dir::read_from(directory) else { return Vec::new() };
-        let mut entries = Vec::new();
-        while let Some(Ok(entry)) = reading.read() {
-            if self.left == 0 {
-                self.done.is_cut = true;
-                break;
-            }
-            self.left -= 1;
-            let Ok(name) = entry.file_name().to_str() else { continue };
-            if !self.directory.is_served_name(name) {
-                continue;
-            }
-            let kind = match entry.file_type() {
-                // Some file systems do not say.
-                FileType::Unknown => statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)
-                    .map_or(FileType::Unknown, |found| FileType::from_raw_mode(found.st_mode)),
-                kind => kind,
-            };
-            entries.push((name.to_owned(), kind));
-        }
-        entries.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-        entries
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::ENTRIES_MAX;
+    use crate::walk::Walked;
     use std::fs::{self, read_to_string};
     use std::io::Read;
     use std::os::unix::fs::symlink;
@@ -293,6 +183,10 @@ mod tests {
         }
         let directory = Directory { path: path("open"), with_hidden: false };
         (yard, directory)
+    }
+
+    fn found(directory: &Directory, typed: &str, most: usize) -> Walked {
+        directory.find(typed, most).expect("it can be read")
     }
 
     fn text(file: File) -> String {
@@ -390,16 +284,15 @@ mod tests {
         assert!(!directory.is_served(&format!("b{long}")));
         fs::create_dir_all(directory.path.join(&deep)).expect("it is ours");
         fs::write(directory.path.join(&deep).join("too-deep"), "").expect("it is ours");
-        assert!(!directory.find("", 100).files.iter().any(|file| file.path.contains("too-deep")));
+        assert!(!found(&directory, "", 100).files.iter().any(|path| path.contains("too-deep")));
     }
 
     #[test]
     fn files_are_found_by_how_their_paths_begin() {
         let (_yard, directory) = yard();
         let find = |typed: &str, most| {
-            let walked = directory.find(typed, most);
-            let paths: Vec<_> = walked.files.into_iter().map(|file| file.path).collect();
-            (paths.join(" "), walked.is_cut)
+            let walked = found(&directory, typed, most);
+            (walked.files.join(" "), walked.is_cut)
         };
         assert_eq!(find("", 9), ("a/a/file a/file file".to_owned(), false));
         assert_eq!(find("", 2), ("a/a/file a/file".to_owned(), true));
@@ -407,10 +300,8 @@ mod tests {
         for typed in ["..", "/", "../", "./a", "within/", "up/", ".h", "\0", "a//"] {
             assert_eq!(find(typed, 9).0, "", "{typed:?}");
         }
-        assert_eq!(directory.find("file", 9).files[0].size, Some(6));
         let open = Directory { with_hidden: true, ..directory };
-        let found = open.find(".", 9).files.into_iter().map(|file| file.path);
-        assert_eq!(found.collect::<Vec<_>>(), [".file", ".hidden/file"]);
+        assert_eq!(found(&open, ".", 9).files, [".file", ".hidden/file"]);
         assert!(open.open(".file").is_ok_and(|opened| opened.is_some()));
         assert!(open.open("../file").is_ok_and(|opened| opened.is_none()));
     }
@@ -425,9 +316,9 @@ mod tests {
         for number in 1..ENTRIES_MAX - 2 {
             fs::hard_link(&first, crowd.path().join(number.to_string())).expect("it is ours");
         }
-        assert!(!directory.find("nothing", 1).is_cut);
+        assert!(!found(&directory, "nothing", 1).is_cut);
         File::create(crowd.path().join("more")).expect("it is ours");
-        assert!(directory.find("nothing", 1).is_cut);
+        assert!(found(&directory, "nothing", 1).is_cut);
     }
 
     #[test]
@@ -437,7 +328,7 @@ mod tests {
         let odd = std::ffi::OsStr::from_bytes(b"odd\xff");
         fs::write(directory.path.join(odd), "inside").expect("it is ours");
         assert!(read_to_string(directory.path.join(odd)).is_ok());
-        assert_eq!(directory.find("odd", 9).files, []);
+        assert!(found(&directory, "odd", 9).files.is_empty());
         for path in ["odd", "odd\u{fffd}", "odd%ff", "oddÿ"] {
             assert!(directory.open(path).is_ok_and(|opened| opened.is_none()), "{path}");
         }

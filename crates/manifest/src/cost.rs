@@ -94,7 +94,6 @@ impl Cost {
                         uri: listed.uri,
                         name: listed.name,
                         mime_type: listed.mime_type,
-                        size: listed.size,
                         annotations: resource.annotations.clone(),
                         ..spec::resource::Resource::default()
                     };
@@ -103,7 +102,7 @@ impl Cost {
                 ("directory", vec![below.variable.clone()])
             }
             source => {
-                let (uri, size) = (uri.clone(), resource.size());
+                let (uri, size) = (uri.clone(), source.text().map(|text| text.len() as u64));
                 #[rustfmt::skip]
                 let definition = spec::resource::Resource {
                     uri, name, title, description, mime_type, size, annotations, icons, meta,

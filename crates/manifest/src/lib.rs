@@ -54,6 +54,7 @@ mod reading;
 mod resource;
 mod seen;
 mod shown;
+mod stamp;
 mod starter;
 mod state;
 mod tags;
@@ -61,6 +62,7 @@ mod template;
 mod text;
 mod tool;
 mod tree;
+mod walk;
 mod written;
 
 pub use around::Mistake as AroundMistake;

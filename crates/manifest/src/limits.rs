@@ -87,3 +87,6 @@ pub const ENTRIES_MAX: usize = 10_000;
 pub const LISTED_MAX: usize = 1000;
 /// The longest `ttl` of a `caching`.
 pub const TTL_MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+/// The most resources that are looked at for those who are subscribed to them. Of others nobody is
+/// told that they change.
+pub const WATCHED_MAX: usize = 4096;

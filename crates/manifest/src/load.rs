@@ -145,15 +145,17 @@ impl Manifest {
         })
     }
 
-    fn keeps_state(&self) -> bool {
+    /// Whether any tool keeps state.
+    pub(crate) fn keeps_state(&self) -> bool {
         self.meant.tools.iter().any(|tool| matches!(tool.kind, Kind::State(_)))
     }
 
-    /// Where the tools keep state, if any does.
+    /// Where the tools keep state, if any does. What cannot be served makes no file for it.
     pub(crate) fn store(&self) -> Result<Option<Store>, Fault> {
         if !self.keeps_state() {
             return Ok(None);
         }
+        self.verify()?;
         let kept = &self.meant.state;
         kept.open().map(Some).map_err(|error| {
             let place = kept.file.as_ref().map(|file| file.place).unwrap_or_default();

@@ -1,11 +1,13 @@
 //! From as run to as served: what is meant becomes the parts of a `haft_server::Server`. Called by
 //! `load` when a server is asked for; checks nothing that `meant` has checked.
 
-use crate::kind::Setting;
+use crate::around::Standings;
+use crate::kind::{Kind, Setting};
 use crate::meant::Meant;
 use crate::prompt::Prompt;
 use crate::reading::Readings;
 use crate::resource::{Below, Resource, Source};
+use crate::seen::Print;
 use crate::tool::Tool;
 use haft_fetch::Clients;
 use haft_proto::encode::fields::Caching;
@@ -15,7 +17,7 @@ use haft_server::{Server, ServerBuilder};
 use haft_store::Store;
 use minijinja::Environment;
 use serde_json::{Map, Value};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What the tools of a file have in common that outlives a reading of it.
@@ -27,11 +29,16 @@ pub(crate) struct Means {
     pub(crate) clients: Clients,
     /// Whether requests are counted and timed.
     pub(crate) measured: bool,
+    /// Where files are read.
+    pub(crate) readings: Readings,
+    /// What remembers calls; a tool that is not in it begins anew.
+    pub(crate) standings: Arc<Standings>,
 }
 
 impl Means {
     pub(crate) fn new(store: Option<Store>) -> Self {
-        Self { store, clients: Clients::new(), measured: false }
+        let (clients, readings) = (Clients::new(), Readings::new());
+        Self { store, clients, measured: false, readings, standings: Arc::default() }
     }
 }
 
@@ -62,12 +69,12 @@ pub(crate) fn builder(meant: &Meant, means: &Means) -> ServerBuilder {
         builder = builder.strict_arguments();
     }
     builder = builder.state_keys(who.state_keys.iter().cloned()).tools(tools(meant, means));
-    let readings = Readings::new();
-    let (resources, templates) = resources(meant, &readings);
+    let readings = &means.readings;
+    let (resources, templates) = readable(meant, readings);
     builder = resources.into_iter().fold(builder, ServerBuilder::resource);
     builder = templates.into_iter().fold(builder, ServerBuilder::resource_template);
     for prompt in &meant.prompts {
-        builder = builder.prompt(self::prompt(prompt, &meant.templates, &readings));
+        builder = builder.prompt(self::prompt(prompt, &meant.templates, readings));
     }
     builder
 }
@@ -100,7 +107,29 @@ fn tool(tool: &Tool, templates: &Arc<Environment<'static>>, means: &Means) -> ha
         built = built.meta(meta.clone());
     }
     built = tool.icons.iter().cloned().fold(built, haft_server::Tool::icon);
-    tool.around.wrap(built, tool.kind.turns())
+    match means.standings.get(&tool.name.value) {
+        Some(standing) => tool.around.wrap(built, standing),
+        None => tool.around.wrap(built, &tool.around.standing(tool.kind.turns(), None, false)),
+    }
+}
+
+/// What remembers the calls of the tools, as far as they are those that were read `before`.
+pub(crate) fn standings(meant: &Meant, before: &Meant, known: &Standings) -> Standings {
+    let prints = |meant: &Meant| -> BTreeMap<String, Print> {
+        let names = meant.tools.iter().map(|tool| tool.name.value.clone());
+        names.zip(meant.prints.tools.iter().copied()).collect()
+    };
+    let (then, now) = (prints(before), prints(meant));
+    let standing = |tool: &Tool| {
+        let name = &tool.name.value;
+        let is_same = match &tool.kind {
+            // What comes of its calls comes of other tools.
+            Kind::Pipeline(_) => then == now,
+            _ => then.get(name) == now.get(name),
+        };
+        (name.clone(), tool.around.standing(tool.kind.turns(), known.get(name), is_same))
+    };
+    meant.tools.iter().map(standing).collect()
 }
 
 /// What clients are told is the same for a resource and for a family of resources.
@@ -131,12 +160,6 @@ macro_rules! described {
 
 /// The resources and families of resources.
 pub(crate) fn readable(
-    meant: &Meant,
-) -> (Vec<haft_server::Resource>, Vec<haft_server::ResourceTemplate>) {
-    resources(meant, &Readings::new())
-}
-
-fn resources(
     meant: &Meant,
     readings: &Readings,
 ) -> (Vec<haft_server::Resource>, Vec<haft_server::ResourceTemplate>) {
@@ -169,8 +192,8 @@ fn single(resource: &Resource, readings: &Readings) -> haft_server::Resource {
         let (reader, readings) = (Arc::clone(&reader), readings.clone());
         async move { reader.read(&readings).await }
     });
-    match resource.size() {
-        Some(size) => built.size(size),
+    match resource.source.text() {
+        Some(text) => built.size(text.len() as u64),
         None => built,
     }
 }
@@ -193,10 +216,9 @@ fn family(
         let (finder, finding) = (Arc::clone(&finder), finding.clone());
         async move {
             let find = move || finder.directory.find(&typing.value, VALUES_MAX);
-            let found = finding.run(find).await.unwrap_or_default();
+            let found = finding.run(find).await.ok().and_then(Result::ok).unwrap_or_default();
             let total = (!found.is_cut).then_some(found.files.len() as u64);
-            let values = found.files.into_iter().map(|file| file.path).collect();
-            Completion { values, total, has_more: found.is_cut }
+            Completion { values: found.files, total, has_more: found.is_cut }
         }
     })
 }
@@ -217,9 +239,6 @@ fn listed(
     });
     if let Some(kind) = one.mime_type {
         built = built.mime_type(kind);
-    }
-    if let Some(size) = one.size {
-        built = built.size(size);
     }
     if let Some(caching) = resource.caching(of_server) {
         built = built.caching(caching);

@@ -2,7 +2,7 @@
 //! what is in it when it is asked for. Called by `meant` for each resource in turn, and by `offer`.
 
 use crate::amount;
-use crate::below::{self, Directory, Walked};
+use crate::below::{self, Directory};
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
 use crate::limits::{RESOURCE_BYTES, RESOURCE_BYTES_MAX};
@@ -13,6 +13,7 @@ use crate::reading::{self, Readings, Unread};
 use crate::shown;
 use crate::tool::{fixed_text, typed};
 use crate::tree::Tree;
+use crate::walk::Walked;
 use crate::written;
 use haft_proto::encode::fields::Caching;
 use haft_proto::spec::Meta;
@@ -163,8 +164,8 @@ fn source(
         }
         Ok(Placed::new(path.place, surroundings.directory.join(path.value)))
     };
-    if let Some(directory) = &written.directory {
-        let path = path("directory", directory)?;
+    if let Some(written_directory) = &written.directory {
+        let path = path("directory", written_directory)?;
         let bad = || Wrong::new(uri.place, Problem::BadUriTemplate { shown: shown.to_owned() });
         let (prefix, variable, has_slashes) = variable(&uri.value).ok_or_else(bad)?;
         if !is_uri(&format!("{prefix}path")) {
@@ -173,9 +174,13 @@ fn source(
         let with_hidden = written.hidden.unwrap_or_default();
         let directory = Directory { path: path.value, with_hidden };
         let is_listed = written.list.unwrap_or_default();
-        let listed = is_listed.then(|| Arc::new(Mutex::new(directory.list())));
+        let (place, typed) = (path.place, &written_directory.value);
+        let listed = is_listed.then(|| directory.list()).transpose().map_err(|error| {
+            let (path, reason) = (typed.clone(), error.to_string());
+            Wrong::new(place, Problem::UnreadableFill { path, reason })
+        })?;
+        let listed = listed.map(|listing| Arc::new(Mutex::new(listing)));
         let (prefix, variable) = (prefix.to_owned(), variable.to_owned());
-        let place = path.place;
         let below = Below { directory, place, limit, prefix, variable, has_slashes, listed };
         return Ok((Source::Directory(below), None));
     }
@@ -234,7 +239,6 @@ pub(crate) struct Listed {
     /// Its path from the directory.
     pub(crate) name: String,
     pub(crate) mime_type: Option<String>,
-    pub(crate) size: Option<u64>,
 }
 
 impl Resource {
@@ -246,28 +250,15 @@ impl Resource {
         };
         below.into_iter().flat_map(|below| {
             let files = below.listing().files.clone();
-            files.into_iter().map(|found| Listed {
-                uri: below.uri_of(&found.path),
-                name: found.path.clone(),
+            files.into_iter().map(|path| Listed {
+                uri: below.uri_of(&path),
                 mime_type: match &self.mime_type {
                     Some(kind) => Some(kind.clone()),
-                    None => media_type::of_name(&found.path).map(str::to_owned),
+                    None => media_type::of_name(&path).map(str::to_owned),
                 },
-                size: found.size,
+                name: path,
             })
         })
-    }
-
-    /// How many bytes it has now, if it is one text or file.
-    pub(crate) fn size(&self) -> Option<u64> {
-        match &self.source {
-            Source::Directory(_) => None,
-            Source::File(stored) => {
-                let found = std::fs::metadata(&stored.path.value).ok();
-                found.filter(std::fs::Metadata::is_file).map(|found| found.len())
-            }
-            Source::Text(text) => Some(text.len() as u64),
-        }
     }
 
     /// How long clients may keep what they read, if that is not as long as they may keep lists.
@@ -323,11 +314,12 @@ impl Below {
         listed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Others are listed from now on.
-    pub(crate) fn list_as(&self, listing: Walked) {
+    /// Others are listed from now on; returns those that were.
+    pub(crate) fn list_as(&self, mut listing: Walked) -> Walked {
         if self.listed.is_some() {
-            *self.listing() = listing;
+            std::mem::swap(&mut *self.listing(), &mut listing);
         }
+        listing
     }
 
     /// The content of a file by its path; nothing if there is none that may be read.

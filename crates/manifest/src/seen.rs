@@ -1,17 +1,23 @@
-//! What a manifest is made of beside its own text: the files that it names, and a print of each
-//! part, by which two readings of a file are compared. Kept while a file is read; reads nothing.
+//! What a manifest is made of: the files that are read for it, and a print of each part, by which
+//! two readings of a file are compared. Kept while a file is read; reads nothing itself.
 
+use crate::openapi::known::Documents;
+use crate::stamp::Stamp;
 use crate::tree::{Node, Tree};
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 /// What was read so far.
 #[derive(Default)]
 pub(crate) struct Seen {
-    files: RefCell<BTreeSet<PathBuf>>,
+    files: RefCell<BTreeMap<PathBuf, Stamp>>,
     filled: RefCell<DefaultHasher>,
+    /// Those from the web that were read before, and now.
+    pub(crate) documents: RefCell<Documents>,
+    /// They need not be asked for each time.
+    pub(crate) may_be_old: bool,
 }
 
 /// Equal for parts that are typed alike, wherever they stand, and filled in alike. Never shown: it
@@ -29,9 +35,15 @@ impl Print {
 }
 
 impl Seen {
-    /// A file that the manifest names, whether it can be read or not.
+    /// For a reading to which these documents are known, if they may be old.
+    pub(crate) fn with(documents: Documents, may_be_old: bool) -> Self {
+        Self { documents: RefCell::new(documents), may_be_old, ..Self::default() }
+    }
+
+    /// A file that is read next, whether it can be read or not: what is written to it from now on
+    /// makes another stamp.
     pub(crate) fn file(&self, path: &Path) {
-        self.files.borrow_mut().insert(path.to_owned());
+        self.files.borrow_mut().entry(path.to_owned()).or_insert_with(|| Stamp::of(path));
     }
 
     /// What was filled in, or read for the next print in another way.
@@ -48,9 +60,9 @@ impl Seen {
         Print(hasher.finish())
     }
 
-    /// All files.
-    pub(crate) fn into_files(self) -> BTreeSet<PathBuf> {
-        self.files.into_inner()
+    /// The documents, and all files with what each was before it was read.
+    pub(crate) fn into_parts(self) -> (Documents, BTreeMap<PathBuf, Stamp>) {
+        (self.documents.into_inner(), self.files.into_inner())
     }
 }
 

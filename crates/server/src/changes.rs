@@ -7,6 +7,7 @@ use haft_proto::limits::Limits;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::time::SystemTime;
 use tokio::sync::Notify;
 
 /// Something that has changed.
@@ -24,9 +25,9 @@ pub(crate) enum Change {
 /// What clients listen for, so that nobody looks for changes that nobody hears of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interest {
-    /// The addresses of the resources that somebody is subscribed to, each once. Clients choose
-    /// them: there need be nothing at any of them.
-    pub resources: Vec<Arc<str>>,
+    /// The addresses of the resources that somebody is subscribed to, and since when somebody is
+    /// without a break. Clients choose them: there need be nothing at any of them.
+    pub resources: BTreeMap<Arc<str>, SystemTime>,
     /// Whether somebody listens to changes of the lists of resources.
     pub resource_lists: bool,
 }
@@ -43,10 +44,22 @@ pub(crate) struct Changes {
 #[derive(Default)]
 struct Index {
     watchers: BTreeMap<u64, Arc<Watcher>>,
-    by_topic: BTreeMap<Topic, BTreeSet<u64>>,
+    by_topic: BTreeMap<Topic, Watched>,
     last_id: u64,
     /// How many watchers listen to the lists of resources.
     resource_lists: usize,
+}
+
+/// By whom a topic is watched, and since when.
+struct Watched {
+    since: SystemTime,
+    by: BTreeSet<u64>,
+}
+
+impl Default for Watched {
+    fn default() -> Self {
+        Self { since: SystemTime::now(), by: BTreeSet::new() }
+    }
 }
 
 /// A single thing that can be watched.
@@ -131,7 +144,7 @@ impl Changes {
                 watchers.filter_map(|watcher| watcher.lock().mark(&change)).collect()
             }
             Some(topic) => {
-                let watching = index.by_topic.get(&topic).into_iter().flatten();
+                let watching = index.by_topic.get(&topic).into_iter().flat_map(|topic| &topic.by);
                 let watchers = watching.filter_map(|id| index.watchers.get(id));
                 watchers.filter_map(|watcher| watcher.lock().mark(&change)).collect()
             }
@@ -144,12 +157,12 @@ impl Changes {
     /// What is listened for now.
     pub(crate) fn interest(&self) -> Interest {
         let index = self.lock();
-        let resource = |topic: &Topic| match topic {
-            Topic::Resource(uri) => Some(Arc::clone(uri)),
+        let resource = |(topic, watched): (&Topic, &Watched)| match topic {
+            Topic::Resource(uri) => Some((Arc::clone(uri), watched.since)),
             Topic::Task(_) => None,
         };
         Interest {
-            resources: index.by_topic.keys().filter_map(resource).collect(),
+            resources: index.by_topic.iter().filter_map(resource).collect(),
             resource_lists: index.resource_lists > 0,
         }
     }
@@ -256,7 +269,7 @@ impl Watch {
 
     fn add(&self, index: &mut Index, topic: Topic) {
         if self.watcher.lock().topics.insert(topic.clone(), false).is_none() {
-            index.by_topic.entry(topic).or_default().insert(self.id);
+            index.by_topic.entry(topic).or_default().by.insert(self.id);
         }
     }
 }
@@ -276,8 +289,8 @@ impl Drop for Watch {
 
 fn forget(index: &mut Index, topic: &Topic, id: u64) {
     if let Some(watching) = index.by_topic.get_mut(topic) {
-        watching.remove(&id);
-        if watching.is_empty() {
+        watching.by.remove(&id);
+        if watching.by.is_empty() {
             index.by_topic.remove(topic);
         }
     }
@@ -350,13 +363,14 @@ mod tests {
         let wishes = Wishes { resources: true, uris: vec!["a:1".into()], ..Wishes::default() };
         let (one, two) = (bus.watch(&wishes), bus.watch(&wishes));
         bus.interest_changes().notified().await;
-        let both = Interest { resources: vec!["a:1".into()], resource_lists: true };
-        assert_eq!(bus.interest(), both);
+        let both = bus.interest();
+        assert!(both.resource_lists && both.resources.keys().eq([&Arc::from("a:1")]));
         drop(one);
+        // Somebody still is, since then.
         assert_eq!(bus.interest(), both);
         two.remove_resource("a:1");
         bus.interest_changes().notified().await;
-        assert_eq!(bus.interest(), Interest { resources: Vec::new(), resource_lists: true });
+        assert_eq!(bus.interest(), Interest { resources: BTreeMap::new(), resource_lists: true });
         drop(two);
         bus.interest_changes().notified().await;
         assert_eq!(bus.interest(), Interest::default());

@@ -190,7 +190,7 @@ pub(crate) struct Kinds {
     pub(crate) prompts: bool,
     pub(crate) resources: bool,
     pub(crate) tasks: bool,
-    /// Whether any resource is a user interface.
+    /// Whether any resource is a user interface, or may become one.
     pub(crate) ui: bool,
 }
 
@@ -208,7 +208,8 @@ impl Kinds {
             prompts: !prompts.is_empty(),
             resources: !resources.is_empty() || !templates.is_empty(),
             tasks: tools.iter().any(|tool| tool.task_use != TaskUse::Never),
-            ui: resources.iter().any(|resource| resource.uri().starts_with("ui://")),
+            ui: resources.iter().any(|resource| resource.uri().starts_with("ui://"))
+                || templates.iter().any(|family| family.built.uri_template().starts_with("ui://")),
         }
     }
 }

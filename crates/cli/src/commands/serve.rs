@@ -2,11 +2,11 @@
 //! client. Calls the manifest, the server and the wires; answers nothing itself. `dev` serves in
 //! the same way.
 
-use crate::edits;
+use crate::edits::{self, Hangups, Places, Teller};
 use crate::exit::{Exit, Failure};
 use crate::metrics;
 use crate::print::{NAME, Printer};
-use haft_manifest::{Listen, Live, Manifest, Reading};
+use haft_manifest::{Listen, Live, Reading};
 use haft_proto::limits::Limits;
 use haft_server::Server;
 use haft_transport::http::{self, Listener, Options, TwoPaths};
@@ -52,12 +52,26 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
 
 /// Serves a file.
 pub(crate) fn serve(args: &Args, reading: Reading, printer: Printer) -> Result<Exit, Failure> {
-    let live = Arc::new(Live::new(&args.file, reading, args.metrics.is_some())?);
+    let live = || Live::new(&args.file, reading, args.metrics.is_some()).map(Arc::new);
     if args.stdio {
-        return serve_stdio(&live, reading, args.metrics, printer);
+        return serve_stdio(&live()?, reading, args.metrics, printer);
     }
-    let places = places(&live.manifest(), args.http);
-    serve_http(&live, (places, args.metrics), reading, printer)
+    let runtime = started(runtime::Builder::new_multi_thread().enable_all().build())?;
+    // Before anything is read or said: SIGHUP may come at any time from now on.
+    let hangups = {
+        let _entered = runtime.enter();
+        Hangups::new().map_err(|error| no_signals(&error))?
+    };
+    let live = live()?;
+    let places = Places::new(&live.manifest(), args.http);
+    let served = runtime.block_on(async {
+        if let Some(address) = args.metrics {
+            metrics::start(address, printer).await?;
+        }
+        serve_http(live, places, (reading, hangups), printer).await
+    });
+    runtime.shutdown_background();
+    served
 }
 
 /// One thread: a client on a pipe is one client.
@@ -74,9 +88,10 @@ fn serve_stdio(
         if let Some(address) = metrics {
             metrics::start(address, printer).await?;
         }
-        tokio::spawn(Arc::clone(live).watch_resources());
+        tokio::spawn(Arc::clone(live).watch_resources(move |line| printer.warn(line)));
         if reading == Reading::Edits {
-            tokio::spawn(edits::follow(Arc::clone(live), printer));
+            let teller = Teller::new(live, Places::none(), printer);
+            tokio::spawn(edits::follow(Arc::clone(live), teller));
         }
         let stop = async {
             tokio::select! {
@@ -92,41 +107,37 @@ fn serve_stdio(
     served.map(|_| Exit::Ok)
 }
 
-fn serve_http(
-    live: &Arc<Live>,
-    (places, metrics): (Vec<(SocketAddr, Options)>, Option<SocketAddr>),
-    reading: Reading,
+async fn serve_http(
+    live: Arc<Live>,
+    places: Places,
+    (reading, hangups): (Reading, Hangups),
     printer: Printer,
 ) -> Result<Exit, Failure> {
     let server = Arc::new(live.server().clone());
-    let runtime = started(runtime::Builder::new_multi_thread().enable_all().build())?;
     let limits = server.limits().clone();
-    let served = runtime.block_on(async {
-        if let Some(address) = metrics {
-            metrics::start(address, printer).await?;
-        }
-        let mut listeners = Vec::new();
-        for (address, options) in places {
-            listeners.push(bind(address, options, &server, printer).await?);
-        }
-        tokio::spawn(Arc::clone(live).watch_resources());
-        match reading {
-            Reading::Edits => _ = tokio::spawn(edits::follow(Arc::clone(live), printer)),
-            Reading::Orders => _ = tokio::spawn(edits::take_orders(Arc::clone(live), printer)),
-            Reading::Never => {}
-        }
-        serve_all(listeners, server, limits, edits::ended(reading)).await
-    });
-    runtime.shutdown_background();
-    served
+    let mut listeners = Vec::new();
+    for listen in places.in_force() {
+        listeners.push(bind(listen, &server, printer).await?);
+    }
+    tokio::spawn(Arc::clone(&live).watch_resources(move |line| printer.warn(line)));
+    let teller = Teller::new(&live, places, printer);
+    if reading == Reading::Orders {
+        return serve_all(listeners, server, limits, hangups.take_orders(live, teller)).await;
+    }
+    if reading == Reading::Edits {
+        tokio::spawn(edits::follow(live, teller));
+    }
+    serve_all(listeners, server, limits, hangups.end()).await
 }
 
-async fn bind(
-    address: SocketAddr,
-    options: Options,
-    server: &Server,
-    printer: Printer,
-) -> Result<Listener, Failure> {
+async fn bind(listen: &Listen, server: &Server, printer: Printer) -> Result<Listener, Failure> {
+    let address = listen.address;
+    let options = Options {
+        path: listen.path.clone(),
+        origins: listen.origins.clone(),
+        hosts: listen.hosts.clone(),
+        two_paths: listen.sse.then(TwoPaths::default),
+    };
     let listener = Listener::bind(address, options).await.map_err(|error| {
         let failure = Failure::new(Exit::Other, format!("cannot listen on {address}: {error}"));
         failure.hint("another server may be there; choose another address with --http")
@@ -161,28 +172,14 @@ async fn serve_all(
             listener.serve(server, &limits, stop).await;
         });
     }
-    let stop = ended
-        .await
-        .map_err(|error| Failure::new(Exit::Other, format!("cannot wait for signals: {error}")))?;
+    let stop = ended.await.map_err(|error| no_signals(&error))?;
     order.send_replace(Some(stop));
     while serving.join_next().await.is_some() {}
     Ok(Exit::Ok)
 }
 
-/// The addresses of the file's `listen`; another address takes the place of all, with the path and
-/// the lists of the first.
-fn places(manifest: &Manifest, instead: Option<SocketAddr>) -> Vec<(SocketAddr, Options)> {
-    let place = |listen: &Listen| {
-        let options = Options {
-            path: listen.path.clone(),
-            origins: listen.origins.clone(),
-            hosts: listen.hosts.clone(),
-            two_paths: listen.sse.then(TwoPaths::default),
-        };
-        (instead.unwrap_or(listen.address), options)
-    };
-    let count = if instead.is_some() { 1 } else { usize::MAX };
-    manifest.listeners().iter().take(count).map(place).collect()
+fn no_signals(error: &io::Error) -> Failure {
+    Failure::new(Exit::Other, format!("cannot wait for signals: {error}"))
 }
 
 fn started(runtime: io::Result<Runtime>) -> Result<Runtime, Failure> {

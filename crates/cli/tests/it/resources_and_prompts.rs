@@ -192,8 +192,6 @@ fn everything_is_listed() {
         assert_eq!(uris, expected);
         assert_eq!(resources[1]["mimeType"], "text/markdown");
         assert_eq!(resources[1]["annotations"]["priority"], 1.0);
-        let size = fs::metadata(client.folder().join("style.md")).expect("it is there").len();
-        assert_eq!(resources[1]["size"], size);
         let templates = client.result(era, "resources/templates/list", json!({}));
         let template = &templates["resourceTemplates"][0];
         assert_eq!(template["uriTemplate"], "letters://archive/{+path}");

@@ -17,10 +17,10 @@ pub struct Edit {
     pub resources: Difference,
     /// The prompts, by name.
     pub prompts: Difference,
-    /// Where the server should listen, which it does only when it starts again.
-    pub listeners: bool,
-    /// Where state is kept, which stays where it is until the server starts again.
+    /// State is kept elsewhere, or otherwise, than the file says, until the server starts again.
     pub state: bool,
+    /// What the file says of where to listen or where to keep state is not what it said.
+    pub(super) places: bool,
     /// How long it took to read, check, compile and swap.
     pub took: Duration,
 }
@@ -57,16 +57,16 @@ impl Edit {
             tools: Difference::between(&tools(old), &tools(new)),
             resources: Difference::between(&resources(old), &resources(new)),
             prompts: Difference::between(&prompts(old), &prompts(new)),
-            listeners: old.listeners != new.listeners,
-            state: !old.state.is_same(&new.state),
+            state: false,
+            places: old.listeners != new.listeners || !old.state.is_same(&new.state),
             took: Duration::ZERO,
         }
     }
 
-    /// Whether nothing is different but places and comments.
+    /// Whether nothing in the file is different but comments and where things stand.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        *self == Self { took: self.took, ..Self::default() }
+        *self == Self { took: self.took, state: self.state, ..Self::default() }
     }
 }
 
@@ -150,7 +150,7 @@ tools:
         let edit = edit(new);
         assert_eq!(edit.tools.to_string(), "+ c; ~ b; - a");
         assert_eq!(edit.prompts.to_string(), "- p");
-        assert!(edit.server && edit.listeners && edit.resources.is_empty());
+        assert!(edit.server && edit.places && edit.resources.is_empty());
     }
 
     #[test]

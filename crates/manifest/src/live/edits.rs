@@ -2,54 +2,59 @@
 //! by `haft dev`, which tells of each edit.
 
 use crate::fault::Fault;
-use crate::live::lookout::{Lookout, Stamp, posts};
+use crate::live::lookout::{LOOK, Lookout, names, posts};
 use crate::live::{Edit, Live};
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use crate::stamp::Stamp;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::spawn_blocking;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep};
 
-/// How long a file that has a fault may be in the middle of being written.
-const UNFINISHED: Duration = Duration::from_millis(100);
+/// How long nothing may change before it is read: longer than the ticks of the clock of files, so
+/// that no later change looks the same.
+const UNCHANGED: Duration = Duration::from_millis(40);
+/// How long somebody who writes is waited for.
+const UNFINISHED_MAX: Duration = Duration::from_secs(2);
 
-/// The edits of a file, from when this is made.
+/// The edits of a file, from when it was read first.
 pub struct Edits {
     live: Arc<Live>,
     lookout: Lookout,
-    /// What is read, and what it was when it was read.
-    files: BTreeMap<PathBuf, Stamp>,
     /// What was wrong when it was read last.
     fault: Option<Fault>,
+}
+
+/// What was seen of all that is read.
+struct Looked {
+    stamps: Vec<Stamp>,
+    /// Something may not be what it was when it was read.
+    is_touched: bool,
+    /// Somebody is in the middle of writing something.
+    is_written: bool,
 }
 
 impl Edits {
     /// Watches a file that is served.
     #[must_use]
     pub fn new(live: Arc<Live>) -> Self {
-        Self { live, lookout: Lookout::default(), files: BTreeMap::new(), fault: None }
+        Self { live, lookout: Lookout::default(), fault: None }
     }
 
     /// Waits for an edit that is worth telling, which is served by then; or for a fault that was
-    /// not told before, and then nothing has changed.
+    /// not told before, and then nothing has changed. What is read is read when it has been the
+    /// same for a moment.
     ///
     /// # Errors
     /// The [`Fault`].
     pub async fn next(&mut self) -> Result<Edit, Fault> {
         loop {
-            if !self.is_touched() {
-                let heard = self.lookout.heard().await;
-                let is_about = |file: &PathBuf| names(file).any(|name| heard.is_about(&name));
-                if !self.files.keys().any(is_about) && !self.is_touched() {
-                    continue;
-                }
+            let looked = self.look().await;
+            if !looked.is_touched {
+                self.lookout.heard(None).await;
+                continue;
             }
-            let mut read = self.read().await;
-            if read.is_err() && timeout(UNFINISHED, self.lookout.heard()).await.is_ok() {
-                read = self.read().await;
-            }
-            match read {
+            self.settle(looked).await;
+            match self.live.read_again().await {
                 Ok(edit) if edit.is_empty() && self.fault.is_none() => {}
                 Ok(edit) => {
                     self.fault = None;
@@ -64,33 +69,45 @@ impl Edits {
         }
     }
 
-    /// Whether something is not what it was. Watches it from then on.
-    fn is_touched(&mut self) -> bool {
-        let files = self.live.files();
-        let wanted: BTreeSet<_> =
-            files.iter().flat_map(|file| names(file)).flat_map(|name| posts(&name)).collect();
-        self.lookout.watch(&wanted);
-        let is_same = |file: &PathBuf| self.files.get(file) == Some(&Stamp::of(file));
-        files.len() != self.files.len() || !files.iter().all(is_same)
+    async fn settle(&mut self, mut looked: Looked) {
+        let last = Instant::now() + UNFINISHED_MAX;
+        loop {
+            sleep(UNCHANGED).await;
+            let now = self.look().await;
+            let pairs = || looked.stamps.iter().zip(&now.stamps);
+            let is_same = looked.stamps.len() == now.stamps.len()
+                && pairs().all(|(before, now)| before.looks_like(*now));
+            if (is_same && !now.is_written) || Instant::now() >= last {
+                return;
+            }
+            looked = now;
+        }
     }
 
-    async fn read(&mut self) -> Result<Edit, Fault> {
-        // Looked at before it is read: what is written meanwhile is seen the next time.
-        let stamp = |file: PathBuf| (Stamp::of(&file), file);
-        let before = self.live.files().into_iter().map(stamp);
-        let mut before: BTreeMap<_, _> = before.map(|(stamp, file)| (file, stamp)).collect();
-        let live = Arc::clone(&self.live);
-        let read = spawn_blocking(move || live.reload()).await;
-        // A file that is new is read once more, in case it changed before it was watched.
-        let files = self.live.files();
-        before.retain(|file, _| files.contains(file));
-        self.files = before;
-        read.unwrap_or_else(|_| Ok(Edit::default()))
+    /// Looks at all that is read, which it watches from then on.
+    async fn look(&mut self) -> Looked {
+        let (live, mut lookout) = (Arc::clone(&self.live), std::mem::take(&mut self.lookout));
+        let looking = spawn_blocking(move || {
+            let files = live.files();
+            let named: Vec<_> = files.keys().flat_map(|file| names(file)).collect();
+            // Watched first and looked at then: nothing falls between.
+            lookout.watch(&named.iter().flat_map(|name| posts(name)).collect());
+            let stamps: Vec<_> = files.keys().map(|file| Stamp::of(file)).collect();
+            let is_touched =
+                files.values().zip(&stamps).any(|(before, now)| !before.is_still(*now));
+            let is_written = named.iter().any(|name| lookout.is_written(name));
+            (lookout, Looked { stamps, is_touched, is_written })
+        });
+        match looking.await {
+            Ok((lookout, looked)) => {
+                self.lookout = lookout;
+                looked
+            }
+            // It panicked, and has said so. It watches anew, and not at once.
+            Err(_) => {
+                sleep(LOOK).await;
+                Looked { stamps: Vec::new(), is_touched: true, is_written: false }
+            }
+        }
     }
-}
-
-/// A path, and the path of what it is a link to.
-pub(super) fn names(file: &Path) -> impl Iterator<Item = PathBuf> {
-    let target = std::fs::canonicalize(file).ok().filter(|target| target != file);
-    std::iter::once(file.to_owned()).chain(target)
 }

@@ -1,52 +1,82 @@
 //! Tells clients of resources that change: those that somebody is subscribed to, and the lists of
 //! directories while somebody listens to lists. Nothing is watched for nobody. What clients may
-//! not read is not looked at either: a file below a directory is looked at as it is opened.
+//! not read is not looked at either: a file is looked at as it is opened for them.
 
-use crate::below::Walked;
+use crate::below::open_file;
+use crate::limits::WATCHED_MAX;
 use crate::live::Live;
-use crate::live::edits::names;
-use crate::live::lookout::{Heard, Lookout, Stamp, posts};
+use crate::live::lookout::{LOOK, Lookout, names, posts};
+use crate::load::Manifest;
 use crate::meant::Meant;
 use crate::resource::{Below, Source};
+use crate::stamp::{COARSE, Stamp};
+use crate::walk::Walked;
 use haft_server::Interest;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::Metadata;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 use tokio::task::spawn_blocking;
+use tokio::time::sleep;
+
+/// How often a directory that grows while it is looked at is looked at again.
+const LOOKS_MAX: usize = 8;
+/// How long a list stays as it was told: who writes many files makes many lists.
+const LIST_AGE_MIN: Duration = Duration::from_secs(1);
+/// Looking takes so small a part of the time, whatever there is to look at.
+const RESTS: u32 = 4;
 
 impl Live {
-    /// Tells clients of what changes, for ever.
-    pub async fn watch_resources(self: Arc<Self>) {
-        let mut fresh = Fresh { since: SystemTime::now(), known: BTreeMap::new() };
-        let mut lookout = Lookout::default();
-        let mut heard = None;
+    /// Tells clients of what changes, for ever. What goes wrong with that is told by `warn`, which
+    /// may block its thread.
+    pub async fn watch_resources(self: Arc<Self>, warn: impl Fn(&str) + Send + Sync + 'static) {
+        let warn = Arc::new(warn);
+        let mut fresh = Fresh::default();
         loop {
             // Before the interest is read, so that no change of it is missed.
             let interest_changed = self.server.interest_changed();
             let (live, interest) = (Arc::clone(&self), self.server.interest());
-            let is_asleep = interest == Interest::default();
+            let (is_asleep, warn) = (interest == Interest::default(), Arc::clone(&warn));
+            let began = Instant::now();
             let looked = spawn_blocking(move || {
-                fresh.look(&live, &interest, heard.as_ref(), &mut lookout);
-                (fresh, lookout)
+                fresh.look(&live, &interest, &*warn);
+                fresh
             });
-            let Ok(looked) = looked.await else { return };
-            (fresh, lookout) = looked;
-            heard = tokio::select! {
-                heard = lookout.heard(), if !is_asleep => Some(heard),
-                () = interest_changed => None,
-                () = self.swapped.notified() => None,
+            let Ok(looked) = looked.await else {
+                // It panicked, and has said so. What it knew is lost, and nothing else.
+                fresh = Fresh::default();
+                sleep(LOOK).await;
+                continue;
             };
+            fresh = looked;
+            sleep((began.elapsed() * RESTS).min(LOOK)).await;
+            tokio::select! {
+                () = fresh.lookout.heard(fresh.again), if !is_asleep => {}
+                () = interest_changed => {}
+                () = self.swapped.notified() => {}
+            }
         }
     }
 }
 
 /// What was seen when it was looked at last.
+#[derive(Default)]
 struct Fresh {
-    /// When that was.
-    since: SystemTime,
+    lookout: Lookout,
     known: BTreeMap<Arc<str>, Stamp>,
+    /// When a list was told last.
+    listed: Option<Instant>,
+    /// Why a list could not be told.
+    failure: Option<String>,
+    /// When to look again, if not for a hint.
+    again: Option<Duration>,
+}
+
+/// A resource that somebody is subscribed to.
+struct Watched<'m> {
+    uri: Arc<str>,
+    since: SystemTime,
+    target: Target<'m>,
 }
 
 /// What is behind an address.
@@ -54,122 +84,167 @@ enum Target<'m> {
     /// A file below a directory, by its path from there.
     Below(&'m Below, String),
     /// A file that the author names.
-    File(PathBuf),
+    File(&'m Path),
 }
 
-/// Files whose time says that they changed a little before somebody subscribed may have changed
-/// after it: the clock of files is coarse.
-const COARSE: Duration = Duration::from_millis(20);
-/// How often a directory that changes while it is looked at is looked at again; then it waits for
-/// the next hint.
-const LOOKS_MAX: usize = 8;
-/// How long it may take to hear of somebody's interest.
-const JUST_NOW: Duration = Duration::from_secs(1);
-
 impl Fresh {
-    fn look(
-        &mut self,
-        live: &Live,
-        interest: &Interest,
-        heard: Option<&Heard>,
-        lookout: &mut Lookout,
-    ) {
+    fn look(&mut self, live: &Live, interest: &Interest, warn: &(dyn Fn(&str) + Send + Sync)) {
+        self.again = None;
         let manifest = live.manifest();
-        let meant = &manifest.meant;
-        let looking = SystemTime::now();
-        // It may have been long since anybody was interested.
-        self.since = self.since.max(looking - JUST_NOW);
-        let targets: Vec<_> = interest
-            .resources
-            .iter()
-            .filter_map(|uri| Some((Arc::clone(uri), target(meant, uri)?)))
-            .collect();
+        let watched = watched(&manifest.meant, interest);
         let mut files = BTreeSet::new();
-        for (_, target) in &targets {
-            files.extend(target.names().iter().flat_map(|name| posts(name)));
+        let mut roots = BTreeMap::new();
+        for one in &watched {
+            files.extend(one.target.names(&mut roots).iter().flat_map(|name| posts(name)));
         }
-        let listed = if interest.resource_lists { listed(meant) } else { Vec::new() };
-        for _ in 0..LOOKS_MAX {
-            let mut wanted = files.clone();
-            for below in &listed {
-                let root = &below.directory.path;
-                wanted.extend(posts(root));
-                wanted.insert(root.clone());
-                wanted.extend(below.listing().directories.iter().map(|path| root.join(path)));
-            }
-            // Watched first and looked at then: nothing falls between.
-            lookout.watch(&wanted);
-            let is_new = |below: &&Below| below.directory.list() != *below.listing();
-            if !listed.iter().any(is_new) {
-                break;
-            }
-            // It may have directories that are not watched yet.
-            live.list_again(&manifest);
+        let listed = if interest.resource_lists { listed(&manifest.meant) } else { Vec::new() };
+        let failure = self.look_at_lists(live, &manifest, &listed, files).err();
+        if let Some(failure) = failure.iter().find(|_| failure != self.failure) {
+            warn(failure);
         }
-        self.known.retain(|uri, _| targets.iter().any(|(kept, _)| kept == uri));
-        for (uri, target) in targets {
-            if self.has_changed(&uri, &target, heard) {
-                live.server.resource_updated(&uri);
-            }
+        self.failure = failure;
+        for uri in self.changed(watched) {
+            live.server.resource_updated(&uri);
         }
-        self.since = looking;
     }
 
-    fn has_changed(&mut self, uri: &Arc<str>, target: &Target<'_>, heard: Option<&Heard>) -> bool {
-        let found = target.found();
-        let stamp = Stamp::new(found.as_ref());
-        match self.known.insert(Arc::clone(uri), stamp) {
-            Some(known) if known != stamp => true,
-            Some(_) => {
-                let heard = heard.filter(|_| found.is_some());
-                heard.is_some_and(|heard| target.names().iter().any(|name| heard.is_about(name)))
+    /// Watches all, and tells of other lists. What is watched is looked at after that, so that
+    /// nothing falls between.
+    fn look_at_lists(
+        &mut self,
+        live: &Live,
+        manifest: &Arc<Manifest>,
+        listed: &[&Below],
+        files: BTreeSet<PathBuf>,
+    ) -> Result<(), String> {
+        let mut found: Vec<Walked> = listed.iter().map(|below| below.listing().clone()).collect();
+        for _ in 0..LOOKS_MAX {
+            let mut wanted = files.clone();
+            for (below, found) in listed.iter().zip(&found) {
+                let root = &below.directory.path;
+                wanted.extend(posts(root));
+                wanted.extend(found.directories.iter().map(|(path, _)| root.join(path)));
             }
-            // It may have changed after somebody subscribed and before it was looked at.
-            None => {
-                let changed = found.and_then(|found| found.modified().ok());
-                changed.is_some_and(|changed| changed + COARSE >= self.since)
+            self.lookout.watch(&wanted);
+            let mut is_deeper = false;
+            for (below, found) in listed.iter().zip(&mut found) {
+                if below.directory.is_still(found) {
+                    continue;
+                }
+                // Where looking fails, what was there is what is known.
+                let Ok(now) = below.directory.list() else { continue };
+                is_deeper |= now.is_deeper_than(found);
+                *found = now;
+            }
+            // It may have directories that are not watched yet.
+            if !is_deeper {
+                break;
             }
         }
+        let stamps = || found.iter().flat_map(|found| &found.directories);
+        if !stamps().all(|(_, stamp)| stamp.is_settled()) {
+            self.again = Some(COARSE);
+        }
+        let differs = |(below, found): (&&Below, &Walked)| !below.listing().lists_as(found);
+        if !listed.iter().zip(&found).any(differs) {
+            for (below, found) in listed.iter().zip(found) {
+                below.list_as(found);
+            }
+            return Ok(());
+        }
+        let rest = self.listed.and_then(|at| LIST_AGE_MIN.checked_sub(at.elapsed()));
+        if let Some(rest) = rest {
+            self.again = Some(rest);
+            return Ok(());
+        }
+        self.listed = Some(Instant::now());
+        let listings = listed.iter().copied().zip(found).collect();
+        live.list_again(manifest, listings).map_err(|error| {
+            format!("the files of a directory cannot be listed as they are now: {error}")
+        })
+    }
+
+    /// The addresses of what is not what it was, or may not be what it was when somebody began to
+    /// watch it.
+    fn changed(&mut self, watched: Vec<Watched<'_>>) -> Vec<Arc<str>> {
+        let mut before = std::mem::take(&mut self.known);
+        let mut changed = Vec::new();
+        for Watched { uri, since, target } in watched {
+            let before = before.remove(&uri);
+            // Where looking fails, what was there is what is known.
+            let Some(now) = target.stamp().or(before) else { continue };
+            let is_changed = match before {
+                Some(before) => !before.is_still(now),
+                None => now.may_be_since(since),
+            };
+            if !now.is_settled() {
+                self.again = Some(COARSE);
+            }
+            if is_changed {
+                changed.push(Arc::clone(&uri));
+            }
+            self.known.insert(uri, now);
+        }
+        changed
     }
 }
 
 impl Target<'_> {
-    /// By which paths one hears of it.
-    fn names(&self) -> Vec<PathBuf> {
+    /// By which paths one hears of it. `roots` are the directories as the system names them.
+    fn names<'t>(&'t self, roots: &mut BTreeMap<&'t Path, Option<PathBuf>>) -> Vec<PathBuf> {
         match self {
             Self::File(path) => names(path).collect(),
             Self::Below(below, path) => {
-                let root = &below.directory.path;
+                let root = below.directory.path.as_path();
+                let real = roots.entry(root).or_insert_with(|| std::fs::canonicalize(root).ok());
                 let whole = root.join(path);
                 // A link may lead out, and who is out there is nobody's business.
-                let inner = std::fs::canonicalize(root).ok().and_then(|root| {
-                    std::fs::canonicalize(&whole).ok().filter(|inner| inner.starts_with(root))
+                let inner = real.as_ref().and_then(|real| {
+                    std::fs::canonicalize(&whole).ok().filter(|inner| inner.starts_with(real))
                 });
-                match inner {
-                    Some(inner) => vec![whole, inner],
-                    None => vec![whole],
-                }
+                std::iter::once(whole).chain(inner).collect()
             }
         }
     }
 
-    /// What is there, if clients may read it.
-    fn found(&self) -> Option<Metadata> {
-        match self {
-            Self::File(path) => std::fs::metadata(path).ok(),
-            Self::Below(below, path) => below.directory.open(path).ok()??.metadata().ok(),
+    /// Of what is there, if clients may read it; nothing if it cannot be looked at now.
+    fn stamp(&self) -> Option<Stamp> {
+        let looking = SystemTime::now();
+        let opened = match self {
+            Self::File(path) => open_file(path),
+            Self::Below(below, path) => below.directory.open(path),
+        };
+        match opened.ok()? {
+            Some(file) => Some(Stamp::new(&file.metadata().ok()?, looking)),
+            None => Some(Stamp::NOTHING),
         }
     }
 }
 
-/// What is behind an address; nothing if that never changes, or there is nothing.
-fn target<'m>(meant: &'m Meant, uri: &str) -> Option<Target<'m>> {
-    if let Some(resource) = meant.resources.iter().find(|known| known.uri.value == *uri) {
-        return match &resource.source {
-            Source::File(stored) => Some(Target::File(stored.path.value.clone())),
-            Source::Directory(_) | Source::Text(_) => None,
+/// What is behind the addresses that somebody is subscribed to: behind so many of them, those first
+/// that somebody began to watch first.
+fn watched<'m>(meant: &'m Meant, interest: &Interest) -> Vec<Watched<'m>> {
+    let single = meant.resources.iter().filter(|one| !matches!(one.source, Source::Directory(_)));
+    let known: BTreeMap<&str, &Source> =
+        single.map(|one| (one.uri.value.as_str(), &one.source)).collect();
+    let targets = interest.resources.iter().filter_map(|(uri, since)| {
+        let target = match known.get(&**uri) {
+            Some(Source::File(stored)) => Target::File(&stored.path.value),
+            Some(_) => return None,
+            None => below(meant, uri)?,
         };
+        Some(Watched { uri: Arc::clone(uri), since: *since, target })
+    });
+    let mut targets: Vec<_> = targets.collect();
+    if targets.len() > WATCHED_MAX {
+        targets.sort_by_key(|one| one.since);
+        targets.truncate(WATCHED_MAX);
     }
+    targets
+}
+
+/// The file below a directory that has this address.
+fn below<'m>(meant: &'m Meant, uri: &str) -> Option<Target<'m>> {
     meant.resources.iter().find_map(|resource| {
         let Source::Directory(below) = &resource.source else { return None };
         let rest = uri.strip_prefix(&below.prefix)?;
@@ -202,20 +277,111 @@ fn decoded(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-impl Live {
-    /// Lists the files of directories anew.
-    fn list_again(&self, manifest: &Arc<crate::load::Manifest>) {
-        let now = self.lock();
-        // A file that was swapped in meanwhile has lists of its own.
-        if !Arc::ptr_eq(&now.manifest, manifest) {
-            return;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::parse;
+    use std::fs;
+    use tempfile::TempDir;
+
+    const YAML: &str = "server: { name: s }
+resources:
+  - { uri: 'a:one', file: one }
+  - { uri: 'd:{+path}', directory: . }
+";
+
+    /// Two files, and what is meant by them.
+    fn folder() -> (TempDir, Manifest) {
+        let folder = TempDir::new().expect("there is a directory for temporary files");
+        for name in ["one", "two"] {
+            fs::write(folder.path().join(name), "old").expect("it is ours");
         }
-        for below in listed(&manifest.meant) {
-            let listing: Walked = below.directory.list();
-            below.list_as(listing);
+        let manifest = parse(&folder.path().join("haft.yaml"), YAML).expect("it is right");
+        (folder, manifest)
+    }
+
+    /// Somebody is subscribed since so many seconds before or after now.
+    fn interest(uris: &[&str], seconds: i64) -> Interest {
+        let by = Duration::from_secs(seconds.unsigned_abs());
+        let now = SystemTime::now();
+        let since = if seconds < 0 { now - by } else { now + by };
+        let resources = uris.iter().map(|uri| (Arc::from(*uri), since)).collect();
+        Interest { resources, resource_lists: false }
+    }
+
+    fn changed(fresh: &mut Fresh, manifest: &Manifest, interest: &Interest) -> Vec<String> {
+        let changed = fresh.changed(watched(&manifest.meant, interest));
+        changed.iter().map(|uri| uri.to_string()).collect()
+    }
+
+    /// Nothing that is told from now on is told because it may have been missed.
+    fn settle(fresh: &mut Fresh, manifest: &Manifest, interest: &Interest) {
+        changed(fresh, manifest, interest);
+        while !fresh.known.values().all(|stamp| stamp.is_settled()) {
+            std::thread::yield_now();
+            changed(fresh, manifest, interest);
         }
-        let (resources, templates) = crate::offer::readable(&manifest.meant);
-        // They were accepted with other files already; what cannot be is left as it was.
-        _ = self.server.replace_resources(resources, templates);
+    }
+
+    #[test]
+    fn what_changed_since_somebody_subscribed_is_told_however_late_it_is_looked_at() {
+        let (_folder, manifest) = folder();
+        let uris = ["a:one", "d:nowhere", "d:two"];
+        let told = changed(&mut Fresh::default(), &manifest, &interest(&uris, -3600));
+        assert_eq!(told, uris);
+        // What is not there may have been there.
+        let mut fresh = Fresh::default();
+        assert_eq!(changed(&mut fresh, &manifest, &interest(&uris, 3600)), ["d:nowhere"]);
+        let none = ["d:../one", "b:one", "d:"];
+        let told = changed(&mut Fresh::default(), &manifest, &interest(&none, -3600));
+        assert!(told.is_empty(), "{told:?}");
+    }
+
+    #[test]
+    fn every_change_is_told_though_it_may_leave_no_trace() {
+        let (folder, manifest) = folder();
+        let (interest, mut fresh) = (interest(&["a:one"], 3600), Fresh::default());
+        let path = folder.path().join("one");
+        for round in 0..200 {
+            // As long as before, and within a tick of the clock.
+            fs::write(&path, format!("{round:03}")).expect("it is ours");
+            if round > 0 {
+                assert_eq!(changed(&mut fresh, &manifest, &interest), ["a:one"], "{round}");
+            } else {
+                changed(&mut fresh, &manifest, &interest);
+            }
+        }
+        settle(&mut fresh, &manifest, &interest);
+        assert!(changed(&mut fresh, &manifest, &interest).is_empty());
+        fs::remove_file(&path).expect("it is ours");
+        assert_eq!(changed(&mut fresh, &manifest, &interest), ["a:one"]);
+        assert!(changed(&mut fresh, &manifest, &interest).is_empty());
+    }
+
+    #[test]
+    fn what_happens_beside_a_file_is_no_change_of_it() {
+        let (folder, manifest) = folder();
+        let (interest, mut fresh) = (interest(&["a:one", "d:two"], 3600), Fresh::default());
+        settle(&mut fresh, &manifest, &interest);
+        for number in 0..100 {
+            fs::write(folder.path().join(number.to_string()), "new").expect("it is ours");
+        }
+        fs::File::open(folder.path().join("one")).expect("it is there");
+        assert!(changed(&mut fresh, &manifest, &interest).is_empty());
+    }
+
+    #[test]
+    fn of_too_many_those_are_watched_that_came_first() {
+        let (_folder, manifest) = folder();
+        let uris: Vec<_> = (0..WATCHED_MAX).map(|number| format!("d:x{number}")).collect();
+        let uris: Vec<_> = uris.iter().map(String::as_str).collect();
+        let mut interest = interest(&uris, -60);
+        interest.resources.insert("a:one".into(), SystemTime::now());
+        let watched = watched(&manifest.meant, &interest);
+        assert_eq!(watched.len(), WATCHED_MAX);
+        assert!(watched.iter().all(|one| &*one.uri != "a:one"));
+        interest.resources.insert("a:one".into(), SystemTime::UNIX_EPOCH);
+        let watched = self::watched(&manifest.meant, &interest);
+        assert!(watched.iter().any(|one| &*one.uri == "a:one"));
     }
 }

@@ -10,19 +10,26 @@ mod lookout;
 pub use edit::{Difference, Edit};
 pub use edits::Edits;
 
+use crate::around::Standings;
 use crate::fault::Fault;
 use crate::load::{Manifest, load_seen};
 use crate::meant::Meant;
 use crate::offer::{self, Means};
+use crate::openapi::known::Documents;
+use crate::problem::Problem;
+use crate::resource::Below;
 use crate::seen::Seen;
-use haft_fetch::Clients;
-use haft_server::{Server, ServerBuilder};
+use crate::stamp::Stamp;
+use crate::state::Kept;
+use crate::walk::Walked;
+use haft_server::{BuildError, Server, ServerBuilder};
 use haft_store::Store;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::sync::Notify;
+use tokio::task::spawn_blocking;
 
 /// When a file that is served is read again, and so what clients are told may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,10 +46,14 @@ pub enum Reading {
 pub struct Live {
     path: PathBuf,
     server: Server,
-    clients: Clients,
-    measured: bool,
+    reading: Reading,
+    /// What all readings have in common.
+    means: Means,
     /// One reading at a time, to the end: what was read last is served last.
-    reading: Mutex<()>,
+    order: Mutex<()>,
+    /// Held while what is served is swapped, all of it or a list.
+    swapping: Mutex<()>,
+    /// Held to read or write what is in it, and for nothing that takes time.
     now: Mutex<Now>,
     /// Told when another manifest is served.
     swapped: Notify,
@@ -50,10 +61,12 @@ pub struct Live {
 
 struct Now {
     manifest: Arc<Manifest>,
-    /// What the last reading read, or tried to.
-    files: BTreeSet<PathBuf>,
-    /// Where state is kept, once a tool keeps some.
-    store: Option<Store>,
+    /// What the last reading read, or tried to, and what each was before.
+    files: BTreeMap<PathBuf, Stamp>,
+    documents: Documents,
+    /// What state is kept in, once a tool keeps some, and what the file said of it then.
+    store: Option<(Kept, Store)>,
+    standings: Arc<Standings>,
 }
 
 impl Live {
@@ -63,16 +76,22 @@ impl Live {
     /// # Errors
     /// The first [`Fault`] of the file.
     pub fn new(path: &Path, reading: Reading, measured: bool) -> Result<Self, Fault> {
-        let seen = Seen::default();
+        let seen = Seen::with(Documents::default(), reading == Reading::Edits);
         let manifest = load_seen(path, &seen)?;
-        let means = Means { measured, ..Means::new(manifest.store()?) };
+        let store = manifest.store()?;
+        let mut means = Means { measured, ..Means::new(store.clone()) };
+        let standings =
+            Arc::new(offer::standings(&manifest.meant, &manifest.meant, &Standings::new()));
+        means.standings = Arc::clone(&standings);
         let builder = offer::builder(&manifest.meant, &means);
         let built = reading.settle(builder, &manifest.meant).build();
         let server = built.map_err(|error| manifest.refused(&error))?;
-        let Means { store, clients, measured } = means;
-        let now = Now { manifest: Arc::new(manifest), files: seen.into_files(), store };
-        let (path, reading, now) = (path.to_owned(), Mutex::default(), Mutex::new(now));
-        Ok(Self { path, server, clients, measured, reading, now, swapped: Notify::new() })
+        let store = store.map(|store| (manifest.meant.state.clone(), store));
+        let (documents, files) = seen.into_parts();
+        let now = Now { manifest: Arc::new(manifest), files, documents, store, standings };
+        let (path, order, swapping) = (path.to_owned(), Mutex::default(), Mutex::default());
+        let (now, swapped) = (Mutex::new(now), Notify::new());
+        Ok(Self { path, server, reading, means, order, swapping, now, swapped })
     }
 
     /// The server: always the same, whatever it offers.
@@ -84,52 +103,118 @@ impl Live {
     /// What is served now.
     #[must_use]
     pub fn manifest(&self) -> Arc<Manifest> {
-        Arc::clone(&self.lock().manifest)
+        Arc::clone(&lock(&self.now).manifest)
+    }
+
+    /// [`Live::reload`] on a thread that may block.
+    ///
+    /// # Errors
+    /// Those of [`Live::reload`].
+    pub async fn read_again(self: &Arc<Self>) -> Result<Edit, Fault> {
+        let live = Arc::clone(self);
+        let stopped = |_| {
+            let reason = "its reader stopped in the middle".to_owned();
+            Err(Fault::of_file(&self.path, Problem::Unreadable { reason }))
+        };
+        spawn_blocking(move || live.reload()).await.unwrap_or_else(stopped)
     }
 
     /// Reads the file again, and swaps it in if it says something else than before: requests in
-    /// flight finish on what they began with. State stays where it is. Reads files, and documents
-    /// from the web if the file names some, and so blocks its thread.
+    /// flight finish on what they began with. State stays where it is, and calls that run count
+    /// where so many may run. Reads files, and documents from the web if the file names some, and
+    /// so blocks its thread.
     ///
     /// # Errors
     /// The first [`Fault`] of the file, and then nothing has changed.
     pub fn reload(&self) -> Result<Edit, Fault> {
         let began = Instant::now();
-        let _reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
-        let seen = Seen::default();
+        let _order = lock(&self.order);
+        let may_be_old = self.reading == Reading::Edits;
+        let seen = Seen::with(lock(&self.now).documents.clone(), may_be_old);
         let read = load_seen(&self.path, &seen);
-        let mut now = self.lock();
-        now.files = seen.into_files();
-        let manifest = read?;
-        let mut edit = Edit::between(&now.manifest.meant, &manifest.meant);
-        edit.state &= now.store.is_some();
-        if !edit.is_empty() {
-            let store = match &now.store {
-                Some(store) => Some(store.clone()),
-                None => manifest.store()?,
-            };
-            let means = Means { store, clients: self.clients.clone(), measured: self.measured };
-            let replaced = self.server.replace(offer::builder(&manifest.meant, &means));
-            replaced.map_err(|error| manifest.refused(&error))?;
-            now.store = means.store;
-            let before = std::mem::replace(&mut now.manifest, Arc::new(manifest));
-            for uri in rewritten(&before.meant, &now.manifest.meant) {
-                self.server.resource_updated(uri);
-            }
-            self.swapped.notify_one();
+        let (mut documents, files) = seen.into_parts();
+        if read.is_ok() {
+            documents.forget_unused();
         }
+        let before = {
+            let mut now = lock(&self.now);
+            (now.files, now.documents) = (files, documents);
+            Arc::clone(&now.manifest)
+        };
+        let manifest = Arc::new(read?);
+        let mut edit = Edit::between(&before.meant, &manifest.meant);
+        if !edit.is_empty() {
+            self.swap(&before, &manifest)?;
+        }
+        let now = lock(&self.now);
+        let is_elsewhere = |(kept, _): &(Kept, Store)| !kept.is_same(&manifest.meant.state);
+        edit.state = manifest.keeps_state() && now.store.as_ref().is_some_and(is_elsewhere);
         edit.took = began.elapsed();
         Ok(edit)
     }
 
-    /// What the last reading read, or tried to.
-    fn files(&self) -> BTreeSet<PathBuf> {
-        self.lock().files.clone()
+    fn swap(&self, before: &Manifest, manifest: &Arc<Manifest>) -> Result<(), Fault> {
+        let (store, standings) = {
+            let now = lock(&self.now);
+            (now.store.clone(), Arc::clone(&now.standings))
+        };
+        let store = match store {
+            Some(store) => Some(store),
+            None => manifest.store()?.map(|store| (manifest.meant.state.clone(), store)),
+        };
+        let standings = Arc::new(offer::standings(&manifest.meant, &before.meant, &standings));
+        let means = Means {
+            store: store.as_ref().map(|(_, store)| store.clone()),
+            standings: Arc::clone(&standings),
+            ..self.means.clone()
+        };
+        let builder = offer::builder(&manifest.meant, &means);
+        {
+            let _swapping = lock(&self.swapping);
+            self.server.replace(builder).map_err(|error| manifest.refused(&error))?;
+            let mut now = lock(&self.now);
+            (now.store, now.standings) = (store, standings);
+            now.manifest = Arc::clone(manifest);
+        }
+        for uri in rewritten(&before.meant, &manifest.meant) {
+            self.server.resource_updated(uri);
+        }
+        self.swapped.notify_one();
+        Ok(())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Now> {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Lists other files of these directories, if they are those that are served.
+    fn list_again(
+        &self,
+        manifest: &Arc<Manifest>,
+        listings: Vec<(&Below, Walked)>,
+    ) -> Result<(), BuildError> {
+        let _swapping = lock(&self.swapping);
+        // A file that was swapped in meanwhile has lists of its own.
+        if !Arc::ptr_eq(&lock(&self.now).manifest, manifest) {
+            return Ok(());
+        }
+        let listings = listings.into_iter();
+        let before: Vec<_> =
+            listings.map(|(below, listing)| (below, below.list_as(listing))).collect();
+        let (resources, templates) = offer::readable(&manifest.meant, &self.means.readings);
+        let replaced = self.server.replace_resources(resources, templates);
+        if replaced.is_err() {
+            // It is tried again.
+            before.into_iter().for_each(|(below, listing)| _ = below.list_as(listing));
+        }
+        replaced
     }
+
+    /// What the last reading read, or tried to, and what each was before.
+    fn files(&self) -> BTreeMap<PathBuf, Stamp> {
+        lock(&self.now).files.clone()
+    }
+}
+
+/// A thread that panicked left it whole.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Reading {

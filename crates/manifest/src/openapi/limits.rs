@@ -7,6 +7,8 @@ use std::time::Duration;
 pub(crate) const DOCUMENT_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// How long it may take to fetch one.
 pub(crate) const DOCUMENT_TIME_MAX: Duration = Duration::from_secs(30);
+/// How old it may be while a file is edited before it is asked for again.
+pub(crate) const DOCUMENT_AGE_MAX: Duration = Duration::from_secs(60);
 /// The deepest nesting of a document.
 pub(crate) const DOCUMENT_DEPTH_MAX: usize = 120;
 /// The stack that a document of that depth is read on, in a build without optimisation too.

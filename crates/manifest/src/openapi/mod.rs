@@ -6,6 +6,7 @@
 mod body;
 mod document;
 mod import;
+pub(crate) mod known;
 mod limits;
 pub(crate) mod mistake;
 mod name;

@@ -5,13 +5,15 @@ use crate::fault::Wrong;
 use crate::fill::Surroundings;
 use crate::openapi::bad;
 use crate::openapi::document::Document;
-use crate::openapi::limits::{DOCUMENT_BYTES_MAX, DOCUMENT_TIME_MAX};
+use crate::openapi::limits::{DOCUMENT_AGE_MAX, DOCUMENT_BYTES_MAX, DOCUMENT_TIME_MAX};
 use crate::openapi::mistake::OpenApiMistake;
 use crate::place::Placed;
+use crate::seen::Seen;
 use haft_fetch::{Auth, Clients, Reach, Request, Url};
 use http::HeaderValue;
 use http::header::ACCEPT;
 use std::io::Read;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A document, and where it was found if that is an address.
@@ -34,7 +36,7 @@ pub(crate) fn find(
     {
         let url = Url::parse(&filled)
             .map_err(|error| wrong(OpenApiMistake::NotFetched { reason: error.0.to_owned() }))?;
-        let (bytes, last) = fetch(url.clone(), reach).map_err(wrong)?;
+        let (bytes, last) = known_or_fetched(&url, reach, surroundings.seen).map_err(wrong)?;
         let is_moved = !last.is_same_origin(&url);
         (bytes, Some(last), is_moved)
     } else {
@@ -46,13 +48,38 @@ pub(crate) fn find(
         let file = std::fs::File::open(path).map_err(unreadable)?;
         let mut bytes = Vec::new();
         file.take(DOCUMENT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-        (bytes, None, false)
+        (bytes.into(), None, false)
     };
     if bytes.len() > DOCUMENT_BYTES_MAX {
         return Err(wrong(OpenApiMistake::TooLarge));
     }
-    surroundings.seen.filled(&bytes);
+    surroundings.seen.filled(&*bytes);
     Ok(Found { document: Document::read(&bytes).map_err(wrong)?, url, is_moved })
+}
+
+/// While a file is edited, a document that was asked for a moment ago will do; and an older one, if
+/// nobody has a newer.
+fn known_or_fetched(
+    url: &Url,
+    reach: &Reach,
+    seen: &Seen,
+) -> Result<(Arc<[u8]>, Url), OpenApiMistake> {
+    if !seen.may_be_old {
+        return fetch(url.clone(), reach).map(|(bytes, found)| (bytes.into(), found));
+    }
+    let known = seen.documents.borrow_mut().of(url, reach);
+    if let Some(known) = known.as_ref().filter(|known| known.asked.elapsed() < DOCUMENT_AGE_MAX) {
+        return Ok((Arc::clone(&known.bytes), known.found.clone()));
+    }
+    match (fetch(url.clone(), reach), known) {
+        (Ok((bytes, found)), _) => {
+            let fetched = (Arc::from(bytes), found);
+            seen.documents.borrow_mut().keep(url, reach, fetched.clone());
+            Ok(fetched)
+        }
+        (Err(_), Some(known)) => Ok((known.bytes, known.found)),
+        (Err(mistake), None) => Err(mistake),
+    }
 }
 
 /// On a thread and a runtime of its own: whoever calls may be in one, and must not wait in it.

@@ -47,7 +47,8 @@ async fn a_file_is_read_anew_each_time() {
     desk.write("notes.md", "one");
     let server = desk.serve();
     assert_eq!(read(&server, "app://notes").await["text"], "one");
-    assert_eq!(listed(&server).await[0]["size"], 3);
+    // It may have another size by the time that somebody reads the list.
+    assert_eq!(listed(&server).await[0].get("size"), None);
     server.desk.write("notes.md", "two, and longer");
     let contents = read(&server, "app://notes").await;
     let expected =
