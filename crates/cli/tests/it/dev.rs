@@ -3,9 +3,11 @@
 
 use haft_client::{Change, Client, Content, Interest, Launch, Options, Target, connect};
 use haft_proto::version::Era;
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json, value::to_raw_value};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -42,7 +44,7 @@ tools:
     command:
       - sh
       - -c
-      - ': > $0.begun; until [ -e $0 ]; do sleep 0.05; done; echo WORD'
+      - ': > $0.begun; read go < $0; echo WORD'
       - '{{ file }}'
 ";
     TOOLS.replace("WORD", word)
@@ -55,6 +57,12 @@ impl Served {
 
     /// Serves the haft.yaml of a folder.
     pub(crate) async fn start_in(folder: TempDir, verb: &str, more: &[&str]) -> Self {
+        let mut served = Self::spawn(folder, verb, more);
+        served.listens().await;
+        served
+    }
+
+    fn spawn(folder: TempDir, verb: &str, more: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
         command.arg(verb).arg(folder.path().join("haft.yaml")).args(["--http", "127.0.0.1:0"]);
         command.args(more).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -64,18 +72,22 @@ impl Served {
         thread::spawn(move || {
             stderr.lines().map_while(Result::ok).try_for_each(|line| send.blocking_send(line))
         });
-        let mut served = Self { child, url: String::new(), said, folder };
-        let first = served.hear(" at ").await;
-        served.url = first.rsplit_once(" at ").expect("it is there").1.to_owned();
-        served
+        Self { child, url: String::new(), said, folder }
+    }
+
+    /// Waits until it does, and notes where.
+    async fn listens(&mut self) {
+        let first = self.hear(" at ").await;
+        first.rsplit_once(" at ").expect("it is there").1.clone_into(&mut self.url);
     }
 
     pub(crate) fn file(&self) -> PathBuf {
         self.folder.path().join("haft.yaml")
     }
 
+    /// As editors do: nobody sees half of it.
     pub(crate) fn edit(&self, text: &str) {
-        fs::write(self.file(), text).expect("it is ours");
+        replace(&self.file(), text);
     }
 
     /// Waits for a line with these words on stderr.
@@ -120,10 +132,25 @@ async fn call(client: &Client, tool: &str, arguments: Value) -> String {
     }
 }
 
-async fn there(file: &Path) {
-    while !file.exists() {
-        tokio::task::yield_now().await;
-    }
+/// Puts another file in its place.
+pub(crate) fn replace(path: &Path, text: &str) {
+    let new = path.with_extension("new");
+    fs::write(&new, text).expect("it is ours");
+    fs::rename(new, path).expect("it is ours");
+}
+
+/// Two new pipes: one that says that a slow call has begun, and the one that it waits for.
+fn pipes(folder: &Path) -> (PathBuf, PathBuf) {
+    let (go, begun) = (folder.join("go"), folder.join("go.begun"));
+    let made = Command::new("mkfifo").args([&go, &begun]).status();
+    assert!(made.expect("every machine has mkfifo").success());
+    (go, begun)
+}
+
+/// Writes to a pipe, or waits until somebody did.
+async fn at_pipe<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
+    let done = timeout(DEADLINE, tokio::task::spawn_blocking(act)).await;
+    done.expect("somebody is at the other end").expect("it does not panic")
 }
 
 async fn say(client: &Client) -> String {
@@ -154,19 +181,18 @@ async fn an_edit_is_served_while_calls_run_and_none_of_them_fails() {
                 heard
             }
         });
-        let go = served.folder.path().join("go");
+        let (go, begun) = pipes(served.folder.path());
         let slow = tokio::spawn({
-            let (client, go) = (Arc::clone(&client), json!({ "file": go }));
+            let (client, go) = (Arc::clone(&client), json!({ "file": go.clone() }));
             async move { call(&client, "slow", go).await }
         });
-        let begun = go.with_extension("begun");
-        timeout(DEADLINE, there(&begun)).await.expect("the slow call begins");
+        at_pipe(move || fs::read(begun)).await.expect("the slow call begins");
         assert_eq!(say(&client).await, "old");
         served.edit(&says("new"));
         let told = served.hear("was read again in").await;
         assert!(told.ends_with("tools ~ say, slow"), "{told}");
         assert_eq!(say(&client).await, "new");
-        fs::write(&go, "").expect("it is ours");
+        at_pipe(move || fs::write(go, "go\n")).await.expect("it is ours");
         assert_eq!(slow.await.expect("it does not panic"), "old", "{era:?}");
         over.store(true, Ordering::Relaxed);
         assert_eq!(polling.await.expect("no call fails"), ["old", "new"]);
@@ -200,7 +226,7 @@ async fn a_bad_edit_changes_nothing_and_is_shown_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_a_hundred_quick_edits_the_last_one_is_served() {
-    let served = Served::start("dev", &says("old"), &["--json"]).await;
+    let mut served = Served::start("dev", &says("old"), &["--json"]).await;
     let client = served.client(Era::Modern).await;
     let interest = Interest { tools: true, prompts: true, resources: true, ..Interest::default() };
     let mut changes = client.listen(interest).await.expect("one may listen");
@@ -215,12 +241,11 @@ async fn of_a_hundred_quick_edits_the_last_one_is_served() {
             fs::rename(file.with_extension("new"), &file).expect("it is ours");
         }
     }
-    let until = async {
-        while say(&client).await != "w99" {
-            tokio::task::yield_now().await;
-        }
-    };
-    timeout(DEADLINE, until).await.expect("the last one is served");
+    // Each that is served is told.
+    served.hear("\"edit\"").await;
+    while say(&client).await != "w99" {
+        served.hear("\"edit\"").await;
+    }
     // No list has changed so far: what is told next is of this edit.
     served.edit(&format!("{}prompts: [{{ name: p, text: P }}]\n", says("w99")));
     assert_eq!(next(&mut changes).await, Change::Prompts);
@@ -235,20 +260,41 @@ async fn files_that_it_names_and_directories_that_go_and_come_are_seen() {
     served.edit(text);
     served.hear("cannot be used").await;
     fs::create_dir(&inner).expect("it is ours");
-    fs::write(inner.join("word"), "one").expect("it is ours");
+    replace(&inner.join("word"), "one");
     served.hear("was read again").await;
     assert_eq!(say(&client).await, "one");
     fs::rename(&inner, folder.join("away")).expect("it is ours");
     served.hear("cannot be used").await;
     assert_eq!(say(&client).await, "one");
     fs::create_dir(&inner).expect("it is ours");
-    fs::write(inner.join("word"), "two").expect("it is ours");
+    replace(&inner.join("word"), "two");
     served.hear("was read again").await;
     assert_eq!(say(&client).await, "two");
-    fs::write(inner.join("next"), "three").expect("it is ours");
-    fs::rename(inner.join("next"), inner.join("word")).expect("it is ours");
+    replace(&inner.join("word"), "three");
     served.hear("tools ~ say").await;
     assert_eq!(say(&client).await, "three");
+}
+
+/// As files of a `ConfigMap` are changed: a link in the middle of the path is replaced.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_that_is_swapped_on_the_way_to_a_file_is_seen() {
+    let text = "server: { name: edited }\ntools:\n  - name: say\n    text: ${file:word}\n";
+    let folder = folder(text);
+    let path = |name: &str| folder.path().join(name);
+    for (directory, word) in [("v1", "one"), ("v2", "two")] {
+        fs::create_dir(path(directory)).expect("it is ours");
+        fs::write(path(directory).join("word"), word).expect("it is ours");
+    }
+    symlink("v1", path("..data")).expect("it is ours");
+    symlink("..data/word", path("word")).expect("it is ours");
+    let (link, other) = (path("..data"), path("..data.new"));
+    let mut served = Served::start_in(folder, "dev", &[]).await;
+    let client = served.client(Era::Modern).await;
+    assert_eq!(say(&client).await, "one");
+    symlink("v2", &other).expect("it is ours");
+    fs::rename(&other, &link).expect("it is ours");
+    served.hear("tools ~ say").await;
+    assert_eq!(say(&client).await, "two");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -261,14 +307,14 @@ async fn over_stdio_a_client_hears_which_lists_have_changed() {
         let client = connect(&Target::Command(launch), &options).await.expect("it is started");
         let interest = Interest { tools: true, prompts: true, ..Interest::default() };
         let mut changes = client.listen(interest).await.expect("one may listen");
-        fs::write(&file, says("new").replace("name: slow", "name: slower")).expect("it is ours");
+        replace(&file, &says("new").replace("name: slow", "name: slower"));
         assert_eq!(next(&mut changes).await, Change::Tools, "{era:?}");
         let tools = client.list_tools().await.expect("it is asked").tools;
         assert_eq!(tools[1].name, "slower");
         assert_eq!(say(&client).await, "new");
         let prompt = "prompts: [{ name: p, text: P }]\n";
         let text = says("new").replace("name: slow", "name: slower");
-        fs::write(&file, format!("{text}{prompt}")).expect("it is ours");
+        replace(&file, &format!("{text}{prompt}"));
         assert_eq!(next(&mut changes).await, Change::Prompts, "{era:?}");
         client.close().await;
     }
@@ -297,6 +343,85 @@ async fn a_server_that_is_told_to_reads_its_file_again_once() {
     assert_eq!(say(&client).await, "newer");
     served.signal(Signal::TERM);
     assert!(served.child.wait().expect("it ends").success());
+}
+
+/// The file is a pipe, so that the server is known to be in the middle of reading it.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_that_comes_while_the_file_is_read_first_is_neither_the_end_nor_lost() {
+    let folder = tempfile::tempdir().expect("there is a directory for temporary files");
+    let file = folder.path().join("haft.yaml");
+    let made = Command::new("mkfifo").arg(&file).status();
+    assert!(made.expect("every machine has mkfifo").success());
+    let mut served = Served::spawn(folder, "serve", &[]);
+    let first = file.clone();
+    let opened = at_pipe(move || fs::OpenOptions::new().write(true).open(first)).await;
+    served.signal(Signal::HUP);
+    opened.and_then(|mut pipe| pipe.write_all(says("old").as_bytes())).expect("it reads");
+    served.listens().await;
+    let client = served.client(Era::Modern).await;
+    assert_eq!(say(&client).await, "old");
+    at_pipe(move || fs::write(file, says("new"))).await.expect("it reads once more");
+    served.hear("tools ~ say, slow").await;
+    assert_eq!(say(&client).await, "new");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_never_reads_stderr_holds_up_nothing() {
+    let folder = folder(&says("old"));
+    let (_unread, mut full) = std::io::pipe().expect("there is room for a pipe");
+    // The flag is the pipe's end's, which the server gets as it was.
+    let flags = fcntl_getfl(&full).expect("it is ours");
+    fcntl_setfl(&full, flags | OFlags::NONBLOCK).expect("it is ours");
+    while full.write(&[b'\n'; 4096]).is_ok() {}
+    while full.write(b"\n").is_ok() {}
+    fcntl_setfl(&full, flags).expect("it is ours");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
+    command.args(["dev".as_ref(), folder.path().join("haft.yaml").as_os_str()]).arg("--stdio");
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(full).spawn();
+    let mut child = child.expect("the binary is built");
+    let mut input = child.stdin.take().expect("it is piped");
+    let mut output = BufReader::new(child.stdout.take().expect("it is piped")).lines();
+    let asking = tokio::task::spawn_blocking(move || {
+        for word in ["one", "two", "three"] {
+            replace(&folder.path().join("haft.yaml"), &says(word));
+            let is_served = |line: &str| line.contains(&format!("\"{word}\""));
+            loop {
+                let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                    "io.modelcontextprotocol/clientCapabilities": {}});
+                let params = json!({"name": "say", "arguments": {}, "_meta": meta});
+                let call =
+                    json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+                writeln!(input, "{call}").expect("it listens");
+                let line = output.next().expect("it answers").expect("it is text");
+                assert!(line.contains("\"result\""), "{line}");
+                if is_served(&line) {
+                    break;
+                }
+            }
+        }
+    });
+    let asked = timeout(DEADLINE, asking).await;
+    _ = child.kill();
+    _ = child.wait();
+    asked.expect("it answers in time").expect("it serves what is edited");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_is_needed_while_the_file_says_other_places_than_are_in_force() {
+    let mut served = Served::start("dev", &says("old"), &["--json"]).await;
+    let listens = |text: String, listen: &str| text.replace("tools:", &format!("{listen}\ntools:"));
+    let elsewhere = "listen: [{ http: 127.0.0.1:0, path: /x }]";
+    for (text, is_needed) in [
+        (listens(says("one"), elsewhere), true),
+        (listens(says("two"), elsewhere), true),
+        (says("two"), false),
+        // Another address stands on the command line.
+        (listens(says("three"), "listen: [{ http: 127.0.0.1:9 }]"), false),
+    ] {
+        served.edit(&text);
+        let told = served.hear("\"edit\"").await;
+        assert!(told.contains(&format!("\"restart_needed\":{is_needed}")), "{told} {text}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
