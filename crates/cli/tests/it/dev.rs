@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{fs, thread};
 use tempfile::TempDir;
 use tokio::sync::mpsc::{Receiver, channel};
@@ -295,6 +295,26 @@ async fn a_link_that_is_swapped_on_the_way_to_a_file_is_seen() {
     fs::rename(&other, &link).expect("it is ours");
     served.hear("tools ~ say").await;
     assert_eq!(say(&client).await, "two");
+}
+
+/// Half of it would do, and is not served before it has been waited for.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_writing_a_file_is_waited_for() {
+    const UNFINISHED_MAX: Duration = Duration::from_secs(2);
+    let mut served = Served::start("dev", &says("old"), &["--json"]).await;
+    let text = says("new");
+    let half = text.find("  - name: slow").expect("it is there");
+    let mut file = fs::File::create(served.file()).expect("it is ours");
+    let began = Instant::now();
+    file.write_all(&text.as_bytes()[..half]).expect("it is ours");
+    let told = served.hear("\"edit\"").await;
+    assert!(told.contains(r#""removed":["slow"]"#), "{told}");
+    assert!(began.elapsed() >= UNFINISHED_MAX, "{:?}", began.elapsed());
+    file.write_all(&text.as_bytes()[half..]).expect("it is ours");
+    drop(file);
+    let told = served.hear("\"edit\"").await;
+    assert!(told.contains(r#""added":["slow"]"#), "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
