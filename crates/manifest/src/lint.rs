@@ -59,6 +59,9 @@ pub(crate) fn warnings(meant: &Meant, path: &Path, text: &str) -> Vec<Warning> {
             Warning { line, column, part, name: name.to_owned(), message }
         }));
     };
+    for note in &meant.forge {
+        keep(note.part, &note.name, Notes(vec![(note.place, note.message.clone())]));
+    }
     for tool in &meant.tools {
         let mut notes = Notes(Vec::new());
         judge(tool, &mut notes);

@@ -5,6 +5,7 @@ use crate::cost::Cost;
 use crate::decode::decode;
 use crate::fault::{Fault, Wrong};
 use crate::fill::Surroundings;
+use crate::forge::{self, Translated};
 use crate::kind::Kind;
 use crate::limits::FILE_BYTES_MAX;
 use crate::lint::{self, Warning};
@@ -77,8 +78,22 @@ fn understand(surroundings: &Surroundings<'_>) -> Result<Meant, Wrong> {
     if let Node::Null = tree.node {
         return Err(Wrong::new(tree.place, Problem::Empty));
     }
+    if forge::is_forge(&tree) {
+        return understand_forge(&tree, surroundings);
+    }
     let file: File = decode(&tree)?;
     Meant::new(file, &tree, surroundings)
+}
+
+/// A file of pforge is one of ours, written differently.
+fn understand_forge(tree: &Tree, surroundings: &Surroundings<'_>) -> Result<Meant, Wrong> {
+    let Translated { tree, foreign, notes } = forge::translate(tree, surroundings)?;
+    let mut file: File = decode(&tree)?;
+    for (tool, foreign) in file.tools.iter_mut().zip(foreign) {
+        tool.value.foreign = foreign;
+    }
+    let meant = Meant::new(file, &tree, surroundings)?;
+    Ok(Meant { forge: notes, ..meant })
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Problem> {
