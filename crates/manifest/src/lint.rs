@@ -191,6 +191,10 @@ fn judge_program(command: &Command, notes: &mut Notes) {
 }
 
 fn judge_argument(tool: &Tool, before: &[Template], argument: &Template, notes: &mut Notes) {
+    if argument.typed.place == Place::default() {
+        // It is not in the file.
+        return;
+    }
     let previous = before.last().and_then(Template::fixed).unwrap_or_default();
     let follows_option = previous.len() > 1 && previous.starts_with('-') && previous != "--";
     let known = |name: &str| tool.input.arguments.iter().find(|known| known.name == name);

@@ -24,6 +24,8 @@ use std::path::{Path, PathBuf};
 pub struct Manifest {
     path: PathBuf,
     text: String,
+    /// The variables of the environment that it names.
+    variables: Vec<String>,
     pub(crate) meant: Meant,
 }
 
@@ -70,7 +72,8 @@ fn parse_seen(path: &Path, text: &str, seen: &Seen) -> Result<Manifest, Fault> {
     let variable = |name: &str| std::env::var(name).ok();
     let surroundings = Surroundings { text, directory: &directory, variable: &variable, seen };
     let meant = understand(&surroundings).map_err(|wrong| Fault::in_text(path, text, wrong))?;
-    Ok(Manifest { path: path.to_owned(), text: text.to_owned(), meant })
+    let (path, text, variables) = (path.to_owned(), text.to_owned(), seen.variables());
+    Ok(Manifest { path, text, variables, meant })
 }
 
 fn understand(surroundings: &Surroundings<'_>) -> Result<Meant, Wrong> {
@@ -122,6 +125,12 @@ impl Manifest {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.meant.server.name
+    }
+
+    /// The variables of the environment that its texts name, each once.
+    #[must_use]
+    pub fn variables(&self) -> &[String] {
+        &self.variables
     }
 
     /// Where it listens; one address at least.

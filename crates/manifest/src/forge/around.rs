@@ -3,6 +3,7 @@
 
 use super::build::{self, Mapping};
 use super::section::{Section, Work, text_of};
+use crate::cost::Part;
 use crate::fault::Wrong;
 use crate::limits::RUNNING_MAX;
 use crate::place::{Place, Placed};
@@ -234,6 +235,8 @@ fn bulkhead(section: Section<'_>, out: &mut Mapping, work: &mut Work<'_>) -> Res
 
 /// A list of what stands around calls, by its types.
 fn middleware(section: Section<'_>, out: &mut Mapping, work: &mut Work<'_>) -> Result<(), Wrong> {
+    let is_of_file = section.part == Part::File;
+    let section = if is_of_file { Section { name: "middleware", ..section } } else { section };
     for item in section.list("middleware")? {
         let one = section.within(item, "middleware")?;
         if !one.is_on()? {
@@ -266,8 +269,8 @@ fn middleware(section: Section<'_>, out: &mut Mapping, work: &mut Work<'_>) -> R
                 }
                 continue;
             }
-            "logging" => "run haft with `-v` to see calls",
-            "metrics" => "`haft serve --help` tells how a server is watched",
+            "logging" => "haft writes no log of calls; a proxy before `haft serve` can",
+            "metrics" => "`haft serve --metrics` tells Prometheus what is asked",
             "validation" => "arguments are always checked against `params`: say it there",
             "auth" => "put a proxy that knows who may call before `haft serve`",
             "ratelimit" | "rate_limit" => {

@@ -42,7 +42,11 @@ impl Mapping {
     }
 
     pub(super) fn has(&self, key: &str) -> bool {
-        self.entries.iter().any(|entry| entry.key == key)
+        self.get(key).is_some()
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<&Tree> {
+        self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -11,6 +11,8 @@ use crate::place::{Place, Placed};
 use crate::tree::Tree;
 use crate::written::tool::Foreign;
 
+/// Of what the file does not say: nothing is wrong with how it is written.
+const NOWHERE: Place = Place { start: 0, end: 0 };
 /// Changes to a directory that a caller chooses, and becomes the program.
 const CHANGE: &str = "CDPATH= cd -- \"$1\" && shift && exec \"$@\"";
 
@@ -41,14 +43,16 @@ pub(super) fn translate(
     let mut more = Vec::new();
     if given.is_open() || given.slots.found.iter().any(|found| found.value == "args") {
         if given.is_open() {
-            command.push(build::text(place, "{{args}}"));
+            command.push(build::text(NOWHERE, "{{args}}"));
         }
         more.push(args(place));
     }
     // Parameters that no text names stand at the end, in their order.
     for param in given.params.iter().flatten() {
         if !given.slots.used.contains(&param.name.value) {
-            command.push(build::text(param.name.place, format!("{{{{{}}}}}", param.name.value)));
+            let is_there = param.is_required || param.schema.has("default");
+            let place = if is_there { param.name.place } else { NOWHERE };
+            command.push(build::text(place, format!("{{{{{}}}}}", param.name.value)));
         }
     }
     tool.put("command", build::list(program.place, command));
@@ -85,7 +89,7 @@ fn directory(
     work.note(section, cwd.place, "whoever calls chooses the directory that the program runs in");
     let chosen = given.slots.template(cwd, HOLDS);
     for text in ["sh", "-c", CHANGE, "sh", &chosen] {
-        command.push(build::text(cwd.place, text));
+        command.push(build::text(NOWHERE, text));
     }
 }
 

@@ -2,6 +2,7 @@
 //! `prompt`.
 
 use super::placeholder::{is_name, literal};
+use serde_json::Value;
 
 /// A template, and what it reads.
 #[derive(Debug, Default)]
@@ -22,8 +23,8 @@ enum Block {
     With(String),
 }
 
-/// Reads a template.
-pub(super) fn read(text: &str) -> Read {
+/// Reads a template. The defaults are those of arguments, by their names.
+pub(super) fn read(text: &str, defaults: &[(String, Value)]) -> Read {
     let mut read = Read::default();
     let mut blocks: Vec<Block> = Vec::new();
     let mut rest = text;
@@ -36,7 +37,7 @@ pub(super) fn read(text: &str) -> Read {
         let tag = inner[..end].trim().trim_matches('~').trim();
         let whole = &rest[..open.len() + end + close.len()];
         rest = &rest[whole.len()..];
-        match read.tag(tag, &mut blocks) {
+        match read.tag(tag, &mut blocks, defaults) {
             Some(written) => read.template.push_str(&written),
             None => {
                 read.unknown.push(whole.to_owned());
@@ -51,7 +52,12 @@ pub(super) fn read(text: &str) -> Read {
 
 impl Read {
     /// A tag as haft writes it; `None` is one that nobody knows.
-    fn tag(&mut self, tag: &str, blocks: &mut Vec<Block>) -> Option<String> {
+    fn tag(
+        &mut self,
+        tag: &str,
+        blocks: &mut Vec<Block>,
+        defaults: &[(String, Value)],
+    ) -> Option<String> {
         if tag.starts_with('!') {
             return Some(String::new());
         }
@@ -60,20 +66,20 @@ impl Read {
         let is_inside = !blocks.is_empty();
         match word {
             "#if" | "#unless" => {
-                let path = self.path(argument, blocks, true)?;
+                let path = self.path(argument, blocks, true, defaults)?;
                 blocks.push(Block::If);
                 let not = if word == "#unless" { "not " } else { "" };
                 Some(format!("{{% if {not}{path} %}}"))
             }
             "#each" => {
-                let path = self.path(argument, blocks, true)?;
+                let path = self.path(argument, blocks, true, defaults)?;
                 let item = format!("item_{}", blocks.len());
                 let written = format!("{{% for {item} in {path} %}}");
                 blocks.push(Block::Each(item));
                 Some(written)
             }
             "#with" => {
-                let path = self.path(argument, blocks, true)?;
+                let path = self.path(argument, blocks, true, defaults)?;
                 let written = format!("{{% if {path} %}}");
                 blocks.push(Block::With(path));
                 Some(written)
@@ -94,7 +100,7 @@ impl Read {
             }
             "@index" => Some("{{loop.index0}}".to_owned()),
             path if argument.is_empty() => {
-                let path = self.path(path, blocks, is_inside)?;
+                let path = self.path(path, blocks, is_inside, defaults)?;
                 Some(format!("{{{{{path}}}}}"))
             }
             _ => None,
@@ -102,7 +108,13 @@ impl Read {
     }
 
     /// A path as it is read within these blocks.
-    fn path(&mut self, path: &str, blocks: &[Block], is_optional: bool) -> Option<String> {
+    fn path(
+        &mut self,
+        path: &str,
+        blocks: &[Block],
+        is_optional: bool,
+        defaults: &[(String, Value)],
+    ) -> Option<String> {
         let around = blocks.iter().rev().find_map(|block| match block {
             Block::Each(item) | Block::With(item) => Some((item, matches!(block, Block::Each(_)))),
             Block::If => None,
@@ -124,7 +136,15 @@ impl Read {
             Some((_, is_needed)) => *is_needed |= !is_optional,
             None => self.names.push((root.to_owned(), !is_optional)),
         }
-        Some(path.to_owned())
+        let Some((_, default)) = defaults.iter().find(|(name, _)| name == root) else {
+            return Some(path.to_owned());
+        };
+        // What stands in a text of the file is filled in, a default is not.
+        let default = default.to_string().replace("${", "$${");
+        Some(match path.split_once('.') {
+            Some((_, part)) => format!("({root} | default({default})).{part}"),
+            None => format!("{root} | default({default})"),
+        })
     }
 }
 
@@ -138,7 +158,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &str, names: &[(&str, bool)]) {
-        let read = read(text);
+        let read = read(text, &[("d".to_owned(), "a \"b\" ${C}".into())]);
         assert_eq!(read.template, expected, "{text}");
         let found: Vec<_> = read.names.iter().map(|(name, it)| (name.as_str(), *it)).collect();
         assert_eq!(found, names, "{text}");
@@ -159,14 +179,15 @@ mod tests {
             "{% for item_0 in a %}{{item_0}}{{item_0.b}}{{loop.index0}}{% endfor %}",
             &[("a", false)],
         );
+        check("{{d}}", r#"{{d | default("a \"b\" $${C}")}}"#, &[("d", true)]);
         check("{{#with a}}{{b}}{{/with}}", "{% if a %}{{a.b}}{% endif %}", &[("a", false)]);
     }
 
     #[test]
     fn what_nobody_knows_stays() {
-        let read = read("{{> part}} {{x y}} ${HOME} {% if %}");
+        let read = read("{{> part}} {{x y}} ${HOME} {% if %}", &[]);
         assert_eq!(read.unknown, ["{{> part}}", "{{x y}}"]);
         assert_eq!(read.template, "{{ '{{' }}> part}} {{ '{{' }}x y}} $${HOME} {{ '{%' }} if %}");
-        assert!(super::read("{{#if a}}").is_broken && super::read("{{/if}}").is_broken);
+        assert!(super::read("{{#if a}}", &[]).is_broken && super::read("{{/if}}", &[]).is_broken);
     }
 }

@@ -3,6 +3,7 @@
 
 use super::build::{self, Mapping};
 use super::section::{Section, Work, text_of};
+use crate::cost::Part;
 use crate::fault::Wrong;
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
@@ -176,6 +177,10 @@ fn schema(
             schema.put("type", build::text(tree.place, "array"));
         }
         None if tree.get("enum").is_some() => {}
+        // Those of prompts are texts.
+        None if section.part == Part::Prompt => {
+            schema.put("type", build::text(tree.place, "string"));
+        }
         None => {
             let owner = format!("the parameter `{name}`");
             return Err(Wrong::new(

@@ -2,7 +2,7 @@
 
 use super::build::{self, Mapping};
 use super::handlebars;
-use super::params;
+use super::params::{self, Param};
 use super::section::{Section, Work};
 use crate::cost::Part;
 use crate::fault::Wrong;
@@ -41,7 +41,13 @@ fn prompt(section: Section<'_>, work: &mut Work<'_>) -> Result<Option<Tree>, Wro
         work.note(section, name.place, "left out: it says nothing; give it a `template`");
         return Ok(None);
     };
-    let read = handlebars::read(&template.value);
+    // Arguments of prompts have no defaults of their own: the template has them.
+    let default = |param: &Param| {
+        let default = param.schema.get("default")?.to_json();
+        Some((param.name.value.clone(), default))
+    };
+    let defaults: Vec<_> = declared.iter().filter_map(default).collect();
+    let read = handlebars::read(&template.value, &defaults);
     if read.is_broken {
         work.note(section, template.place, "left out: a block of its `template` has no end");
         return Ok(None);
@@ -50,18 +56,14 @@ fn prompt(section: Section<'_>, work: &mut Work<'_>) -> Result<Option<Tree>, Wro
         work.note(section, template.place, format!("`{unknown}` stays as it is in the text"));
     }
     let mut arguments = Mapping::new(place);
-    let mut defaults = Vec::new();
     for param in &declared {
-        let schema = param.schema.clone().tree();
-        let default = schema.get("default");
         let mut argument = Mapping::new(param.name.place);
-        if let Some(description) = schema.get("description") {
+        if let Some(description) = param.schema.get("description") {
             argument.put("description", description.clone());
         }
-        let is_required = param.is_required && default.is_none();
+        let is_required = param.is_required && !param.schema.has("default");
         argument.put("required", build::truth(param.name.place, is_required));
         arguments.put_at(&param.name.value, param.name.place, argument.tree());
-        defaults.extend(default.map(|default| (param.name.value.clone(), default.to_json())));
     }
     for (name, is_needed) in &read.names {
         if arguments.has(name) {
@@ -77,16 +79,6 @@ fn prompt(section: Section<'_>, work: &mut Work<'_>) -> Result<Option<Tree>, Wro
         out.put("description", build::text(text.place, text.value.replace("${", "$${")));
     }
     out.put("arguments", arguments.tree());
-    let text = with_defaults(&read.template, &defaults);
-    out.put("text", build::text(template.place, text));
+    out.put("text", build::text(template.place, read.template));
     Ok(Some(out.tree()))
-}
-
-/// Arguments of prompts have no defaults of their own: the template sets them.
-fn with_defaults(template: &str, defaults: &[(String, serde_json::Value)]) -> String {
-    let set = |(name, value): &(String, serde_json::Value)| {
-        format!("{{%- set {name} = {name} | default({value}) -%}}")
-    };
-    let set: String = defaults.iter().map(set).collect();
-    format!("{set}{template}")
 }

@@ -195,10 +195,13 @@ impl Given {
             params.push(Param { name: found, schema, is_required: true });
         }
         if !told.is_empty() {
-            let message = format!(
-                "`params` does not say what {} is: callers must give it, as a text",
-                told.join(", ")
-            );
+            let message = match &*told {
+                [one] => format!("{one} is not in `params`: callers must give it, as a text"),
+                all => {
+                    let names = all.join(", ");
+                    format!("{names} are not in `params`: callers must give them, as texts")
+                }
+            };
             work.note(section, place, message);
         }
         params.extend(more);
