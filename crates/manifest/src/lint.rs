@@ -65,7 +65,9 @@ pub(crate) fn warnings(meant: &Meant, path: &Path, text: &str) -> Vec<Warning> {
     for tool in &meant.tools {
         let mut notes = Notes(Vec::new());
         judge(tool, &mut notes);
-        if let Kind::Pipeline(pipeline) = &tool.kind {
+        if let Kind::Pipeline(pipeline) = &tool.kind
+            && pipeline.report.is_none()
+        {
             pipeline::judge(tool, pipeline, &meant.tools, &mut notes);
         }
         keep(Part::Tool, &tool.name.value, notes);
@@ -132,6 +134,8 @@ fn judge(tool: &Tool, notes: &mut Notes) {
         Kind::Command(command) => judge_command(tool, command, notes),
         Kind::State(operation) => judge_use(tool, &operation.templates(), notes),
         Kind::Http(http) => judge_http(tool, http, notes),
+        // What its steps make is told, whoever reads it.
+        Kind::Pipeline(pipeline) if pipeline.report.is_some() => {}
         Kind::Pipeline(pipeline) => judge_use(tool, &pipeline.templates(), notes),
         Kind::Text(text) => judge_use(tool, &[text], notes),
     }

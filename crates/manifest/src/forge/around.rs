@@ -19,9 +19,9 @@ pub(super) fn of_all(
     for section in sections {
         if let Some(tree) = section.get("fault_tolerance") {
             let section = Section { name: "fault_tolerance", ..section };
-            recovery(section.within(tree, "fault_tolerance")?, &mut defaults, work)?;
+            recovery(section.within(tree, "fault_tolerance")?, true, &mut defaults, work)?;
         }
-        middleware(section, &mut defaults, work)?;
+        middleware(section, true, &mut defaults, work)?;
     }
     if !defaults.is_empty() {
         out.put("defaults", defaults.tree());
@@ -42,14 +42,9 @@ pub(super) fn of_tool(
         out.put_at("timeout", timeout.key_place, time(timeout)?);
     }
     if let Some(entry) = tool.entry("retry") {
-        if repeats {
-            retry(tool.within(&entry.value, "retry")?, entry, out, work)?;
-        } else {
-            work.note(
-                tool,
-                entry.key_place,
-                "`retry` is left out: what failed may have been done, and would be done twice",
-            );
+        match repeats {
+            true => retry(tool.within(&entry.value, "retry")?, entry, out, work)?,
+            false => not_twice(tool, entry.key_place, work),
         }
     }
     if let Some(tree) = tool.get("circuit_breaker") {
@@ -66,20 +61,26 @@ pub(super) fn of_tool(
              continue`, and then another on the `condition` that there is no result",
         );
     }
-    middleware(tool, out, work)
+    middleware(tool, repeats, out, work)
 }
 
 /// `fault_tolerance`, and the middleware that is called `recovery`.
-fn recovery(section: Section<'_>, out: &mut Mapping, work: &mut Work<'_>) -> Result<(), Wrong> {
+fn recovery(
+    section: Section<'_>,
+    repeats: bool,
+    out: &mut Mapping,
+    work: &mut Work<'_>,
+) -> Result<(), Wrong> {
     if let Some(tree) = section.get("circuit_breaker") {
         breaker(section.within(tree, "circuit_breaker")?, tree.place, out, work)?;
     }
-    if let Some(entry) = section.entry("retry") {
-        retry(section.within(&entry.value, "retry")?, entry, out, work)?;
-    }
-    if let Some(retries) = section.entry("max_retries") {
-        let text = text_of(&retries.value, "max_retries")?;
-        attempts(&Placed::new(text.place, text.value), 1, section, out, work);
+    let again = section.any(&["retry", "max_retries"]);
+    match again.filter(|_| repeats) {
+        Some(entry) if entry.key == "retry" => {
+            retry(section.within(&entry.value, "retry")?, entry, out, work)?;
+        }
+        Some(entry) => attempts(&text_of(&entry.value, &entry.key)?, section, out, work),
+        None => again.into_iter().for_each(|entry| not_twice(section, entry.key_place, work)),
     }
     if let Some(entry) = section.entry("error_tracking") {
         work.note(section, entry.key_place, "nothing reads `error_tracking`; remove it");
@@ -123,16 +124,16 @@ fn breaker(
     Ok(())
 }
 
-/// How often a call is made again: `extra` is what the number leaves out of the count.
-fn attempts(
-    number: &Placed<String>,
-    extra: u32,
-    section: Section<'_>,
-    out: &mut Mapping,
-    work: &mut Work<'_>,
-) {
+/// That a call is not made again.
+fn not_twice(section: Section<'_>, place: Place, work: &mut Work<'_>) {
+    let message = "`retry` is left out: what failed may have been done, and would be done twice";
+    work.note(section, place, message);
+}
+
+/// How often a call is made, where it is said how often it is made again.
+fn attempts(number: &Placed<String>, section: Section<'_>, out: &mut Mapping, work: &mut Work<'_>) {
     const MOST: u32 = 10;
-    let wanted = number.value.parse::<u32>().unwrap_or(0).saturating_add(extra);
+    let wanted = number.value.parse::<u32>().unwrap_or(0).saturating_add(1);
     if out.has("retry") || wanted < 2 {
         return;
     }
@@ -234,7 +235,12 @@ fn bulkhead(section: Section<'_>, out: &mut Mapping, work: &mut Work<'_>) -> Res
 }
 
 /// A list of what stands around calls, by its types.
-fn middleware(section: Section<'_>, out: &mut Mapping, work: &mut Work<'_>) -> Result<(), Wrong> {
+fn middleware(
+    section: Section<'_>,
+    repeats: bool,
+    out: &mut Mapping,
+    work: &mut Work<'_>,
+) -> Result<(), Wrong> {
     let is_of_file = section.part == Part::File;
     let section = if is_of_file { Section { name: "middleware", ..section } } else { section };
     for item in section.list("middleware")? {
@@ -245,7 +251,11 @@ fn middleware(section: Section<'_>, out: &mut Mapping, work: &mut Work<'_>) -> R
         let kind = one.need("type")?;
         let note = match &*kind.value {
             "recovery" => {
-                recovery(one, out, work)?;
+                recovery(one, repeats, out, work)?;
+                continue;
+            }
+            "retry" if !repeats => {
+                not_twice(one, kind.place, work);
                 continue;
             }
             "retry" => {

@@ -9,6 +9,7 @@ use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::tree::{Entry, Node, Tree};
 use haft_server::nearest;
+use haft_server::schema::Schema;
 
 /// A parameter.
 #[derive(Debug)]
@@ -140,7 +141,16 @@ fn names(list: Option<&Tree>) -> Vec<String> {
 fn named(entry: &Entry, section: Section<'_>, work: &mut Work<'_>) -> Result<Param, Wrong> {
     let name = Placed::new(entry.key_place, entry.key.clone());
     let (schema, is_required) = schema(&entry.key, &entry.value, section, work)?;
+    check(&entry.key, &schema)?;
     Ok(Param { name, schema, is_required })
+}
+
+/// Whether values can be compared with a schema at all.
+fn check(name: &str, schema: &Mapping) -> Result<(), Wrong> {
+    let tree = schema.clone().tree();
+    let Err(bad) = Schema::compile(&tree.to_json().to_string()) else { return Ok(()) };
+    let place = schema.get("pattern").map_or(tree.place, |pattern| pattern.place);
+    Err(Wrong::new(place, Problem::BadSchema { key: name.to_owned(), reason: bad.reason }))
 }
 
 /// A schema of one type.

@@ -14,11 +14,7 @@ fn check(lines: &str, expected: &[&str]) {
 fn a_server_needs_a_name_and_a_version() {
     check_fault(
         "forge: { version: 1 }\n",
-        &[
-            "haft.yaml:1:8: `forge` needs `name`",
-            "1 | forge: { version: 1 }",
-            "  |        ^^^^^^^^^^^^^^",
-        ],
+        &["haft.yaml:1:8: `forge` needs `name`", "1 | forge: { version: 1 }", "  |        ^"],
     );
     check_fault(
         "forge: desk\n",
@@ -48,7 +44,7 @@ fn two_tools_of_one_name_are_a_fault_though_one_is_left_out() {
 fn a_tool_needs_a_name_and_a_type() {
     check_fault(
         "forge: { name: a, version: 1 }\ntools:\n  - { type: cli }\n",
-        &["haft.yaml:3:5: a tool needs `name`", "3 |   - { type: cli }", "  |     ^^^^^^^^^^^^^"],
+        &["haft.yaml:3:5: a tool needs `name`", "3 |   - { type: cli }", "  |     ^"],
     );
     check(
         "type: clii",
@@ -64,7 +60,7 @@ fn a_tool_needs_a_name_and_a_type() {
         &[
             "haft.yaml:2:8: `tools` must be a list, not a mapping",
             "2 | tools: { t: cli }",
-            "  |        ^^^^^^^^^^",
+            "  |        ^",
         ],
     );
 }
@@ -73,14 +69,14 @@ fn a_tool_needs_a_name_and_a_type() {
 fn what_a_kind_needs_is_named() {
     check(
         "{ }\n".replace("{ }", "type: http\nmethod: GET").trim_end(),
-        &["haft.yaml:3:5: the tool `t` needs `endpoint`", "3 |   - name: t", "  |     ^^^^^^^"],
+        &["haft.yaml:3:5: the tool `t` needs `endpoint`", "3 |   - name: t", "  |     ^"],
     );
     check(
         "type: pipeline\nsteps: []",
         &[
             "haft.yaml:5:12: `steps` is an empty list",
             "5 |     steps: []",
-            "  |            ^^",
+            "  |            ^",
             "  = help: name a tool to call: - tool: NAME",
         ],
     );
@@ -118,16 +114,17 @@ fn a_parameter_has_a_type_bounds_and_a_default_that_fit() {
     check(
         "type: cli\ncommand: ls\nargs: []\nparams: { x: { type: string, pattern: '(' } }",
         &[
-            "haft.yaml:7:18: `x` is no usable schema: `pattern`: \"(\" is not a \"regex\"",
+            "haft.yaml:7:43: `x` is no usable schema: \"(\" is no regular expression, or compiles \
+             to more than 524288 bytes",
             "7 |     params: { x: { type: string, pattern: '(' } }",
-            "  |                  ^",
+            "  |                                           ^^^",
         ],
     );
     check(
         "type: cli\ncommand: ls\nargs: []\nparams: { x: { type: integer, default: 7, max: 5 } }",
         &[
-            "haft.yaml:7:15: the default of `x` does not fit its own schema: 7 is more than the \
-             maximum of 5",
+            "haft.yaml:7:15: the default of `x` does not fit its own schema: must be at most 5, \
+             not 7",
             "7 |     params: { x: { type: integer, default: 7, max: 5 } }",
             "  |               ^",
         ],
@@ -137,7 +134,7 @@ fn a_parameter_has_a_type_bounds_and_a_default_that_fit() {
         &[
             "haft.yaml:7:18: the parameter `x` needs `type`",
             "7 |     params: { x: { required: true } }",
-            "  |                  ^^^^^^^^^^^^^^^^^^",
+            "  |                  ^",
         ],
     );
 }
@@ -188,7 +185,7 @@ fn a_variable_that_is_not_set_is_a_fault_where_it_is_named() {
         &[
             "haft.yaml:7:35: the environment variable `HAFT_NO_SUCH_VARIABLE` is not set",
             "7 |     auth: { type: bearer, token: \"${HAFT_NO_SUCH_VARIABLE}\" }",
-            "  |                                   ^^^^^^^^^^^^^^^^^^^^^^^^",
+            "  |                                   ^",
             "  = help: set it before haft starts; `$${` writes `${` itself",
         ],
     );
