@@ -149,7 +149,9 @@ impl std::error::Error for AskError {}
 impl Context {
     /// Asks a person to fill in a form. `schema` is JSON Schema of a flat object of strings,
     /// numbers, booleans and choices (Elicitation, "Requested Schema"); what comes back fits it.
-    /// `key` names the question among those of this call. Never ask for secrets like this.
+    /// `key` names the question among those of this call. An answer counts for the form that it was
+    /// given to: with another message or schema, the next time the handler comes here, it is asked
+    /// again. Never ask for secrets like this.
     ///
     /// # Errors
     /// An [`AskError`].
@@ -266,7 +268,7 @@ impl Context {
             let mut desk = self.desk();
             match &mut desk.place {
                 Place::Over => return Err(AskError::Gone),
-                Place::Rounds(rounds) => match rounds.answer(key, question, limits.questions) {
+                Place::Rounds(rounds) => match rounds.answer(key, question(), limits.questions) {
                     Some(answer) => Sent::Before(answer),
                     None => Sent::InTheAnswer(desk.end_round()),
                 },

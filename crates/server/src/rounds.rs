@@ -10,6 +10,7 @@ use haft_proto::json::JsonStr;
 use haft_proto::limits::Limits;
 use haft_proto::service::Ask;
 use haft_proto::spec::question::Question;
+use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -18,11 +19,11 @@ use tokio::sync::{Mutex, watch};
 
 /// What one call has been told so far, and what it asks now.
 pub(crate) struct Rounds {
-    /// Answers by the keys of their questions.
+    /// Answers by their questions: see [`told`].
     answers: BTreeMap<String, Box<RawValue>>,
     /// What was done once in earlier rounds, until somebody takes it.
     pub(crate) steps: Steps,
-    /// This round's answers that nobody has asked for yet.
+    /// This round's answers to what was not asked in the round before.
     fresh: BTreeMap<String, Box<RawValue>>,
     asked: Vec<(Box<str>, Question)>,
     /// Why the call cannot go on.
@@ -40,9 +41,12 @@ pub(crate) type Step = Arc<Mutex<Option<Box<RawValue>>>>;
 /// What travels in `requestState`.
 #[derive(Default, Deserialize, Serialize)]
 struct Memory {
-    /// Answers by the keys of their questions.
+    /// Answers by their questions.
     #[serde(rename = "a", default)]
     answers: BTreeMap<String, Box<RawValue>>,
+    /// The prints of the questions that are asked with this, by their keys.
+    #[serde(rename = "q", default)]
+    prints: BTreeMap<String, Option<u64>>,
     /// Results of steps that are done once.
     #[serde(rename = "s", default)]
     steps: BTreeMap<String, Box<RawValue>>,
@@ -77,7 +81,7 @@ impl Rounds {
             memory = serde_json::from_slice(&opened).map_err(|_| not_ours())?;
             claim = Some(claimed);
         }
-        let fresh = match params.input_responses {
+        let mut fresh: BTreeMap<String, Box<RawValue>> = match params.input_responses {
             None | Some("null") => BTreeMap::new(),
             Some(raw) => serde_json::from_str(raw).map_err(|_| {
                 let message = "Invalid params: `inputResponses` must be an object with an answer \
@@ -85,23 +89,31 @@ impl Rounds {
                 Refusal::new(Mistake::InvalidParams, message)
             })?,
         };
-        let Memory { answers, steps } = memory;
+        let Memory { mut answers, prints, steps } = memory;
+        // Kept though the handler may not come to that question in this round.
+        for (key, print) in prints {
+            if let Some(answer) = fresh.remove(&key) {
+                answers.insert(told(&key, print), answer);
+            }
+        }
         let step = |(key, result)| (key, Arc::new(Mutex::new(Some(result))));
         let steps = steps.into_iter().map(step).collect();
-        Ok(Self { answers, steps, fresh, asked: Vec::new(), refusal: None, claim, open: None })
+        let asked = Vec::new();
+        Ok(Self { answers, steps, fresh, asked, refusal: None, claim, open: None })
     }
 
     /// The answer to a question, if it has come; else the question is noted.
     pub(crate) fn answer(
         &mut self,
         key: &str,
-        question: impl FnOnce() -> Question,
+        question: Question,
         limit: usize,
     ) -> Option<Box<RawValue>> {
+        let told = told(key, print(&question));
         if let Some(answer) = self.fresh.remove(key) {
-            self.answers.insert(key.to_owned(), answer);
+            self.answers.insert(told.clone(), answer);
         }
-        if let Some(answer) = self.answers.get(key) {
+        if let Some(answer) = self.answers.get(&told) {
             return Some(answer.clone());
         }
         let is_asked = self.asked.iter().any(|(asked, _)| **asked == *key);
@@ -109,7 +121,7 @@ impl Rounds {
             let message = format!("Internal error: the call asks more than {limit} questions");
             self.refusal = Some(Refusal::new(Mistake::Internal, message));
         } else if !is_asked {
-            self.asked.push((key.into(), question()));
+            self.asked.push((key.into(), question));
         }
         None
     }
@@ -154,7 +166,9 @@ impl Rounds {
         let done =
             |(key, step): (&String, &Step)| Some((key.clone(), step.try_lock().ok()?.clone()?));
         let steps = steps.iter().filter_map(done).collect();
-        let memory = Memory { answers: self.answers.clone(), steps };
+        let asked = self.asked.iter();
+        let prints = asked.map(|(key, question)| (key.to_string(), print(question))).collect();
+        let memory = Memory { answers: self.answers.clone(), prints, steps };
         let memory = serde_json::to_vec(&memory).expect("texts become JSON");
         let state = sealer.seal(binding, &memory)?;
         if state.len() + 2 > limits.state_bytes {
@@ -162,6 +176,25 @@ impl Rounds {
             return Err(Refusal::new(Mistake::Internal, message));
         }
         Ok((&self.asked, state))
+    }
+}
+
+/// What is asked of a person, in so many bits: an answer counts for the form that it was given to.
+/// An address or a conversation may be another each time, and is what its key says.
+fn print(question: &Question) -> Option<u64> {
+    let Question::Form(form) = question else { return None };
+    let mut text = Vec::with_capacity(256);
+    encode::string(&mut text, &form.message);
+    text.extend_from_slice(form.schema.get().as_bytes());
+    let print = digest(&SHA256, &text).as_ref()[..8].try_into().expect("SHA-256 has 32 bytes");
+    Some(u64::from_be_bytes(print))
+}
+
+/// What an answer is kept under.
+fn told(key: &str, print: Option<u64>) -> String {
+    match print {
+        Some(print) => format!("{key}\0{print:x}"),
+        None => key.to_owned(),
     }
 }
 
