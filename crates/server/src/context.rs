@@ -4,7 +4,7 @@
 use crate::core::Core;
 use crate::dispatch::Server;
 use crate::headers::Headers;
-use crate::nested::Nesting;
+use crate::nested::{Begun, Nesting};
 use crate::registry::Snapshot;
 use crate::rounds::{Rounds, Step, Steps};
 use crate::state::State;
@@ -45,8 +45,8 @@ pub(crate) struct Inner {
     can_become_task: bool,
     /// How many calls this one has made so far, and those within it.
     pub(crate) calls_within: AtomicUsize,
-    /// How many of these its handler itself began.
-    pub(crate) calls_begun: AtomicUsize,
+    /// Those that its handler itself began.
+    pub(crate) calls_begun: Begun,
     pub(crate) core: Arc<Core>,
     /// What there was when the request came.
     pub(crate) snapshot: Arc<Snapshot>,
@@ -138,7 +138,7 @@ impl Context {
             desk: Mutex::new(desk),
             can_become_task,
             calls_within: AtomicUsize::new(0),
-            calls_begun: AtomicUsize::new(0),
+            calls_begun: Begun::default(),
             core: Arc::clone(core),
             snapshot: Arc::clone(snapshot),
         };

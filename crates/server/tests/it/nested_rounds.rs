@@ -1,0 +1,177 @@
+//! Calls within calls that ask: whatever runs beside them, before them or again, each is told what
+//! it was told before, and does once what is done once.
+
+use crate::wire::{TestWire, ask_on};
+use futures_util::future::join;
+use haft_proto::spec::tool_result::ToolResult;
+use haft_proto::version::Revision;
+use haft_server::around::Retry;
+use haft_server::{AskError, Context, Server, Tool, handler};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const ANY: &str = r#"{"type":"object"}"#;
+
+/// Charges once, then asks whether that was right. Its arguments say for what.
+fn pay(charged: &Arc<AtomicUsize>) -> Tool {
+    let charged = Arc::clone(charged);
+    let work = move |given: Value, context: Context| {
+        let charged = Arc::clone(&charged);
+        async move {
+            let charge = async { charged.fetch_add(1, Ordering::Relaxed) };
+            context.once("charge", charge).await;
+            let question = format!("Was {} right?", given["what"]);
+            let said = context.elicit::<Value>("right", &question, ANY).await?;
+            Ok::<_, AskError>(said.action())
+        }
+    };
+    Tool::new("pay", handler::future(work)).input_schema(ANY)
+}
+
+/// A tool of the server, which calls others.
+fn calling<F>(work: impl Fn(Context) -> F + Send + Sync + 'static) -> Tool
+where
+    F: Future<Output = String> + Send + 'static,
+{
+    Tool::new("outer", handler::future(move |_: Value, context: Context| work(context)))
+}
+
+async fn paid(context: &Context, arguments: Value) -> String {
+    match context.call("pay", arguments).await {
+        Ok(result) => format!("{:?}", result.content),
+        Err(refusal) => refusal.to_string(),
+    }
+}
+
+/// Accepts all that is asked until there is a result; which questions there were, in each round.
+async fn accept_all(server: &Server) -> (Vec<Vec<String>>, Value) {
+    let wire = TestWire::to_client(json!({"elicitation": {}}));
+    let (mut params, mut rounds) = (json!({"name": "outer"}), Vec::new());
+    loop {
+        let answer = ask_on(&wire, server, Revision::LATEST, "tools/call", params.clone()).await;
+        let result = &answer["result"];
+        let Some(asked) = result["inputRequests"].as_object() else {
+            return (rounds, answer);
+        };
+        let text = |question: &Value| question["params"]["message"].as_str().map(str::to_owned);
+        let mut texts: Vec<_> = asked.values().filter_map(text).collect();
+        texts.sort();
+        rounds.push(texts);
+        assert!(rounds.len() < 5, "it is asked for ever: {rounds:?}");
+        let accepted = json!({"action": "accept", "content": {}});
+        let answers = asked.keys().map(|key| (key.clone(), accepted.clone())).collect();
+        params["inputResponses"] = Value::Object(answers);
+        params["requestState"] = result["requestState"].clone();
+    }
+}
+
+async fn yields(count: usize) {
+    for _ in 0..count {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn calls_that_begin_in_another_order_are_told_what_they_were_told() {
+    let (charged, runs) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let outer = calling(move |context| {
+        let run = runs.fetch_add(1, Ordering::Relaxed);
+        async move {
+            let (tea, milk) = (context.clone(), context);
+            let tea = async {
+                yields(if run == 0 { 3 } else { 0 }).await;
+                paid(&tea, json!({"what": "tea"})).await
+            };
+            let milk = async {
+                yields(1).await;
+                paid(&milk, json!({"what": "milk"})).await
+            };
+            let (tea, milk) = join(tea, milk).await;
+            tea + &milk
+        }
+    });
+    let server = Server::builder("s", "1").tools([pay(&charged), outer]).build().expect("right");
+    let (rounds, answer) = accept_all(&server).await;
+    assert_eq!(rounds.concat().len(), 2, "each is asked once: {rounds:?} {answer}");
+    assert_eq!(charged.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_one_attempt_did_once_the_next_does_not_do_again() {
+    let (charged, runs) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let outer = handler::future(move |_: Value, context: Context| {
+        let run = runs.fetch_add(1, Ordering::Relaxed);
+        async move {
+            let said = paid(&context, json!({"what": "tea"})).await;
+            // The first run ends with the question, and the second fails after its answer.
+            if run == 1 { ToolResult::error("it broke") } else { ToolResult::text(said) }
+        }
+    });
+    let outer = Tool::new("outer", outer).idempotent(true).middleware(Retry::new(3));
+    let server = Server::builder("s", "1").tools([pay(&charged), outer]).build().expect("right");
+    let (rounds, answer) = accept_all(&server).await;
+    assert_eq!(rounds, [["Was \"tea\" right?"]], "{answer}");
+    assert_eq!(answer["result"]["isError"], Value::Null, "{answer}");
+    assert_eq!(charged.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_stands_around_a_retry_calls_for_itself() {
+    let charged = Arc::new(AtomicUsize::new(0));
+    async fn pays(request: haft_server::Request, next: haft_server::Next) -> haft_server::Outcome {
+        paid(&request.context, json!({"what": "tea"})).await;
+        next.run(request).await
+    }
+    let outer = calling(|context| async move { paid(&context, json!({"what": "tea"})).await });
+    let outer = outer.idempotent(true).middleware(pays).middleware(Retry::new(3));
+    let server = Server::builder("s", "1").tools([pay(&charged), outer]).build().expect("right");
+    let (rounds, answer) = accept_all(&server).await;
+    assert_eq!((rounds.len(), charged.load(Ordering::Relaxed)), (2, 2), "{rounds:?} {answer}");
+}
+
+#[tokio::test]
+async fn a_call_with_a_name_may_have_other_arguments_each_time() {
+    let (charged, runs) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let outer = calling(move |context| {
+        let run = runs.fetch_add(1, Ordering::Relaxed);
+        async move {
+            let mut said = String::new();
+            for what in ["tea", "milk"] {
+                let named = context.named("pay").named(what);
+                said += &paid(&named, json!({"what": what, "at": run})).await;
+            }
+            said
+        }
+    });
+    let server = Server::builder("s", "1").tools([pay(&charged), outer]).build().expect("right");
+    let (rounds, answer) = accept_all(&server).await;
+    assert_eq!(rounds.concat().len(), 2, "each is asked once: {rounds:?} {answer}");
+    assert_eq!(charged.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test]
+async fn an_answer_counts_for_the_question_as_it_was_asked() {
+    let (charged, runs) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let outer = calling(move |context| {
+        // What another tool says, which is not always the same.
+        let what = ["tea", "a house", "a house"][runs.fetch_add(1, Ordering::Relaxed)];
+        async move { paid(&context.named("pay"), json!({ "what": what })).await }
+    });
+    let server = Server::builder("s", "1").tools([pay(&charged), outer]).build().expect("right");
+    let (rounds, answer) = accept_all(&server).await;
+    assert_eq!(rounds, [["Was \"tea\" right?"], ["Was \"a house\" right?"]], "{answer}");
+    assert_eq!(charged.load(Ordering::Relaxed), 1, "that is done once all the same");
+}
+
+#[tokio::test]
+async fn equal_calls_one_after_the_other_are_told_apart() {
+    let charged = Arc::new(AtomicUsize::new(0));
+    let outer = calling(|context| async move {
+        let first = paid(&context.named(1), json!({"what": "tea"})).await;
+        first + &paid(&context.named(1), json!({"what": "tea"})).await
+    });
+    let server = Server::builder("s", "1").tools([pay(&charged), outer]).build().expect("right");
+    let (rounds, answer) = accept_all(&server).await;
+    assert_eq!((rounds.len(), charged.load(Ordering::Relaxed)), (2, 2), "{rounds:?} {answer}");
+}
