@@ -3,7 +3,9 @@
 use crate::wire::{TestWire, ask_on, next};
 use haft_proto::service::Feed;
 use haft_proto::version::Revision;
-use haft_server::{BuildError, Prompt, Resource, Server, ServerBuilder, Tool, handler};
+use haft_server::{
+    BuildError, Completing, Prompt, Resource, Server, ServerBuilder, TaskUse, Tool, handler,
+};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -51,13 +53,49 @@ async fn everything_is_swapped_at_once() {
     let hello = ask(&server, "server/discover", json!({})).await;
     assert_eq!(hello["result"]["instructions"], "Answer.");
     assert!(hello["result"]["capabilities"]["prompts"].is_object(), "{hello}");
-    assert!(hello["result"]["capabilities"]["resources"].is_null(), "{hello}");
     let list = ask(&server, "tools/list", json!({})).await;
     assert_eq!(list["result"]["tools"][0]["name"], "b");
     let gone = ask(&server, "tools/call", json!({"name": "a"})).await;
     assert_eq!(gone["error"]["code"], -32602);
     let said = ask(&server, "prompts/get", json!({"name": "p"})).await;
     assert_eq!(said["result"]["messages"][0]["content"]["text"], "Hi");
+}
+
+#[tokio::test]
+async fn what_clients_were_told_of_stays_though_there_is_nothing_of_it_left() {
+    let work = |_: Value, _| std::future::pending::<String>();
+    let slow = Tool::new("slow", handler::future(work)).task(TaskUse::Always);
+    let prompt = Prompt::new("p", |_| async { "" }).optional("a", "Anything");
+    let prompt = prompt.complete("a", async |typing: Completing| typing.among(["b"]));
+    let server = first().tool(slow).prompt(prompt).build().expect("right");
+    let mut feed = feed(&server).await;
+    let extensions = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let wire = TestWire::to_client(extensions);
+    let latest = Revision::LATEST;
+    let begun = ask_on(&wire, &server, latest, "tools/call", json!({"name": "slow"})).await;
+    let before = ask(&server, "server/discover", json!({})).await;
+    server.replace(Server::builder("second", "2").tool(tool("a", "old"))).expect("right");
+    let after = ask(&server, "server/discover", json!({})).await;
+    assert_eq!(before["result"]["capabilities"], after["result"]["capabilities"]);
+    let all =
+        ["tools", "prompts", "resources"].map(|kind| format!("notifications/{kind}/list_changed"));
+    assert_eq!(told(&mut *feed), all);
+    for kind in ["prompts", "resources"] {
+        let list = ask(&server, &format!("{kind}/list"), json!({})).await;
+        assert_eq!(list["result"][kind], json!([]), "{list}");
+    }
+    let task = json!({"taskId": begun["result"]["taskId"]});
+    let task = ask_on(&wire, &server, latest, "tasks/get", task).await;
+    assert_eq!(task["result"]["status"], "working", "{task}");
+    let typed = json!({"ref": {"type": "ref/prompt", "name": "p"},
+        "argument": {"name": "a", "value": ""}});
+    let gone = ask(&server, "completion/complete", typed).await;
+    assert_eq!(gone["error"]["code"], -32602, "the prompt is unknown, not the method: {gone}");
+    let uri = json!({"uri": "a:1"});
+    for method in ["resources/subscribe", "resources/unsubscribe"] {
+        let answer = ask_on(&wire, &server, Revision::V2025_11_25, method, uri.clone()).await;
+        assert_eq!(answer["result"], json!({}), "{answer}");
+    }
 }
 
 #[tokio::test]
