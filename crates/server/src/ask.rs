@@ -273,7 +273,9 @@ impl Context {
                     None => Sent::InTheAnswer(desk.end_round()),
                 },
                 Place::Task(task) => {
-                    Sent::ToTheTask(task.ask(key, question(), limits.questions)?)
+                    let asked = task.ask(key, question(), limits.questions)?;
+                    desk.begin_waiting();
+                    Sent::ToTheTask(asked)
                 }
                 Place::Wire => {
                     desk.begin_waiting();
@@ -292,6 +294,7 @@ impl Context {
             },
             Sent::ToTheClient(question) => self.send(&question, read).await,
             Sent::ToTheTask(mut asked) => {
+                let _waiting = Waiting(self);
                 match timeout(limits.question_timeout, &mut asked.answered).await {
                     Err(_) => Err(AskError::TimedOut),
                     Ok(Err(_)) => Err(AskError::Gone),

@@ -5,6 +5,7 @@ use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
 use haft_proto::service::{Feed, Principal};
 use haft_proto::version::Revision;
+use haft_server::around::Retry;
 use haft_server::{
     AskError, Context, FolderTasks, Server, Stored, TaskRecord, TaskState, TaskStore, TaskUse,
     Tool, handler,
@@ -267,6 +268,42 @@ async fn a_question_that_nobody_answers_is_told_to_be_gone() {
     state_once(&server, &task, "working").await;
     assert_eq!(next(&mut *feed).expect("a change")["params"]["status"], "working");
     assert_eq!(next(&mut *feed), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_person_who_answers_a_task_late_takes_no_time_of_a_tool() {
+    let work = |_: Value, context: Context| async move {
+        let said = context.elicit::<Value>("sure", "Sure?", CONFIRM).await?;
+        Ok::<_, AskError>(said.action())
+    };
+    let within = Duration::from_secs(1);
+    let timed = Tool::new("timed", handler::future(work)).timeout(within);
+    let tried = Tool::new("tried", handler::future(work)).idempotent(true);
+    let tried = tried.middleware(Retry::new(2).each(within));
+    for inner in [timed, tried] {
+        let name = inner.definition().expect("right").name;
+        let outer = move |_: Value, context: Context| {
+            let name = name.clone();
+            async move {
+                context.become_task().await;
+                context.call(&name, json!({})).await
+            }
+        };
+        let outer = Tool::new("outer", handler::future(outer)).task(TaskUse::OnDemand);
+        let server = Server::builder("s", "1").tools([inner, outer]).build().expect("right");
+        let task = begin(&server, "outer").await;
+        let asked = state_once(&server, &task, "input_required").await;
+        let keys: Vec<_> = asked["inputRequests"].as_object().expect("questions").keys().collect();
+        for _ in 0..10 {
+            tokio::time::advance(Duration::from_secs(1)).await;
+            assert_eq!(state(&server, &task).await["inputRequests"], asked["inputRequests"]);
+        }
+        let answers = json!({keys[0]: {"action": "accept"}});
+        let params = json!({"taskId": task, "inputResponses": answers});
+        ask(&server, "tasks/update", params).await;
+        let done = state_once(&server, &task, "completed").await;
+        assert_eq!(done["result"]["content"][0]["text"], "accept", "{done}");
+    }
 }
 
 #[tokio::test]
