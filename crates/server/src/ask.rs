@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::fmt;
 use std::future::Future;
+use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -186,8 +187,8 @@ impl Context {
         let can = self.client().url && self.revision().has_elicitation_modes();
         self.needs(can, r#"{"elicitation":{"url":{}}}"#)?;
         let question = || {
-            let (message, url, id) = (message.to_owned(), url.to_owned(), key.to_owned());
-            Question::Url(Url { message, url, id })
+            let (message, url) = (message.to_owned(), url.to_owned());
+            Question::Url(Url { message, url, id: unique() })
         };
         self.put(key, question, |raw| match read_elicited::<serde_json::Value>(raw, None)? {
             Elicited::Accepted(_) => Ok(Elicited::Accepted(())),
@@ -334,6 +335,13 @@ impl Context {
             }
         }
     }
+}
+
+/// A name that no other question has, of this server or of another.
+fn unique() -> String {
+    // Each state hashes the same to numbers of its own.
+    let random = RandomState::new();
+    format!("{:016x}{:016x}", random.hash_one(0), random.hash_one(1))
 }
 
 /// The call ends here; what has been asked is its answer. Only what the handler left behind lives

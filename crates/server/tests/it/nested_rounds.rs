@@ -8,6 +8,7 @@ use haft_proto::version::Revision;
 use haft_server::around::Retry;
 use haft_server::{AskError, Context, Server, Tool, handler};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -174,4 +175,31 @@ async fn equal_calls_one_after_the_other_are_told_apart() {
     let server = Server::builder("s", "1").tools([pay(&charged), outer]).build().expect("right");
     let (rounds, answer) = accept_all(&server).await;
     assert_eq!((rounds.len(), charged.load(Ordering::Relaxed)), (2, 2), "{rounds:?} {answer}");
+}
+
+#[tokio::test]
+async fn no_two_questions_for_an_address_have_one_id() {
+    let login = handler::future(|_: Value, context: Context| async move {
+        let said = context.elicit_url("login", "Log in", "https://example.com/").await?;
+        Ok::<_, AskError>(said.action())
+    });
+    let outer = calling(|context| async move {
+        for _ in 0..2 {
+            context.call("login", json!({})).await.expect("it is there");
+        }
+        "done".to_owned()
+    });
+    let tools = [Tool::new("login", login), outer];
+    let server = Server::builder("s", "1").tools(tools).build().expect("right");
+    let wire = TestWire::to_client(json!({"elicitation": {"url": {}}}));
+    let params = json!({"name": "outer"});
+    for _ in 0..2 {
+        let accepted = || json!({"action": "accept"});
+        *wire.answers.lock().expect("free") = vec![accepted(), accepted()];
+        ask_on(&wire, &server, Revision::V2025_11_25, "tools/call", params.clone()).await;
+    }
+    let asked = wire.asked.lock().expect("free");
+    let id = |question: &Value| question["elicitationId"].as_str().expect("an id").to_owned();
+    let ids: BTreeSet<_> = asked.iter().map(|(_, question)| id(question)).collect();
+    assert_eq!(ids.len(), 4, "{asked:?}");
 }
