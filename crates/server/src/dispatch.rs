@@ -10,7 +10,7 @@ use crate::prompt::Prompt;
 use crate::reads;
 use crate::registry::{self, Entry, Kinds, Part, Snapshot};
 use crate::resource::{Resource, ResourceTemplate};
-use crate::sealed::{Sealer, StateKey};
+use crate::sealed::{KeysFrom, Sealer, StateKey};
 use crate::subscriptions;
 use crate::task_calls;
 use crate::tasks::Tasks;
@@ -206,9 +206,10 @@ impl Server {
 
     /// Seals what clients keep with the first of these keys from now on, and opens what any of them
     /// has sealed. Replicas that share keys take each other's; to rotate, put the new key first
-    /// and leave the old one out once [`Limits::state_ttl`] has passed.
+    /// and leave the old one out once [`Limits::state_ttl`] has passed. Without keys, the server
+    /// makes one up, or goes on with the one that it made up; what others sealed is refused.
     pub fn set_state_keys(&self, keys: &[StateKey]) {
-        self.core.sealer.set_keys(keys);
+        self.core.sealer.set_keys(keys, KeysFrom::Holder);
     }
 
     /// Tells whoever watches it that a resource has changed.

@@ -7,6 +7,7 @@ use crate::dispatch::{Server, offers};
 use crate::face::Face;
 use crate::registry::{self, Kinds, Snapshot};
 use crate::resource::{Resource, ResourceTemplate};
+use crate::sealed::KeysFrom;
 use std::sync::{Arc, PoisonError};
 
 impl Server {
@@ -16,9 +17,10 @@ impl Server {
     /// no others. What of a tool is compiled stays if its schemas are the same.
     ///
     /// Limits, middleware, shared values, the task store and what clients were told of growth stay
-    /// as they were; keys for state are taken over if there are some. What clients were told that
-    /// there is stays too: the last prompt leaves an empty list, not an unknown method. Of a kind
-    /// that is new, a client of the legacy era that began before is not told.
+    /// as they were. Keys for state are taken over; without any, those of the builder before are good
+    /// for nothing any more, and those of [`Server::set_state_keys`] stay. What clients were told
+    /// that there is stays too: the last prompt leaves an empty list, not an unknown method. Of a
+    /// kind that is new, a client of the legacy era that began before is not told.
     ///
     /// # Errors
     /// [`BuildError`], and then nothing has changed.
@@ -34,9 +36,7 @@ impl Server {
         };
         let mut next =
             Snapshot::new(parts, needs, Some(&before), |kinds| face(kinds, &before.face))?;
-        if !state_keys.is_empty() {
-            core.sealer.set_keys(&state_keys);
-        }
+        core.sealer.set_keys(&state_keys, KeysFrom::Builder);
         let (now, gone) = {
             let _changing = core.changing.lock().unwrap_or_else(PoisonError::into_inner);
             let told = Arc::clone(&core.snapshot.load().face);

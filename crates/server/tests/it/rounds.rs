@@ -244,6 +244,29 @@ async fn replicas_share_keys_and_keys_rotate() {
 }
 
 #[tokio::test]
+async fn a_key_that_is_taken_away_opens_and_seals_nothing_more() {
+    let key = || vec![StateKey::from_text("a key that somebody published").expect("long enough")];
+    let (thief, wire) = (server_with(Limits::default(), key()), client());
+    let bring = |answer: &Value| json!({"requestState": state_of(answer), "inputResponses": accept("first", "Ada")});
+    let server = server_with(Limits::default(), key());
+    server.replace(Server::builder("s", "2").tool(two_names(Arc::default()))).expect("right");
+    let forged = call(&thief, &wire, json!({})).await;
+    assert_eq!(error_of(&call(&server, &wire, bring(&forged)).await).0, -32602);
+    let sealed = call(&server, &wire, json!({})).await;
+    assert_eq!(error_of(&call(&thief, &wire, bring(&sealed)).await).0, -32602);
+    // What the server made up stays, edit after edit.
+    server.replace(Server::builder("s", "3").tool(two_names(Arc::default()))).expect("right");
+    server.set_state_keys(&[]);
+    let answer = call(&server, &wire, bring(&sealed)).await;
+    assert!(answer["result"]["inputRequests"]["second"].is_object(), "{answer}");
+    // What whoever holds the server gave is his to take away.
+    server.set_state_keys(&key());
+    server.replace(Server::builder("s", "4").tool(two_names(Arc::default()))).expect("right");
+    let answer = call(&server, &wire, bring(&forged)).await;
+    assert!(answer["result"]["inputRequests"]["second"].is_object(), "{answer}");
+}
+
+#[tokio::test]
 async fn a_client_that_cannot_is_told_what_it_lacks() {
     let server = server(Limits::default());
     let answer = call(&server, &TestWire::default(), json!({})).await;
