@@ -12,6 +12,7 @@ use crate::registry::{self, Entry, Kinds, Part, Snapshot};
 use crate::resource::{Resource, ResourceTemplate};
 use crate::sealed::{KeysFrom, Sealer, StateKey};
 use crate::subscriptions;
+use crate::suggest;
 use crate::task_calls;
 use crate::tasks::Tasks;
 use crate::tool::Tool;
@@ -302,7 +303,7 @@ impl Service for Server {
             | Method::ResourcesTemplatesList => self.list(snapshot, &ask, out),
             Method::ResourcesRead => reads::read(&self.core, snapshot, &ask, out),
             Method::PromptsGet => reads::get(&self.core, snapshot, &ask, out),
-            Method::Complete => reads::complete(&self.core, snapshot, &ask, out),
+            Method::Complete => suggest::complete(&self.core, snapshot, &ask, out),
             Method::Discover | Method::Initialize => {
                 let hello = snapshot.face.hello(ask.revision);
                 encode::result(out, ask.id, |out| out.extend_from_slice(hello));

@@ -1,8 +1,7 @@
-//! The paths of `resources/read`, `prompts/get` and `completion/complete`: look up → check → run →
-//! write. Called by `dispatch`; knows no wire.
+//! The paths of `resources/read` and `prompts/get`: look up → check → run → write. Called by
+//! `dispatch`; knows no wire.
 
 use crate::calls::refuse;
-use crate::completion::{Completer, Completing};
 use crate::context::Context;
 use crate::core::Core;
 use crate::driver::{Ending, Job};
@@ -15,7 +14,6 @@ use crate::prompt::{Get, Prompt};
 use crate::reading::{Answering, Reader};
 use crate::registry::Snapshot;
 use crate::resource::Read;
-use crate::schema::wording::one_line;
 use crate::uri_template::Variables;
 use haft_proto::encode;
 use haft_proto::encode::fields::Caching;
@@ -23,12 +21,10 @@ use haft_proto::error::{Mistake, Refusal};
 use haft_proto::json::JsonStr;
 use haft_proto::service::{Ask, Principal, Turn};
 use haft_proto::spec::Meta;
-use haft_proto::spec::completion::Completion;
 use haft_proto::spec::prompt::PromptResult;
 use haft_proto::spec::resource::ReadResult;
 use haft_proto::spec::tool::Annotations;
 use haft_proto::version::Revision;
-use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
@@ -211,92 +207,6 @@ fn text_arguments(raw: &str) -> Result<BTreeMap<String, String>, Refusal> {
     Ok(read.unwrap_or_default())
 }
 
-/// Answers `completion/complete`.
-pub(crate) fn complete(
-    core: &Arc<Core>,
-    snapshot: &Snapshot,
-    ask: &Ask<'_>,
-    out: &mut Vec<u8>,
-) -> Turn {
-    let (completer, typing) = match admit_completion(snapshot, ask) {
-        Ok(admitted) => admitted,
-        Err(refusal) => return refuse(out, ask.id, &refusal),
-    };
-    let ending = CompletionEnding { fields: Arc::clone(snapshot.face.fields(ask.revision)) };
-    let work = Box::pin(async move {
-        match completer {
-            Some(completer) => Ok(completer.complete(typing).await),
-            None => Ok(Completion::default()),
-        }
-    });
-    Job::new(core, ask, ending, work, None, core.limits.request_timeout).start(false, out)
-}
-
-/// What suggests values for the argument that is being typed. An argument without suggestions has
-/// none; one that is not there is a mistake.
-fn admit_completion(
-    snapshot: &Snapshot,
-    ask: &Ask<'_>,
-) -> Result<(Option<Completer>, Completing), Refusal> {
-    #[derive(Deserialize)]
-    struct Written {
-        r#ref: Reference,
-        argument: Argument,
-        #[serde(default)]
-        context: Known,
-    }
-    #[derive(Deserialize)]
-    #[serde(tag = "type")]
-    enum Reference {
-        #[serde(rename = "ref/prompt")]
-        Prompt { name: String },
-        #[serde(rename = "ref/resource")]
-        Resource { uri: String },
-    }
-    #[derive(Deserialize)]
-    struct Argument {
-        name: String,
-        value: String,
-    }
-    #[derive(Default, Deserialize)]
-    struct Known {
-        #[serde(default)]
-        arguments: BTreeMap<String, String>,
-    }
-    let invalid = |message: String| Refusal::new(Mistake::InvalidParams, message);
-    let written: Written = serde_json::from_str(ask.message.params.raw.unwrap_or("{}"))
-        .map_err(|error| invalid(format!("Invalid params: {}", one_line(&error.to_string()))))?;
-    let argument = &written.argument.name;
-    let (completers, is_known, of) = match &written.r#ref {
-        Reference::Prompt { name } => {
-            let prompt = snapshot.prompts.find(name);
-            let unknown = || invalid(format!("Unknown prompt: {:?}", shown(name)));
-            let prompt = prompt.ok_or_else(unknown)?;
-            let mut arguments = prompt.spec.arguments.iter();
-            (&prompt.completers, arguments.any(|known| known.name == *argument), name)
-        }
-        Reference::Resource { uri } => {
-            let family = snapshot.templates.find(uri);
-            let unknown = || invalid(format!("Unknown resource template: {:?}", shown(uri)));
-            let family = family.ok_or_else(unknown)?;
-            let mut variables = family.template.variables();
-            (&family.built.completers, variables.any(|known| known == argument), uri)
-        }
-    };
-    if !is_known {
-        let argument = shown(argument);
-        return Err(invalid(format!("Invalid params: {of:?} has no argument {argument:?}")));
-    }
-    let completer = completers.find(argument).cloned();
-    let Argument { value, .. } = written.argument;
-    Ok((completer, Completing { value, arguments: written.context.arguments }))
-}
-
-/// As much of a name as is told back.
-fn shown(name: &str) -> String {
-    name.chars().take(128).collect()
-}
-
 fn context(
     (core, snapshot): (&Arc<Core>, &Arc<Snapshot>),
     ask: &Ask<'_>,
@@ -343,7 +253,13 @@ fn begin<E: Ending>(
     Job::new(core, ask, ending, work, Some(context), timeout).start(false, out)
 }
 
-fn timed_out(what: &str, limit: Duration) -> Refusal {
+/// As much of a name as is told back.
+pub(crate) fn shown(name: &str) -> String {
+    name.chars().take(128).collect()
+}
+
+/// The refusal of what took too long.
+pub(crate) fn timed_out(what: &str, limit: Duration) -> Refusal {
     Refusal::new(Mistake::TimedOut, format!("Timed out: the {what} took longer than {limit:?}"))
 }
 
@@ -459,28 +375,4 @@ impl Ending for PromptEnding {
     }
 
     const KIND: &'static str = "prompt";
-}
-
-/// How suggestions end.
-struct CompletionEnding {
-    fields: Arc<[u8]>,
-}
-
-impl Ending for CompletionEnding {
-    type Made = Result<Completion, Refusal>;
-
-    fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Result<(), Refusal> {
-        encode::prompt::completion(out, &self.fields, &made?);
-        Ok(())
-    }
-
-    fn has_failed(made: &Self::Made) -> bool {
-        made.is_err()
-    }
-
-    fn too_long(&self, limit: Duration, _: &mut Vec<u8>) -> Result<(), Refusal> {
-        Err(timed_out("completion", limit))
-    }
-
-    const KIND: &'static str = "completion";
 }
