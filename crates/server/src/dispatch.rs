@@ -311,12 +311,14 @@ impl Service for Server {
             }
             Method::Ping => empty_result(&ask, out),
             Method::SetLevel => set_level(&ask, out),
-            Method::SubscriptionsListen => subscriptions::listen(&self.core, &ask, out),
+            Method::SubscriptionsListen => {
+                subscriptions::listen((&self.core, &snapshot.face), &ask, out)
+            }
             Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
-                subscriptions::subscribe(&self.core, &ask, out)
+                subscriptions::subscribe((&self.core, &snapshot.face), &ask, out)
             }
             Method::TasksCancel | Method::TasksGet | Method::TasksUpdate => {
-                task_calls::call(&self.core, &ask, out)
+                task_calls::call((&self.core, &snapshot.face), &ask, out)
             }
             _ => self.not_offered(&ask, out),
         }

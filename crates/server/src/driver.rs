@@ -4,6 +4,7 @@
 
 use crate::context::{Context, Place};
 use crate::core::Core;
+use crate::face::Face;
 use crate::rounds::{Binding, Pause};
 use crate::task_calls::reply;
 use crate::task_store::TaskState;
@@ -26,6 +27,9 @@ use tokio::time::{Instant, sleep, timeout};
 pub(crate) trait Ending: Send + 'static {
     /// What the handler makes.
     type Made: Send + 'static;
+
+    /// What the server said of itself when the request came.
+    fn face(&self) -> &Face;
 
     /// Appends the result that it is.
     ///
@@ -158,9 +162,9 @@ impl<E: Ending> Job<E> {
             Err(refusal) => return reply(&self.id, Err(refusal)),
         };
         let mut created = Vec::new();
-        let (core, revision, id) = (Arc::clone(&self.core), self.revision, self.id.clone());
-        task.with_task(core.tasks.poll_interval(), |task| {
-            encode::task::created(&mut created, revision, &core.face().info, task);
+        let (info, id) = (&self.ending.face().info, self.id.clone());
+        task.with_task(self.core.tasks.poll_interval(), |task| {
+            encode::task::created(&mut created, self.revision, info, task);
         });
         self.burn();
         if let Some(context) = &self.context {
@@ -275,8 +279,8 @@ impl<E: Ending> Job<E> {
         let (sealer, limits) = (&self.core.sealer, &self.core.limits);
         let (asked, state) = rounds.next(&desk.steps, &binding, sealer, limits)?;
         let asked = asked.iter().map(|(key, question)| (&**key, question));
-        let face = self.core.face();
-        encode::question::input_required(out, self.revision, &face.info, asked, &state);
+        let info = &self.ending.face().info;
+        encode::question::input_required(out, self.revision, info, asked, &state);
         Ok(())
     }
 

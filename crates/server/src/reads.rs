@@ -55,7 +55,7 @@ pub(crate) fn read(
     ask: &Ask<'_>,
     out: &mut Vec<u8>,
 ) -> Turn {
-    let face = &*snapshot.face;
+    let face = &snapshot.face;
     let uri = ask.message.params.uri.and_then(JsonStr::from_raw).map(JsonStr::decode);
     let Some(uri) = uri.filter(|uri| uri.len() <= core.limits.uri_bytes) else {
         let limit = core.limits.uri_bytes;
@@ -128,10 +128,9 @@ pub(crate) fn get(
         Ok(admitted) => admitted,
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
-    let fields = Arc::clone(snapshot.face.fields(ask.revision));
     let ending = PromptEnding {
         description: prompt.spec.description.clone(),
-        fields,
+        face: Arc::clone(&snapshot.face),
         revision: ask.revision,
     };
     let context = request.context.clone();
@@ -277,12 +276,17 @@ struct ReadEnding {
     defaults: Defaults,
     bytes_max: usize,
     caching: Caching,
-    fields: Arc<[u8]>,
+    face: Arc<Face>,
     revision: Revision,
 }
 
 impl ReadEnding {
-    fn new((core, face): (&Core, &Face), ask: &Ask<'_>, uri: String, defaults: Defaults) -> Self {
+    fn new(
+        (core, face): (&Core, &Arc<Face>),
+        ask: &Ask<'_>,
+        uri: String,
+        defaults: Defaults,
+    ) -> Self {
         // A reader may look at who asks: what it says to one is not for all.
         let is_public = face.caching.is_public && !matches!(ask.principal, Principal::Named(_));
         Self {
@@ -290,7 +294,7 @@ impl ReadEnding {
             bytes_max: core.limits.resource_bytes,
             caching: defaults.caching.unwrap_or(Caching { is_public, ..face.caching }),
             defaults,
-            fields: Arc::clone(face.fields(ask.revision)),
+            face: Arc::clone(face),
             revision: ask.revision,
         }
     }
@@ -310,6 +314,10 @@ impl ReadEnding {
 
 impl Ending for ReadEnding {
     type Made = Result<ReadResult, Refusal>;
+
+    fn face(&self) -> &Face {
+        &self.face
+    }
 
     fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Result<(), Refusal> {
         let mut result = made.map_err(|refusal| match refusal.mistake {
@@ -331,7 +339,7 @@ impl Ending for ReadEnding {
                 contents.meta.clone_from(&self.defaults.meta);
             }
         }
-        let (revision, fields) = (self.revision, &self.fields);
+        let (revision, fields) = (self.revision, self.face.fields(self.revision));
         encode::resource::read_result(out, revision, fields, self.caching, &result);
         Ok(())
     }
@@ -350,19 +358,24 @@ impl Ending for ReadEnding {
 /// How prompts end.
 struct PromptEnding {
     description: Option<String>,
-    fields: Arc<[u8]>,
+    face: Arc<Face>,
     revision: Revision,
 }
 
 impl Ending for PromptEnding {
     type Made = Result<PromptResult, Refusal>;
 
+    fn face(&self) -> &Face {
+        &self.face
+    }
+
     fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Result<(), Refusal> {
         let mut result = made?;
         if result.description.is_none() {
             result.description.clone_from(&self.description);
         }
-        encode::prompt::prompt_result(out, self.revision, &self.fields, &result);
+        let fields = self.face.fields(self.revision);
+        encode::prompt::prompt_result(out, self.revision, fields, &result);
         Ok(())
     }
 

@@ -4,6 +4,7 @@ use crate::calls::refuse;
 use crate::completion::{Completer, Completing};
 use crate::core::Core;
 use crate::driver::{Ending, Job};
+use crate::face::Face;
 use crate::reads::{shown, timed_out};
 use crate::registry::Snapshot;
 use crate::schema::wording::one_line;
@@ -11,6 +12,7 @@ use haft_proto::encode;
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::service::{Ask, Turn};
 use haft_proto::spec::completion::Completion;
+use haft_proto::version::Revision;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +29,8 @@ pub(crate) fn complete(
         Ok(admitted) => admitted,
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
-    let ending = CompletionEnding { fields: Arc::clone(snapshot.face.fields(ask.revision)) };
+    let face = Arc::clone(&snapshot.face);
+    let ending = CompletionEnding { face, revision: ask.revision };
     let work = Box::pin(async move {
         match completer {
             Some(completer) => Ok(completer.complete(typing).await),
@@ -99,14 +102,19 @@ fn admit_completion(
 
 /// How suggestions end.
 struct CompletionEnding {
-    fields: Arc<[u8]>,
+    face: Arc<Face>,
+    revision: Revision,
 }
 
 impl Ending for CompletionEnding {
     type Made = Result<Completion, Refusal>;
 
+    fn face(&self) -> &Face {
+        &self.face
+    }
+
     fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Result<(), Refusal> {
-        encode::prompt::completion(out, &self.fields, &made?);
+        encode::prompt::completion(out, self.face.fields(self.revision), &made?);
         Ok(())
     }
 

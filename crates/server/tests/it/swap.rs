@@ -1,10 +1,11 @@
 //! A server that becomes another while it runs.
 
-use crate::wire::{TestWire, ask_on, next};
+use crate::wire::{TestWire, ask_on, next, read};
 use haft_proto::service::Feed;
 use haft_proto::version::Revision;
 use haft_server::{
-    BuildError, Completing, Prompt, Resource, Server, ServerBuilder, TaskUse, Tool, handler,
+    BuildError, Completing, Context, Prompt, Resource, Server, ServerBuilder, TaskUse, Tool,
+    handler,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -160,4 +161,50 @@ async fn a_call_in_flight_ends_on_the_tool_that_it_began_with() {
     assert_eq!(then["result"]["content"][0]["text"], "old");
     let named = &then["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"];
     assert_eq!(named, "first", "{then}");
+}
+
+#[tokio::test]
+async fn a_request_that_asks_listens_or_becomes_a_task_ends_with_the_name_that_it_began_with() {
+    let (begun, may_go_on) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let (begins, goes_on) = (Arc::clone(&begun), Arc::clone(&may_go_on));
+    let slow = move |asked: Value, context: Context| {
+        let (begins, goes_on) = (Arc::clone(&begins), Arc::clone(&goes_on));
+        async move {
+            begins.add_permits(1);
+            goes_on.acquire().await.expect("it is never closed").forget();
+            if asked["task"] == true {
+                context.become_task().await;
+            }
+            context.elicit::<Value>("a", "A?", r#"{"type":"object"}"#).await.map(|_| "done")
+        }
+    };
+    let slow = Tool::new("slow", handler::future(slow)).task(TaskUse::OnDemand);
+    let slow = slow.input_schema(r#"{"type":"object"}"#);
+    let server = Server::builder("first", "1").tool(slow).build().expect("right");
+    let mut feed = feed(&server).await;
+    let extensions = json!({"io.modelcontextprotocol/tasks": {}});
+    let wire = TestWire::to_client(json!({"elicitation": {}, "extensions": extensions}));
+    let calls = [false, true].map(|task| {
+        let (server, wire) = (server.clone(), wire.clone());
+        let params = json!({"name": "slow", "arguments": {"task": task}});
+        tokio::spawn(
+            async move { ask_on(&wire, &server, Revision::LATEST, "tools/call", params).await },
+        )
+    });
+    begun.acquire_many(2).await.expect("it is never closed").forget();
+    server.replace(Server::builder("second", "2")).expect("right");
+    may_go_on.add_permits(2);
+    let name = |answer: &Value| {
+        answer["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"].clone()
+    };
+    for (call, kind) in calls.into_iter().zip(["input_required", "task"]) {
+        let answer = call.await.expect("it does not panic");
+        assert_eq!(
+            (&answer["result"]["resultType"], name(&answer)),
+            (&json!(kind), json!("first"))
+        );
+    }
+    let mut end = Vec::new();
+    assert!(feed.end(&mut end));
+    assert_eq!(name(&read(&end)), "first");
 }
