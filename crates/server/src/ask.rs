@@ -238,7 +238,8 @@ impl Context {
         key: &str,
         work: impl Future<Output = T>,
     ) -> T {
-        let step = self.desk().step(&self.key(key));
+        let key = self.key(key);
+        let step = self.desk().step(&key);
         let mut kept = step.lock().await;
         if let Some(done) = kept.as_ref().and_then(|raw| serde_json::from_str(raw.get()).ok()) {
             return done;

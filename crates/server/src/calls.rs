@@ -10,7 +10,7 @@ use crate::headers::Headers;
 use crate::layers::{self, LayeredEnding};
 use crate::middleware::Request;
 use crate::nearest::nearest;
-use crate::registry::Snapshot;
+use crate::registry::{Entry, Snapshot};
 use crate::rounds::Rounds;
 use crate::schema::Violation;
 use crate::task_calls::takes_tasks;
@@ -38,7 +38,8 @@ pub(crate) fn call(
 ) -> Turn {
     let face = &*snapshot.face;
     let admitted = admit(snapshot, ask).and_then(|(tool, arguments)| {
-        let rounds = core.rounds(ask)?;
+        let define = |out: &mut Vec<u8>| tool.write(out, Revision::LATEST);
+        let rounds = core.rounds(snapshot, ask, define)?;
         Ok((tool, arguments, rounds))
     });
     let (tool, arguments, rounds) = match admitted {
@@ -214,6 +215,10 @@ impl Ending for ToolEnding {
 
     fn face(&self) -> &Face {
         &self.face
+    }
+
+    fn define(&self, out: &mut Vec<u8>) {
+        self.tool.write(out, Revision::LATEST);
     }
 
     fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Result<(), Refusal> {

@@ -31,6 +31,9 @@ pub(crate) trait Ending: Send + 'static {
     /// What the server said of itself when the request came.
     fn face(&self) -> &Face;
 
+    /// Appends what is asked for, as a list has it, if what a client keeps is good for that alone.
+    fn define(&self, _: &mut Vec<u8>) {}
+
     /// Appends the result that it is.
     ///
     /// # Errors
@@ -275,7 +278,8 @@ impl<E: Ending> Job<E> {
         let Place::Rounds(rounds) = &desk.place else {
             return Err(panicked(E::KIND));
         };
-        let binding = self.binding.as_ref().map(Binding::text).unwrap_or_default();
+        let text = |binding: &Binding| binding.text(|out| self.ending.define(out));
+        let binding = self.binding.as_ref().map(text).unwrap_or_default();
         let (sealer, limits) = (&self.core.sealer, &self.core.limits);
         let (asked, state) = rounds.next(&desk.steps, &binding, sealer, limits)?;
         let asked = asked.iter().map(|(key, question)| (&**key, question));

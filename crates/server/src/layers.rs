@@ -64,6 +64,10 @@ impl Ending for LayeredEnding {
         self.0.face()
     }
 
+    fn define(&self, out: &mut Vec<u8>) {
+        self.0.define(out);
+    }
+
     fn write(&self, made: Outcome, out: &mut Vec<u8>) -> Result<(), Refusal> {
         match made {
             Outcome::Tool(result) => self.0.write(Ok(result), out),

@@ -3,7 +3,7 @@
 //! wire; the caller, its principal and its cancellation are those of the call that it is part of.
 
 use crate::calls::{explain, mend, misfit};
-use crate::context::Context;
+use crate::context::{Context, Place};
 use crate::driver::panicked;
 use crate::layers;
 use crate::middleware::{Outcome, Request};
@@ -92,6 +92,14 @@ struct Attempt {
 }
 
 impl Link {
+    /// Calls `act` with the tools of this call and of those around it.
+    fn each(&self, act: &mut impl FnMut(&Registered)) {
+        act(&self.tool);
+        if let Some(around) = &self.around {
+            around.each(act);
+        }
+    }
+
     /// Appends what tells its questions and steps from those of others.
     fn path(&self, path: &mut String) {
         if let Some(around) = &self.around {
@@ -320,9 +328,13 @@ impl Context {
         Self { inner: Arc::clone(&self.inner), nesting }
     }
 
-    /// A key of a question or step, as it is told from the same key of other calls.
+    /// A key of a question or step, as it is told from the same key of other calls. What comes of it
+    /// is good for the tools that are called here now.
     pub(crate) fn key<'k>(&self, key: &'k str) -> Cow<'k, str> {
         let Some(link) = &self.nesting.link else { return Cow::Borrowed(key) };
+        if let Place::Rounds(rounds) = &mut self.desk().place {
+            link.each(&mut |tool| rounds.note(tool));
+        }
         let mut path = String::new();
         link.path(&mut path);
         path.push_str(key);

@@ -12,7 +12,7 @@ use crate::middleware::{Next, Outcome, Request};
 use crate::nearest::nearest;
 use crate::prompt::{Get, Prompt};
 use crate::reading::{Answering, Reader};
-use crate::registry::Snapshot;
+use crate::registry::{Entry, Snapshot};
 use crate::resource::Read;
 use crate::uri_template::Variables;
 use haft_proto::encode;
@@ -68,7 +68,7 @@ pub(crate) fn read(
         let nothing = ReadEnding::new((core, face), ask, uri, Defaults::default());
         return refuse(out, ask.id, &nothing.not_found());
     };
-    let context = match context((core, snapshot), ask, found.wants_headers) {
+    let context = match context((core, snapshot), ask, |_| {}, found.wants_headers) {
         Ok(context) => context,
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
@@ -121,7 +121,8 @@ pub(crate) fn get(
     out: &mut Vec<u8>,
 ) -> Turn {
     let admitted = admit_get(snapshot, ask).and_then(|(prompt, arguments)| {
-        let context = context((core, snapshot), ask, prompt.wants_headers)?;
+        let define = |out: &mut Vec<u8>| prompt.write(out, Revision::LATEST);
+        let context = context((core, snapshot), ask, define, prompt.wants_headers)?;
         Ok((prompt, Get { arguments, context }))
     });
     let (prompt, request) = match admitted {
@@ -129,7 +130,7 @@ pub(crate) fn get(
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
     let ending = PromptEnding {
-        description: prompt.spec.description.clone(),
+        prompt: Arc::clone(prompt),
         face: Arc::clone(&snapshot.face),
         revision: ask.revision,
     };
@@ -167,7 +168,7 @@ pub(crate) fn get(
 fn admit_get<'a>(
     snapshot: &'a Snapshot,
     ask: &Ask<'_>,
-) -> Result<(&'a Prompt, BTreeMap<String, String>), Refusal> {
+) -> Result<(&'a Arc<Prompt>, BTreeMap<String, String>), Refusal> {
     let invalid = |message: String| Refusal::new(Mistake::InvalidParams, message);
     let params = &ask.message.params;
     let name = params
@@ -209,10 +210,12 @@ fn text_arguments(raw: &str) -> Result<BTreeMap<String, String>, Refusal> {
 fn context(
     (core, snapshot): (&Arc<Core>, &Arc<Snapshot>),
     ask: &Ask<'_>,
+    define: impl FnOnce(&mut Vec<u8>),
     wants_headers: bool,
 ) -> Result<Context, Refusal> {
     let headers = ask.headers.filter(|_| wants_headers).map(Headers::copy).unwrap_or_default();
-    Ok(Context::new((core, snapshot), ask, core.rounds(ask)?, headers, false))
+    let rounds = core.rounds(snapshot, ask, define)?;
+    Ok(Context::new((core, snapshot), ask, rounds, headers, false))
 }
 
 /// Sends a request through the middleware of the server.
@@ -357,7 +360,7 @@ impl Ending for ReadEnding {
 
 /// How prompts end.
 struct PromptEnding {
-    description: Option<String>,
+    prompt: Arc<Prompt>,
     face: Arc<Face>,
     revision: Revision,
 }
@@ -369,10 +372,14 @@ impl Ending for PromptEnding {
         &self.face
     }
 
+    fn define(&self, out: &mut Vec<u8>) {
+        self.prompt.write(out, Revision::LATEST);
+    }
+
     fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Result<(), Refusal> {
         let mut result = made?;
         if result.description.is_none() {
-            result.description.clone_from(&self.description);
+            result.description.clone_from(&self.prompt.spec.description);
         }
         let fields = self.face.fields(self.revision);
         encode::prompt::prompt_result(out, self.revision, fields, &result);

@@ -45,6 +45,54 @@ async fn paid(context: &Context, arguments: Value) -> String {
     }
 }
 
+/// What a call that brings the state and answers of a round before comes to.
+async fn bring(server: &Server, before: &Value) -> Value {
+    let wire = TestWire::to_client(json!({"elicitation": {}}));
+    let asked = before["result"]["inputRequests"].as_object().into_iter().flatten();
+    let accepted = json!({"action": "accept", "content": {}});
+    let answers = asked.map(|(key, _)| (key.clone(), accepted.clone())).collect();
+    let mut params = json!({"name": "outer"});
+    if let Some(state) = before["result"].get("requestState") {
+        params["requestState"] = state.clone();
+        params["inputResponses"] = Value::Object(answers);
+    }
+    ask_on(&wire, server, Revision::LATEST, "tools/call", params).await
+}
+
+#[tokio::test]
+async fn a_state_is_good_for_the_tools_that_it_was_made_with() {
+    let charged = Arc::new(AtomicUsize::new(0));
+    let described = |outer: &str, inner: &str| {
+        let buy = calling(|context| async move {
+            let said = context.elicit::<Value>("first", "Begin?", ANY).await;
+            format!("{said:?} {}", paid(&context, json!({"what": "tea"})).await)
+        });
+        let tools = [buy.description(outer), pay(&charged).description(inner)];
+        Server::builder("s", "1").tools(tools)
+    };
+    let server = described("Buys", "Pays").build().expect("right");
+    let refused = |answer: &Value| {
+        let why = answer["error"]["message"].as_str().unwrap_or_default();
+        assert!(why.contains("make the request again"), "{answer}");
+    };
+    let first = bring(&server, &json!({})).await;
+    server.replace(described("Sells", "Pays")).expect("right");
+    refused(&bring(&server, &first).await);
+    // Nothing of the inner one is in the state yet.
+    server.replace(described("Buys", "Pays more")).expect("right");
+    let second = bring(&server, &first).await;
+    assert_eq!(second["result"]["resultType"], "input_required", "{second}");
+    server.replace(described("Buys", "Pays less")).expect("right");
+    refused(&bring(&server, &second).await);
+    // A replica, and an edit of something else, are no other tool.
+    let replica =
+        described("Buys", "Pays more").tool(Tool::new("x", handler::function(|_: Value| "x")));
+    server.replace(replica).expect("right");
+    let done = bring(&server, &second).await;
+    assert_eq!(done["result"]["resultType"], "complete", "{done}");
+    assert_eq!(charged.load(Ordering::Relaxed), 1);
+}
+
 /// Accepts all that is asked until there is a result; which questions there were, in each round.
 async fn accept_all(server: &Server) -> (Vec<Vec<String>>, Value) {
     let wire = TestWire::to_client(json!({"elicitation": {}}));

@@ -4,7 +4,7 @@ use crate::wire::{TestWire, ask_on, next, read};
 use haft_proto::service::Feed;
 use haft_proto::version::Revision;
 use haft_server::{
-    BuildError, Completing, Context, Prompt, Resource, Server, ServerBuilder, TaskUse, Tool,
+    BuildError, Completing, Context, Get, Prompt, Resource, Server, ServerBuilder, TaskUse, Tool,
     handler,
 };
 use serde_json::{Value, json};
@@ -207,4 +207,27 @@ async fn a_request_that_asks_listens_or_becomes_a_task_ends_with_the_name_that_i
     let mut end = Vec::new();
     assert!(feed.end(&mut end));
     assert_eq!(name(&read(&end)), "first");
+}
+
+#[tokio::test]
+async fn what_a_prompt_was_told_is_good_for_that_prompt() {
+    let described = |text: &str| {
+        let prompt = Prompt::new("p", |get: Get| async move {
+            let said = get.context.elicit::<Value>("a", "A?", r#"{"type":"object"}"#).await;
+            said.map_or("nothing", |said| said.action())
+        });
+        Server::builder("s", "1").prompt(prompt.description(text))
+    };
+    let server = described("one").build().expect("right");
+    let wire = TestWire::to_client(json!({"elicitation": {}}));
+    let mut params = json!({"name": "p"});
+    let first = ask_on(&wire, &server, Revision::LATEST, "prompts/get", params.clone()).await;
+    params["requestState"] = first["result"]["requestState"].clone();
+    params["inputResponses"] = json!({"a": {"action": "accept", "content": {}}});
+    server.replace(described("two")).expect("right");
+    let refused = ask_on(&wire, &server, Revision::LATEST, "prompts/get", params.clone()).await;
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    server.replace(described("one")).expect("right");
+    let said = ask_on(&wire, &server, Revision::LATEST, "prompts/get", params).await;
+    assert_eq!(said["result"]["messages"][0]["content"]["text"], "accept", "{said}");
 }
