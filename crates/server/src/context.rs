@@ -72,7 +72,8 @@ pub(crate) struct Desk {
     pub(crate) waiting: Option<(tokio::time::Instant, usize)>,
     /// The handler asks to go on as a task.
     pub(crate) wants_task: bool,
-    waker: Option<Waker>,
+    /// Those that wait until it is one, or cannot become one any more.
+    wakers: Vec<Waker>,
     /// Polls the handler. It must look here when something is asked by a task that the handler
     /// has spawned, as nothing else wakes it then.
     driver: Option<Waker>,
@@ -123,7 +124,7 @@ impl Context {
             waited: Duration::ZERO,
             waiting: None,
             wants_task: false,
-            waker: None,
+            wakers: Vec::new(),
             driver: None,
         };
         let inner = Inner {
@@ -261,7 +262,10 @@ impl Context {
                 return Poll::Ready(());
             }
             desk.wants_task = true;
-            desk.waker = Some(cx.waker().clone());
+            // Parts of the work may each wait for it, with wakers of their own.
+            if !desk.wakers.iter().any(|known| known.will_wake(cx.waker())) {
+                desk.wakers.push(cx.waker().clone());
+            }
             desk.wake_driver();
             Poll::Pending
         })
@@ -278,7 +282,7 @@ impl Desk {
     pub(crate) fn move_to(&mut self, task: Arc<Running>) {
         self.place = Place::Task(task);
         self.wants_task = false;
-        self.waker.take().inspect(Waker::wake_by_ref);
+        self.wakers.drain(..).for_each(Waker::wake);
     }
 
     /// The handler waits for another round: its driver is told, and it hears when this one is over.
@@ -318,7 +322,7 @@ impl Desk {
     pub(crate) fn close(&mut self) {
         if let Place::Rounds(_) = self.place {
             self.place = Place::Over;
-            self.waker.take().inspect(Waker::wake_by_ref);
+            self.wakers.drain(..).for_each(Waker::wake);
         }
         self.driver = None;
     }

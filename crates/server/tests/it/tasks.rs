@@ -1,6 +1,7 @@
 //! Calls that go on after their answer: who gets a task, what can be asked of it, and how it ends.
 
 use crate::wire::{TestWire, ask_on, next};
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
 use haft_proto::service::{Feed, Principal};
@@ -268,6 +269,22 @@ async fn a_question_that_nobody_answers_is_told_to_be_gone() {
     state_once(&server, &task, "working").await;
     assert_eq!(next(&mut *feed).expect("a change")["params"]["status"], "working");
     assert_eq!(next(&mut *feed), None);
+}
+
+#[tokio::test]
+async fn all_parts_of_a_call_go_on_that_want_it_to_be_a_task() {
+    let work = |_: Value, context: Context| async move {
+        let parts: FuturesUnordered<_> = (0..3).map(|_| context.become_task()).collect();
+        parts.count().await.to_string()
+    };
+    let parts = Tool::new("parts", handler::future(work)).task(TaskUse::OnDemand);
+    let server = Server::builder("s", "1").tool(parts).build().expect("right");
+    let task = begin(&server, "parts").await;
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    while state(&server, &task).await["status"] != "completed" {
+        assert!(std::time::Instant::now() < deadline, "some parts wait for ever");
+        tokio::task::yield_now().await;
+    }
 }
 
 #[tokio::test(start_paused = true)]
