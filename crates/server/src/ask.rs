@@ -16,9 +16,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
+use std::pin::pin;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -231,8 +232,9 @@ impl Context {
     /// Does something once in a call, however often its handler runs or comes here with this key:
     /// the result is kept, and travels with the questions that come after it. For what must not be
     /// done twice before something is asked. Of two at the same time, the second waits for the
-    /// first; `work` must not do the same once more. What cannot be written as JSON and read again
-    /// is not kept.
+    /// first; `work` must not do the same once more. A question that is asked beside it is put to
+    /// the client when it is done, so it must not wait for what comes of one. What cannot be
+    /// written as JSON and read again is not kept.
     pub async fn once<T: Serialize + DeserializeOwned>(
         &self,
         key: &str,
@@ -240,13 +242,35 @@ impl Context {
     ) -> T {
         let key = self.key(key);
         let step = self.desk().step(&key);
-        let mut kept = step.lock().await;
+        let mut kept = match step.try_lock() {
+            Ok(kept) => kept,
+            Err(_) => {
+                // Whoever does it may wait for an answer.
+                self.desk().held_up += 1;
+                step.lock().await
+            }
+        };
         if let Some(done) = kept.as_ref().and_then(|raw| serde_json::from_str(raw.get()).ok()) {
             return done;
         }
-        let done = work.await;
+        let done = self.whole(work).await;
         *kept = serde_json::value::to_raw_value(&done).ok();
         done
+    }
+
+    /// Work that the end of a round does not cut off, unless it waits for that end itself.
+    async fn whole<T>(&self, work: impl Future<Output = T>) -> T {
+        let mut doing = Some(Doing::begin(self));
+        let mut work = pin!(work);
+        poll_fn(|cx| {
+            let before = self.desk().held_up;
+            let made = work.as_mut().poll(cx);
+            if self.desk().held_up > before {
+                doing = None;
+            }
+            made
+        })
+        .await
     }
 
     /// A client that lacks what is needed is told so, should the call fail.
@@ -367,6 +391,22 @@ struct Waiting<'a>(&'a Context);
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.0.desk().end_waiting();
+    }
+}
+
+/// A round does not end while this lives.
+struct Doing<'a>(&'a Context);
+
+impl<'a> Doing<'a> {
+    fn begin(context: &'a Context) -> Self {
+        context.desk().doing += 1;
+        Self(context)
+    }
+}
+
+impl Drop for Doing<'_> {
+    fn drop(&mut self) {
+        self.0.desk().end_step();
     }
 }
 

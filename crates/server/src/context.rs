@@ -64,6 +64,10 @@ pub(crate) struct Desk {
     pub(crate) place: Place,
     /// What is done once in a call, wherever its questions go.
     pub(crate) steps: Steps,
+    /// How many of these are being done, and wait for no answer themselves.
+    pub(crate) doing: usize,
+    /// How often something had to wait for another round, or for what may wait for one.
+    pub(crate) held_up: usize,
     /// What the client lacks that was needed.
     pub(crate) missing: Option<&'static str>,
     /// How long the call has waited for its client.
@@ -120,6 +124,8 @@ impl Context {
         let desk = Desk {
             place,
             steps,
+            doing: 0,
+            held_up: 0,
             missing: None,
             waited: Duration::ZERO,
             waiting: None,
@@ -287,6 +293,7 @@ impl Desk {
 
     /// The handler waits for another round: its driver is told, and it hears when this one is over.
     pub(crate) fn end_round(&mut self) -> watch::Receiver<()> {
+        self.held_up += 1;
         self.wake_driver();
         match &mut self.place {
             Place::Rounds(rounds) => rounds.until_over(),
@@ -298,6 +305,14 @@ impl Desk {
     /// What is done once under that key.
     pub(crate) fn step(&mut self, key: &str) -> Step {
         Arc::clone(self.steps.entry(key.to_owned()).or_default())
+    }
+
+    /// A step is done, or waits for an answer: the round may end now.
+    pub(crate) fn end_step(&mut self) {
+        self.doing -= 1;
+        if self.doing == 0 && self.held_up > 0 {
+            self.wake_driver();
+        }
     }
 
     /// Whom to wake when something is asked.

@@ -217,7 +217,13 @@ impl<E: Ending> Job<E> {
 
     fn pause(&self, driver: &Waker) -> Option<Pause> {
         let mut desk = self.context.as_ref()?.desk();
+        let is_doing = desk.doing > 0;
         let pause = match &mut desk.place {
+            // What is done once is not cut off, to be done again in the next round.
+            Place::Rounds(rounds) if is_doing && rounds.must_pause() => {
+                desk.driven_by(driver);
+                return None;
+            }
             // Questions come first: nobody would answer them once the call is a task.
             Place::Rounds(rounds) => rounds.pause(),
             Place::Over | Place::Task(_) | Place::Wire => None,

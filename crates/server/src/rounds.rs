@@ -166,6 +166,11 @@ impl Rounds {
         self.refusal = Some(Refusal::new(Mistake::InvalidParams, message));
     }
 
+    /// Whether the call cannot go on once its handler waits.
+    pub(crate) fn must_pause(&self) -> bool {
+        self.refusal.is_some() || !self.asked.is_empty()
+    }
+
     /// Whether the call can go on, now that its handler waits.
     pub(crate) fn pause(&mut self) -> Option<Pause> {
         match self.refusal.take() {

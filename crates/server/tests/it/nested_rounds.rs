@@ -251,3 +251,71 @@ async fn no_two_questions_for_an_address_have_one_id() {
     let ids: BTreeSet<_> = asked.iter().map(|(_, question)| id(question)).collect();
     assert_eq!(ids.len(), 4, "{asked:?}");
 }
+
+/// Does something that takes a while beside a question, in this order.
+async fn charged_beside_a_question(is_asked_first: bool, spawns: bool) -> (usize, Value) {
+    let (charged, begun) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let charges = Arc::clone(&charged);
+    let outer = calling(move |context| {
+        let (charges, begins) = (Arc::clone(&charges), Arc::clone(&begun));
+        async move {
+            let asking = context.clone();
+            let has_begun = Arc::clone(&begins);
+            let ask = async move {
+                while spawns && has_begun.load(Ordering::Relaxed) == 0 {
+                    yields(1).await;
+                }
+                asking.elicit::<Value>("sure", "Sure?", ANY).await.is_ok()
+            };
+            let charge = async move {
+                let slow = async {
+                    begins.fetch_add(1, Ordering::Relaxed);
+                    yields(5).await;
+                    charges.fetch_add(1, Ordering::Relaxed)
+                };
+                context.once("charge", slow).await;
+                assert_eq!(begins.load(Ordering::Relaxed), 1, "it was cut off and began again");
+            };
+            let charge = async {
+                if spawns { tokio::spawn(charge).await.expect("no panic") } else { charge.await }
+            };
+            if is_asked_first {
+                join(ask, charge).await;
+            } else {
+                join(charge, ask).await;
+            }
+            "done".to_owned()
+        }
+    });
+    let server = Server::builder("s", "1").tool(outer).build().expect("right");
+    let (rounds, answer) = accept_all(&server).await;
+    assert_eq!(rounds, [["Sure?"]], "{answer}");
+    (charged.load(Ordering::Relaxed), answer)
+}
+
+#[tokio::test]
+async fn what_is_done_once_is_not_cut_off_by_a_question_beside_it() {
+    for (is_asked_first, spawns) in [(true, false), (false, false), (true, true), (false, true)] {
+        let (charged, answer) = charged_beside_a_question(is_asked_first, spawns).await;
+        assert_eq!(charged, 1, "{answer}");
+        assert_eq!(answer["result"]["content"][0]["text"], "done", "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_done_once_may_ask_itself() {
+    let outer = calling(|context| async move {
+        let ask = |context: Context| async move {
+            let ask = async { context.elicit::<Value>("sure", "Sure?", ANY).await.is_ok() };
+            context.once("a", ask).await
+        };
+        // The one waits for the answer, the other for the one.
+        let (first, second) = (ask(context.clone()), context.clone());
+        let second = async { second.once("b", ask(second.clone())).await };
+        format!("{:?}", join(first, second).await)
+    });
+    let server = Server::builder("s", "1").tool(outer).build().expect("right");
+    let (rounds, answer) = accept_all(&server).await;
+    assert_eq!(rounds, [["Sure?"]], "{answer}");
+    assert_eq!(answer["result"]["content"][0]["text"], "(true, true)");
+}
