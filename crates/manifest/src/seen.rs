@@ -1,5 +1,6 @@
-//! What a manifest is made of: the files that are read for it, and a print of each part, by which
-//! two readings of a file are compared. Kept while a file is read; reads nothing itself.
+//! What a manifest is made of: the files that are read for it, the variables that it names, and a
+//! print of each part, by which two readings of a file are compared. Kept while a file is read; reads
+//! nothing itself.
 
 use crate::openapi::known::Documents;
 use crate::stamp::Stamp;
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 #[derive(Default)]
 pub(crate) struct Seen {
     files: RefCell<BTreeMap<PathBuf, Stamp>>,
+    variables: RefCell<Vec<String>>,
     filled: RefCell<DefaultHasher>,
     /// Those from the web that were read before, and now.
     pub(crate) documents: RefCell<Documents>,
@@ -44,6 +46,19 @@ impl Seen {
     /// makes another stamp.
     pub(crate) fn file(&self, path: &Path) {
         self.files.borrow_mut().entry(path.to_owned()).or_insert_with(|| Stamp::of(path));
+    }
+
+    /// A variable of the environment that the manifest names.
+    pub(crate) fn variable(&self, name: &str) {
+        let mut known = self.variables.borrow_mut();
+        if !known.iter().any(|known| known == name) {
+            known.push(name.to_owned());
+        }
+    }
+
+    /// All variables, in the order in which they were needed.
+    pub(crate) fn variables(&self) -> Vec<String> {
+        self.variables.borrow().clone()
     }
 
     /// What was filled in, or read for the next print in another way.

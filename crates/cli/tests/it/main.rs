@@ -12,6 +12,7 @@ mod editors;
 mod export;
 mod foreign;
 mod foreign_servers;
+mod forge;
 mod haft;
 mod list_call_inspect;
 mod metrics;
