@@ -1,6 +1,6 @@
 //! Which schemas are surely ones that the check of arguments takes, of all that `convert` writes:
-//! to know this costs a look at each byte of a draft, once, and to compile a schema costs a hundred
-//! for each tool. Asked by `write`, which compiles the others at once; it is wrong on one side only.
+//! to know this costs a look at each byte of a draft, once, and to compile a schema a hundred, for
+//! each tool. Asked by `write`, which compiles the others at once; it is wrong on one side only.
 
 use crate::openapi::schema::{Draft, Shared};
 use std::collections::{HashMap, HashSet};
