@@ -44,9 +44,17 @@ impl Handler for StateHandler {
                 }
                 Made::Now
             }
-            Ok((_, Begun::Listed(keys))) => {
-                answer.json(&json!({ "more": keys.len() == KEYS_MAX, "keys": keys }));
-                Made::Now
+            Ok((prefix, Begun::List)) => {
+                let store = self.store.clone();
+                Made::Later(Box::pin(async move {
+                    Ok(match store.keys(&prefix, None, KEYS_MAX).await {
+                        Ok(keys) => {
+                            let listed = json!({ "more": keys.len() == KEYS_MAX, "keys": keys });
+                            ToolResult::json(&listed.to_string())
+                        }
+                        Err(error) => ToolResult::error(sentence(&error)),
+                    })
+                }))
             }
             Ok((key, Begun::Change(change))) => {
                 let (store, ttl) = (self.store.clone(), self.operation.ttl);
@@ -65,8 +73,8 @@ impl Handler for StateHandler {
 enum Begun {
     /// Something is kept under the key, or nothing.
     Found(Option<Vec<u8>>),
-    /// The keys that there are.
-    Listed(Vec<String>),
+    /// It lists the keys that begin like it.
+    List,
     /// It goes on.
     Change(Filled),
 }
@@ -78,11 +86,7 @@ impl StateHandler {
         let key = key.map_err(|error| cannot_fill("key", &error))?;
         let begun = match &self.operation.action {
             Action::Get => Begun::Found(self.store.get(&key).map_err(|error| sentence(&error))?),
-            Action::Keys => {
-                let keys =
-                    self.store.keys(&key, None, KEYS_MAX).map_err(|error| sentence(&error))?;
-                Begun::Listed(keys)
-            }
+            Action::Keys => Begun::List,
             Action::Delete => Begun::Change(Filled::Delete),
             Action::Set(value) => {
                 let value = self.value(value, &arguments, "value")?;
