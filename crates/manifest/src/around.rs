@@ -206,11 +206,11 @@ impl Around {
         if let Some(cache) = &standing.cache {
             tool = tool.middleware(cache.clone());
         }
-        if let Some(breaker) = &standing.breaker {
-            tool = tool.middleware(breaker.clone());
-        }
         if let Some((_, _, turns)) = &standing.turns {
             tool = tool.middleware(turns.clone());
+        }
+        if let Some(breaker) = &standing.breaker {
+            tool = tool.middleware(breaker.clone());
         }
         if let Some(retry) = &self.retry {
             tool = tool.middleware(retry.middleware());
@@ -317,7 +317,7 @@ impl FailureKind {
         match result.cause {
             None => false,
             Some(Cause::Exit(_)) => self == Self::Exit,
-            Some(Cause::Status(429)) => self == Self::Busy,
+            Some(Cause::Busy | Cause::Status(429)) => self == Self::Busy,
             Some(Cause::Status(status)) => self == Self::Server && status >= 500,
             Some(Cause::Timeout) => self == Self::Timeout,
             Some(Cause::Unreachable) => self == Self::Connect,

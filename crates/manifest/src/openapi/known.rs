@@ -11,7 +11,7 @@ pub(crate) struct Known {
     /// As it was asked for.
     pub(crate) url: Url,
     pub(crate) reach: Reach,
-    pub(crate) bytes: Arc<[u8]>,
+    pub(crate) bytes: Arc<Vec<u8>>,
     /// Where it was found.
     pub(crate) found: Url,
     pub(crate) asked: Instant,
@@ -30,8 +30,8 @@ impl Documents {
         Some(known.clone())
     }
 
-    /// Keeps one that was asked for just now.
-    pub(crate) fn keep(&mut self, url: &Url, reach: &Reach, (bytes, found): (Arc<[u8]>, Url)) {
+    /// Keeps one that was asked for just now, whether it came or not.
+    pub(crate) fn keep(&mut self, url: &Url, reach: &Reach, (bytes, found): (Arc<Vec<u8>>, Url)) {
         self.0.retain(|known| known.url != *url || known.reach != *reach);
         let (url, reach, asked) = (url.clone(), reach.clone(), Instant::now());
         self.0.push(Known { url, reach, bytes, found, asked, is_used: true });

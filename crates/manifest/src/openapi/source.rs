@@ -46,26 +46,28 @@ pub(crate) fn find(
         let path = surroundings.directory.join(&filled);
         surroundings.seen.file(&path);
         let file = std::fs::File::open(path).map_err(unreadable)?;
-        let mut bytes = Vec::new();
+        // One byte more, or the end would be looked for in twice the room.
+        let length = file.metadata().map_or(0, |found| found.len()).min(DOCUMENT_BYTES_MAX as u64);
+        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default() + 1);
         file.take(DOCUMENT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-        (bytes.into(), None, false)
+        (Arc::new(bytes), None, false)
     };
     if bytes.len() > DOCUMENT_BYTES_MAX {
         return Err(wrong(OpenApiMistake::TooLarge));
     }
-    surroundings.seen.filled(&*bytes);
+    surroundings.seen.read(&bytes);
     Ok(Found { document: Document::read(&bytes).map_err(wrong)?, url, is_moved })
 }
 
-/// While a file is edited, a document that was asked for a moment ago will do; and an older one, if
+/// While a file is edited, a document that was asked for a moment ago will do, and an older one if
 /// nobody has a newer.
 fn known_or_fetched(
     url: &Url,
     reach: &Reach,
     seen: &Seen,
-) -> Result<(Arc<[u8]>, Url), OpenApiMistake> {
+) -> Result<(Arc<Vec<u8>>, Url), OpenApiMistake> {
     if !seen.may_be_old {
-        return fetch(url.clone(), reach).map(|(bytes, found)| (bytes.into(), found));
+        return fetch(url.clone(), reach).map(|(bytes, found)| (Arc::new(bytes), found));
     }
     let known = seen.documents.borrow_mut().of(url, reach);
     if let Some(known) = known.as_ref().filter(|known| known.asked.elapsed() < DOCUMENT_AGE_MAX) {
@@ -73,11 +75,16 @@ fn known_or_fetched(
     }
     match (fetch(url.clone(), reach), known) {
         (Ok((bytes, found)), _) => {
-            let fetched = (Arc::from(bytes), found);
+            let fetched = (Arc::new(bytes), found);
             seen.documents.borrow_mut().keep(url, reach, fetched.clone());
             Ok(fetched)
         }
-        (Err(_), Some(known)) => Ok((known.bytes, known.found)),
+        (Err(_), Some(known)) => {
+            // For as long as it is new again: who hangs is not waited for at each edit.
+            let known = (known.bytes, known.found);
+            seen.documents.borrow_mut().keep(url, reach, known.clone());
+            Ok(known)
+        }
         (Err(mistake), None) => Err(mistake),
     }
 }

@@ -130,7 +130,7 @@ impl<'r> Run<'r> {
 
     /// One step of the pipeline itself.
     pub(crate) async fn one(&self, step: &Step, scope: Scope) -> Result<Done, Failure> {
-        self.step(step, scope, Share { parts: WHOLE, within: None }).await
+        self.step(step, scope, Share { parts: WHOLE, within: None, item: None }).await
     }
 
     /// A value for what a step sees.
