@@ -1,6 +1,6 @@
 //! What a manifest is made of: the files that are read for it, the variables that it names, and a
-//! print of each part, by which two readings of a file are compared. Kept while a file is read; reads
-//! nothing itself.
+//! print of each part, by which two readings of a file are compared. Kept while a file is read;
+//! reads nothing itself.
 
 use crate::openapi::known::Documents;
 use crate::stamp::Stamp;
