@@ -303,6 +303,9 @@ async fn a_link_that_is_swapped_on_the_way_to_a_file_is_seen() {
 async fn who_is_writing_a_file_is_waited_for() {
     const UNFINISHED_MAX: Duration = Duration::from_secs(2);
     let mut served = Served::start("dev", &says("old"), &["--json"]).await;
+    // From then on it is watched.
+    served.edit(&says("older"));
+    served.hear("\"edit\"").await;
     let text = says("new");
     let half = text.find("  - name: slow").expect("it is there");
     let mut file = fs::File::create(served.file()).expect("it is ours");
