@@ -1,5 +1,6 @@
 //! What a manifest is made of beside its own text: the files and variables that it names, and a
-//! print of each part, by which two readings of a file are compared. Kept while a file is read; reads nothing.
+//! print of each part, by which two readings of a file are compared. Kept while a file is read;
+//! reads nothing.
 
 use crate::tree::{Node, Tree};
 use std::cell::RefCell;
