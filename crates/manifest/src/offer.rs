@@ -1,11 +1,12 @@
 //! From as run to as served: what is meant becomes the parts of a `haft_server::Server`. Called by
 //! `load` when a server is asked for; checks nothing that `meant` has checked.
 
+use crate::feed::run::Feeding;
 use crate::kind::Setting;
 use crate::meant::Meant;
 use crate::prompt::Prompt;
 use crate::reading::Readings;
-use crate::resource::{Below, Resource, Source};
+use crate::resource::{Below, Fed, Resource, Source};
 use crate::tool::Tool;
 use haft_fetch::Clients;
 use haft_proto::encode::fields::Caching;
@@ -29,6 +30,20 @@ pub(crate) struct Means {
 impl Means {
     pub(crate) fn new(store: Option<Store>) -> Self {
         Self { store, clients: Clients::new() }
+    }
+}
+
+/// How resources are read, prompts written and values suggested.
+#[derive(Clone)]
+pub(crate) struct Ways {
+    pub(crate) readings: Readings,
+    pub(crate) feeding: Feeding,
+}
+
+impl Ways {
+    fn new(meant: &Meant, clients: &Clients) -> Self {
+        let feeding = Feeding::new(Arc::clone(&meant.templates), clients.clone());
+        Self { readings: Readings::new(), feeding }
     }
 }
 
@@ -56,12 +71,12 @@ pub(crate) fn builder(meant: &Meant, means: &Means) -> ServerBuilder {
         builder = builder.strict_arguments();
     }
     builder = builder.state_keys(who.state_keys.iter().cloned()).tools(tools(meant, means));
-    let readings = Readings::new();
-    let (resources, templates) = resources(meant, &readings);
+    let ways = Ways::new(meant, &means.clients);
+    let (resources, templates) = resources(meant, &ways);
     builder = resources.into_iter().fold(builder, ServerBuilder::resource);
     builder = templates.into_iter().fold(builder, ServerBuilder::resource_template);
     for prompt in &meant.prompts {
-        builder = builder.prompt(self::prompt(prompt, &meant.templates, &readings));
+        builder = builder.prompt(self::prompt(prompt, &ways));
     }
     builder
 }
@@ -126,24 +141,34 @@ macro_rules! described {
 /// The resources and families of resources.
 pub(crate) fn readable(
     meant: &Meant,
+    clients: &Clients,
 ) -> (Vec<haft_server::Resource>, Vec<haft_server::ResourceTemplate>) {
-    resources(meant, &Readings::new())
+    resources(meant, &Ways::new(meant, clients))
 }
 
 fn resources(
     meant: &Meant,
-    readings: &Readings,
+    ways: &Ways,
 ) -> (Vec<haft_server::Resource>, Vec<haft_server::ResourceTemplate>) {
     let (mut resources, mut templates) = (Vec::new(), Vec::new());
     let of_server = meant.server.caching;
     let mut uris: BTreeSet<String> =
         meant.resources.iter().map(|resource| resource.uri.value.clone()).collect();
     for resource in &meant.resources {
-        let Source::Directory(below) = &resource.source else {
-            let built = single(resource, readings);
-            resources.push(described!(built, resource, of_server));
-            continue;
+        let below = match &resource.source {
+            Source::Directory(below) => below,
+            Source::Feed(fed) if !fed.variables.is_empty() => {
+                let built = fed_family(resource, fed, ways);
+                templates.push(described!(built, resource, of_server));
+                continue;
+            }
+            Source::Feed(_) | Source::File(_) | Source::Text(_) => {
+                let built = single(resource, ways);
+                resources.push(described!(built, resource, of_server));
+                continue;
+            }
         };
+        let readings = &ways.readings;
         let family = family(resource, below, readings);
         templates.push(described!(family, resource, of_server));
         for one in resource.listed() {
@@ -156,17 +181,27 @@ fn resources(
     (resources, templates)
 }
 
-fn single(resource: &Resource, readings: &Readings) -> haft_server::Resource {
+fn single(resource: &Resource, ways: &Ways) -> haft_server::Resource {
     let (uri, name) = (&resource.uri.value, &resource.name);
-    let (reader, readings) = (Arc::new(resource.clone()), readings.clone());
-    let built = haft_server::Resource::new(uri, name, move |_| {
-        let (reader, readings) = (Arc::clone(&reader), readings.clone());
-        async move { reader.read(&readings).await }
+    let (reader, ways) = (Arc::new(resource.clone()), ways.clone());
+    let built = haft_server::Resource::new(uri, name, move |read| {
+        let (reader, ways) = (Arc::clone(&reader), ways.clone());
+        async move { reader.read(read.variables, &ways).await }
     });
     match resource.size() {
         Some(size) => built.size(size),
         None => built,
     }
+}
+
+/// What a program or server says of many addresses.
+fn fed_family(resource: &Resource, fed: &Fed, ways: &Ways) -> haft_server::ResourceTemplate {
+    let (uri, name) = (&resource.uri.value, &resource.name);
+    let (reader, reading) = (Arc::new(resource.clone()), ways.clone());
+    haft_server::ResourceTemplate::new(uri, name, move |read| {
+        let (reader, ways) = (Arc::clone(&reader), reading.clone());
+        async move { reader.read(read.variables, &ways).await }
+    })
 }
 
 fn family(
@@ -221,17 +256,11 @@ fn listed(
     built.annotations(resource.annotations.clone())
 }
 
-fn prompt(
-    prompt: &Prompt,
-    templates: &Arc<Environment<'static>>,
-    readings: &Readings,
-) -> haft_server::Prompt {
-    let (writer, templates, readings) =
-        (Arc::new(prompt.clone()), Arc::clone(templates), readings.clone());
+fn prompt(prompt: &Prompt, ways: &Ways) -> haft_server::Prompt {
+    let (writer, writing) = (Arc::new(prompt.clone()), ways.clone());
     let mut built = haft_server::Prompt::new(&prompt.name.value, move |get| {
-        let (writer, templates, readings) =
-            (Arc::clone(&writer), Arc::clone(&templates), readings.clone());
-        async move { writer.messages(get.arguments, &templates, &readings).await }
+        let (writer, ways) = (Arc::clone(&writer), writing.clone());
+        async move { writer.messages(get.arguments, &ways).await }
     });
     if let Some(title) = &prompt.title {
         built = built.title(title);

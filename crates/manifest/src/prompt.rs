@@ -7,9 +7,9 @@ use crate::fault::Wrong;
 use crate::fill::Surroundings;
 use crate::limits::RESOURCE_BYTES;
 use crate::media_type;
+use crate::offer::Ways;
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
-use crate::reading::{Readings, Unread};
 use crate::resource::{Resource, Source, Stored};
 use crate::shown;
 use crate::template::{Compiler, Known, Template};
@@ -230,7 +230,10 @@ impl Checking<'_, '_, '_> {
             Source::Directory(_) => {
                 Err(Wrong::new(uri.place, Problem::NotEmbeddable { uri: uri.value.clone() }))
             }
-            Source::File(_) | Source::Text(_) => Ok(found.clone()),
+            Source::Feed(fed) if !fed.variables.is_empty() => {
+                Err(Wrong::new(uri.place, Problem::NotEmbeddable { uri: uri.value.clone() }))
+            }
+            Source::Feed(_) | Source::File(_) | Source::Text(_) => Ok(found.clone()),
         }
     }
 
@@ -252,8 +255,7 @@ impl Prompt {
     pub(crate) async fn messages(
         &self,
         given: BTreeMap<String, String>,
-        templates: &Environment<'_>,
-        readings: &Readings,
+        ways: &Ways,
     ) -> Result<Vec<spec::Message>, Refusal> {
         let is_known = |name: &str| self.arguments.iter().any(|known| known.spec.name == name);
         let given = given.into_iter().filter(|(name, _)| is_known(name));
@@ -262,16 +264,19 @@ impl Prompt {
         let mut messages = Vec::with_capacity(self.messages.len());
         for message in &self.messages {
             let content = match &message.said {
-                Said::Text(template) => match text(template, templates, &arguments)? {
+                Said::Text(template) => match text(template, ways.feeding.templates(), &arguments)?
+                {
                     Some(text) => Content::Text(text),
                     None => continue,
                 },
                 Said::Resource(resource) => {
-                    let read = resource.read(readings).await;
+                    let read = resource.read(BTreeMap::new(), ways).await;
+                    let read = read.map_err(|refusal| refusal.message.into_owned());
                     Content::Embedded(there(read, &resource.uri.value)?)
                 }
                 Said::Image(stored, kind) => {
-                    let read = stored.bytes(readings).await;
+                    let read = stored.bytes(&ways.readings).await;
+                    let read = read.map_err(|unread| unread.to_string());
                     Content::image(there(read, "the picture")?, kind)
                 }
             };
@@ -302,7 +307,7 @@ fn text(
 }
 
 /// What a message cannot do without.
-fn there<T>(read: Result<Option<T>, Unread>, what: &str) -> Result<T, Refusal> {
+fn there<T>(read: Result<Option<T>, String>, what: &str) -> Result<T, Refusal> {
     let refuse = |reason: &str| {
         let message = format!("Internal error: a part of the prompt is missing: {what}: {reason}");
         Refusal::new(Mistake::Internal, message)
@@ -310,6 +315,6 @@ fn there<T>(read: Result<Option<T>, Unread>, what: &str) -> Result<T, Refusal> {
     match read {
         Ok(Some(there)) => Ok(there),
         Ok(None) => Err(refuse("The file is not there.")),
-        Err(unread) => Err(refuse(&unread.to_string())),
+        Err(reason) => Err(refuse(&reason)),
     }
 }

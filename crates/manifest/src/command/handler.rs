@@ -1,12 +1,17 @@
 //! A call of a tool that runs a program: arguments become a command line, a group of processes
-//! runs, and what it printed becomes a result. No shell is ever between.
+//! runs, and what it printed becomes a result. No shell is ever between. `feed` runs programs the
+//! same way, and makes something else of what they print.
 
-use crate::command::group::{self, Spoken};
+use crate::arguments::Arguments;
+use crate::command::group;
 use crate::command::{Command, spoken};
 use crate::kind::Setting;
+use crate::output::Failure;
 use crate::template::RenderError;
 use haft_proto::spec::tool_result::{Cause, ToolResult};
 use haft_server::handler::{Answer, Call, Handler, Made};
+use minijinja::Environment;
+use serde_json::value::RawValue;
 use std::io;
 use std::sync::Arc;
 use tokio::process;
@@ -21,49 +26,91 @@ impl CommandHandler {
     pub(crate) fn new(setting: Setting, command: Command) -> Self {
         Self { setting, command: Arc::new(command) }
     }
-
-    fn prepare(&self, arguments: &str) -> Result<Prepared, String> {
-        let arguments = self.setting.arguments(arguments)?;
-        let bad = |part: &str| {
-            let part = part.to_owned();
-            move |error: RenderError| format!("The template of {part} cannot be filled: {error}")
-        };
-        let templates = &*self.setting.templates;
-        let mut list = Vec::with_capacity(self.command.arguments.len());
-        for template in &self.command.arguments {
-            template.render_into(templates, &arguments, &mut list).map_err(bad("an argument"))?;
-        }
-        if list.iter().any(|argument| argument.contains('\0')) {
-            return Err("An argument of a program cannot hold a NUL character.".to_owned());
-        }
-        let mut env = Vec::with_capacity(self.command.env.len());
-        for (name, template) in &self.command.env {
-            let value = template.render_if_any(templates, &arguments).map_err(bad(name))?;
-            env.extend(value.map(|value| (name.clone(), value)));
-        }
-        if env.iter().any(|(_, value)| value.contains('\0')) {
-            return Err("An environment variable cannot hold a NUL character.".to_owned());
-        }
-        let stdin = match &self.command.stdin {
-            Some(stdin) => {
-                Some(stdin.render(templates, &arguments).map_err(bad("stdin"))?.into_bytes())
-            }
-            None => None,
-        };
-        Ok(Prepared { arguments: list, env, stdin })
-    }
 }
 
 /// A command line for one call.
-struct Prepared {
+pub(crate) struct Prepared {
     arguments: Vec<String>,
     env: Vec<(String, String)>,
     stdin: Option<Vec<u8>>,
 }
 
+impl Command {
+    /// The command line for these arguments, or why they make none.
+    pub(crate) fn prepare(
+        &self,
+        templates: &Environment<'_>,
+        arguments: &Arguments,
+    ) -> Result<Prepared, String> {
+        let bad = |part: &str| {
+            let part = part.to_owned();
+            move |error: RenderError| format!("The template of {part} cannot be filled: {error}")
+        };
+        let mut list = Vec::with_capacity(self.arguments.len());
+        for template in &self.arguments {
+            template.render_into(templates, arguments, &mut list).map_err(bad("an argument"))?;
+        }
+        if list.iter().any(|argument| argument.contains('\0')) {
+            return Err("An argument of a program cannot hold a NUL character.".to_owned());
+        }
+        let mut env = Vec::with_capacity(self.env.len());
+        for (name, template) in &self.env {
+            let value = template.render_if_any(templates, arguments).map_err(bad(name))?;
+            env.extend(value.map(|value| (name.clone(), value)));
+        }
+        if env.iter().any(|(_, value)| value.contains('\0')) {
+            return Err("An environment variable cannot hold a NUL character.".to_owned());
+        }
+        let stdin = match &self.stdin {
+            Some(stdin) => {
+                Some(stdin.render(templates, arguments).map_err(bad("stdin"))?.into_bytes())
+            }
+            None => None,
+        };
+        Ok(Prepared { arguments: list, env, stdin })
+    }
+
+    /// What the program prints, if it does what was asked. Dropping the future ends it.
+    pub(crate) async fn output(&self, prepared: Prepared) -> Result<Vec<u8>, Failure> {
+        let mut command = process::Command::new(&self.program.path);
+        command.args(prepared.arguments).envs(prepared.env).current_dir(&self.cwd.value);
+        let spoken = group::run(command, prepared.stdin, self.output.limit).await;
+        let spoken = spoken.map_err(|error| self.cannot_start(&error))?;
+        let program = &self.program.shown;
+        if spoken.is_cut {
+            let limit = self.output.limit;
+            return Err(Failure::from(format!(
+                "`{program}` was stopped: it printed more than {limit} bytes. Ask for less at once."
+            )));
+        }
+        let code = spoken.status.code().and_then(|code| u8::try_from(code).ok());
+        if !code.is_some_and(|code| self.ok_exit.contains(&code)) {
+            let cause = spoken.status.code().map(Cause::Exit);
+            return Err(Failure { reason: spoken::failure(program, &spoken), cause });
+        }
+        Ok(spoken.out)
+    }
+
+    /// The JSON value that it printed, or the part of it that is picked.
+    pub(crate) fn value(&self, out: &[u8]) -> Result<Box<RawValue>, String> {
+        let value = self.output.value(&String::from_utf8_lossy(out));
+        value.map_err(|flaw| spoken::flawed(&self.program.shown, flaw))
+    }
+
+    async fn run(&self, prepared: Prepared) -> ToolResult {
+        match self.output(prepared).await {
+            Ok(out) => spoken::understand(&self.program.shown, &self.output, out),
+            Err(Failure { reason, cause }) => ToolResult { cause, ..ToolResult::error(reason) },
+        }
+    }
+}
+
 impl Handler for CommandHandler {
     fn call(&self, call: Call<'_>, answer: Answer<'_>) -> Made {
-        let prepared = match self.prepare(call.arguments) {
+        let arguments = self.setting.arguments(call.arguments);
+        let prepared = arguments
+            .and_then(|arguments| self.command.prepare(&self.setting.templates, &arguments));
+        let prepared = match prepared {
             Ok(prepared) => prepared,
             Err(reason) => {
                 answer.result(&ToolResult::error(reason));
@@ -76,31 +123,6 @@ impl Handler for CommandHandler {
 }
 
 impl Command {
-    async fn run(&self, prepared: Prepared) -> ToolResult {
-        let mut command = process::Command::new(&self.program.path);
-        command.args(prepared.arguments).envs(prepared.env).current_dir(&self.cwd.value);
-        match group::run(command, prepared.stdin, self.output.limit).await {
-            Ok(spoken) => self.result(spoken),
-            Err(error) => ToolResult::error(self.cannot_start(&error)),
-        }
-    }
-
-    fn result(&self, spoken: Spoken) -> ToolResult {
-        let program = &self.program.shown;
-        if spoken.is_cut {
-            return ToolResult::error(format!(
-                "`{program}` was stopped: it printed more than {} bytes. Ask for less at once.",
-                self.output.limit
-            ));
-        }
-        let code = spoken.status.code().and_then(|code| u8::try_from(code).ok());
-        if !code.is_some_and(|code| self.ok_exit.contains(&code)) {
-            let cause = spoken.status.code().map(Cause::Exit);
-            return ToolResult { cause, ..ToolResult::error(spoken::failure(program, &spoken)) };
-        }
-        spoken::understand(program, &self.output, spoken.out)
-    }
-
     fn cannot_start(&self, error: &io::Error) -> String {
         let program = &self.program.shown;
         if !self.cwd.value.is_dir() {

@@ -3,7 +3,7 @@
 //! `answer` understands what comes back. Called by `kind`; an [`Http`] can be made by code as well.
 
 pub(crate) mod address;
-mod answer;
+pub(crate) mod answer;
 pub(crate) mod auth;
 pub(crate) mod body;
 pub(crate) mod handler;
@@ -21,8 +21,7 @@ use crate::http::body::Body;
 use crate::http::json::Json;
 use crate::http::mistake::HttpMistake;
 use crate::http::slot::Slot;
-use crate::input::Input;
-use crate::output::{self, Output};
+use crate::output::Output;
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::template::{Compiler, Known, Template};
@@ -30,7 +29,7 @@ use crate::tool::typed;
 use crate::written::Scalar;
 use crate::written::http as written;
 use crate::written::http::AllowPrivate;
-use crate::written::tool::{Env, Parse, Tool};
+use crate::written::tool::Env;
 use haft_fetch::limits::REDIRECTS_MAX;
 use haft_fetch::{Allowed, Reach};
 use http::{HeaderName, Method};
@@ -79,15 +78,15 @@ pub(crate) const OWN_HEADERS: [&str; 12] = [
     "upgrade",
 ];
 
-/// Checks the keys of a tool with `http`.
+/// Checks an `http` whose answers are understood in this way.
 pub(crate) fn check(
-    tool: Tool,
-    input: &Input,
+    written: Placed<written::Http>,
+    output: Output,
+    known: Known<'_>,
     surroundings: &Surroundings<'_>,
     compiler: &mut Compiler<'_>,
 ) -> Result<Http, Wrong> {
-    let Placed { place, value: mut written } = tool.http.expect("a tool of this kind has the key");
-    let known = input.known();
+    let Placed { place, value: mut written } = written;
     let (method, url) = method(&mut written, place)?;
     let allow_dynamic = written.allow_dynamic_host;
     let (address, mut query) =
@@ -103,7 +102,6 @@ pub(crate) fn check(
     let ok_status = ok_status(written.ok_status.take(), surroundings)?;
     let redirects = redirects(written.redirects.take())?;
     let body = body(written, &method, known, surroundings, compiler)?;
-    let output = output::check(tool.output, Parse::Auto, surroundings)?;
     #[rustfmt::skip]
     let http = Http {
         method, address, query, headers, body, cookies: Vec::new(), auth, keeps_null: false,
@@ -285,6 +283,7 @@ mod tests {
     use crate::arguments::Arguments;
     use crate::http::address::{Base, Path, Piece};
     use crate::http::slot::{Filling, Style};
+    use crate::written::tool::Parse;
     use haft_fetch::{Url, escape};
     use minijinja::Environment;
     use serde_json::json;

@@ -4,13 +4,14 @@ use super::Notes;
 use crate::http::Http;
 use crate::http::address::Base;
 use crate::http::auth::Who;
-use crate::tool::Tool;
+use crate::input::Argument;
 use haft_fetch::Reach;
+use haft_proto::spec::tool::Annotations;
 use http::Method;
 
 /// What is odd about a request.
-pub(super) fn judge(tool: &Tool, http: &Http, notes: &mut Notes) {
-    for argument in &tool.input.arguments {
+pub(super) fn judge(known: &[Argument], annotations: Annotations, http: &Http, notes: &mut Notes) {
+    for argument in known {
         if !http.reads(&argument.name) {
             notes.add(argument.place, format!("nothing reads the argument `{}`", argument.name));
         }
@@ -31,7 +32,7 @@ pub(super) fn judge(tool: &Tool, http: &Http, notes: &mut Notes) {
         _ => {}
     }
     let changes = ![Method::GET, Method::HEAD].contains(&http.method);
-    if changes && tool.annotations.read_only == Some(true) && http.method != Method::POST {
+    if changes && annotations.read_only == Some(true) && http.method != Method::POST {
         let message = format!("a tool that is `readOnly` does not {}", http.method);
         notes.add(http.place, message);
     }

@@ -137,7 +137,7 @@ impl Reading {
             Self::Edits => builder.open_ended(),
             Self::Orders => builder,
             Self::Never if !fresh::listed(meant).is_empty() => builder.only_resources_change(),
-            Self::Never if meant.resources.iter().any(|one| one.source.text().is_none()) => {
+            Self::Never if meant.resources.iter().any(|one| one.source.is_stored()) => {
                 builder.only_contents_change()
             }
             Self::Never => builder.fixed(),

@@ -14,6 +14,7 @@ mod faults_in_texts;
 mod faults_in_tools;
 mod faults_in_yaml;
 mod faults_of_files;
+mod feeds;
 mod fixture;
 mod lifetimes;
 mod live;
