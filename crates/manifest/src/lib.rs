@@ -28,6 +28,7 @@ mod arguments;
 mod around;
 mod below;
 mod command;
+mod complete;
 mod cost;
 mod decode;
 mod fault;

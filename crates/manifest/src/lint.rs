@@ -129,17 +129,21 @@ fn judge(tool: &Tool, notes: &mut Notes) {
     }
     let arguments = &tool.input.arguments;
     match &tool.kind {
-        Kind::Command(command) => judge_command(arguments, command, notes),
+        Kind::Command(command) => {
+            judge_use(arguments, &command.templates().collect::<Vec<_>>(), notes);
+            judge_command(arguments, command, notes);
+        }
         Kind::State(operation) => judge_use(arguments, &operation.templates(), notes),
-        Kind::Http(http) => judge_http(arguments, tool.annotations, http, notes),
+        Kind::Http(http) => {
+            http::judge_use(arguments, http, notes);
+            judge_http(tool.annotations, http, notes);
+        }
         Kind::Pipeline(pipeline) => judge_use(arguments, &pipeline.templates(), notes),
         Kind::Text(text) => judge_use(arguments, &[text], notes),
     }
 }
 
 fn judge_command(known: &[Argument], command: &Command, notes: &mut Notes) {
-    let templates: Vec<_> = command.templates().collect();
-    judge_use(known, &templates, notes);
     judge_program(command, notes);
     let shell = shell_code(&command.program, &command.arguments);
     if let Some(code) = shell.filter(|code| !code.variables.is_empty()) {
@@ -157,8 +161,8 @@ fn judge_command(known: &[Argument], command: &Command, notes: &mut Notes) {
     }
 }
 
-fn judge_http(known: &[Argument], annotations: Annotations, http: &Http, notes: &mut Notes) {
-    http::judge(known, annotations, http, notes);
+fn judge_http(annotations: Annotations, http: &Http, notes: &mut Notes) {
+    http::judge(annotations, http, notes);
     for template in http.templates() {
         notes.spelling(template);
     }

@@ -131,10 +131,10 @@ impl Meant {
         let prints_of = &mut prints.resources;
         let resources = resources(file.resources, tree, surroundings, &mut compiler, prints_of)?;
         let mut prompts: Vec<Prompt> = Vec::new();
-        for (index, written) in file.prompts.iter().enumerate() {
+        for (index, written) in file.prompts.into_iter().enumerate() {
             let tree = part(tree, "prompts", index);
             let prompt =
-                prompt::check(&written.value, tree, &resources, surroundings, &mut compiler)?;
+                prompt::check(written.value, tree, &resources, surroundings, &mut compiler)?;
             let is_same = |first: &&Prompt| first.name.value == prompt.name.value;
             if let Some(first) = prompts.iter().find(is_same) {
                 return Err(duplicate("prompt", &first.name, &prompt.name, surroundings));

@@ -1,6 +1,7 @@
 //! From as run to as served: what is meant becomes the parts of a `haft_server::Server`. Called by
 //! `load` when a server is asked for; checks nothing that `meant` has checked.
 
+use crate::complete::{self, Complete};
 use crate::feed::run::Feeding;
 use crate::kind::Setting;
 use crate::meant::Meant;
@@ -10,12 +11,15 @@ use crate::resource::{Below, Fed, Resource, Source};
 use crate::tool::Tool;
 use haft_fetch::Clients;
 use haft_proto::encode::fields::Caching;
-use haft_proto::spec::completion::{Completion, VALUES_MAX};
-use haft_server::{Server, ServerBuilder};
+use haft_proto::error::Refusal;
+use haft_proto::spec::completion::Completion;
+use haft_server::{Completing, Server, ServerBuilder};
 use haft_store::Store;
 use minijinja::Environment;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 
 /// What the tools of a file have in common that outlives a reading of it.
@@ -169,7 +173,7 @@ fn resources(
             }
         };
         let readings = &ways.readings;
-        let family = family(resource, below, readings);
+        let family = family(resource, below, ways);
         templates.push(described!(family, resource, of_server));
         for one in resource.listed() {
             // One that is listed by its own entry has its own content.
@@ -198,21 +202,34 @@ fn single(resource: &Resource, ways: &Ways) -> haft_server::Resource {
 fn fed_family(resource: &Resource, fed: &Fed, ways: &Ways) -> haft_server::ResourceTemplate {
     let (uri, name) = (&resource.uri.value, &resource.name);
     let (reader, reading) = (Arc::new(resource.clone()), ways.clone());
-    haft_server::ResourceTemplate::new(uri, name, move |read| {
+    let built = haft_server::ResourceTemplate::new(uri, name, move |read| {
         let (reader, ways) = (Arc::clone(&reader), reading.clone());
         async move { reader.read(read.variables, &ways).await }
-    })
+    });
+    fed.completes
+        .iter()
+        .fold(built, |built, complete| built.complete(&complete.of, suggesting(complete, ways)))
 }
 
-fn family(
-    resource: &Resource,
-    below: &Below,
-    readings: &Readings,
-) -> haft_server::ResourceTemplate {
+/// Suggests values, for the server.
+fn suggesting(
+    complete: &Complete,
+    ways: &Ways,
+) -> impl Fn(Completing) -> Suggesting + Send + Sync + 'static {
+    let (complete, ways) = (Arc::new(complete.clone()), ways.clone());
+    move |typing| {
+        let (complete, ways) = (Arc::clone(&complete), ways.clone());
+        Box::pin(async move { complete.suggest(typing, &ways).await })
+    }
+}
+
+type Suggesting = Pin<Box<dyn Future<Output = Result<Completion, Refusal>> + Send>>;
+
+fn family(resource: &Resource, below: &Below, ways: &Ways) -> haft_server::ResourceTemplate {
     let (uri, name) = (&resource.uri.value, &resource.name);
     let (reader, kind) = (Arc::new(below.clone()), resource.mime_type.clone());
-    let (finder, finding) = (Arc::clone(&reader), readings.clone());
-    let readings = readings.clone();
+    let (finder, finding) = (Arc::clone(&reader), ways.clone());
+    let readings = ways.readings.clone();
     let built = haft_server::ResourceTemplate::new(uri, name, move |mut request| {
         let (reader, readings, kind) = (Arc::clone(&reader), readings.clone(), kind.clone());
         let path = request.variables.remove(&reader.variable).unwrap_or_default();
@@ -220,13 +237,7 @@ fn family(
     });
     built.complete(&below.variable, move |typing| {
         let (finder, finding) = (Arc::clone(&finder), finding.clone());
-        async move {
-            let find = move || finder.directory.find(&typing.value, VALUES_MAX);
-            let found = finding.run(find).await.unwrap_or_default();
-            let total = (!found.is_cut).then_some(found.files.len() as u64);
-            let values = found.files.into_iter().map(|file| file.path).collect();
-            Completion { values, total, has_more: found.is_cut }
-        }
+        async move { complete::paths(&finder.directory, typing, &finding).await }
     })
 }
 
@@ -274,11 +285,8 @@ fn prompt(prompt: &Prompt, ways: &Ways) -> haft_server::Prompt {
     built = prompt.icons.iter().cloned().fold(built, haft_server::Prompt::icon);
     for argument in &prompt.arguments {
         built = built.argument(argument.spec.clone());
-        if !argument.values.is_empty() {
-            let values: Arc<[String]> = argument.values.clone().into();
-            built = built.complete(&argument.spec.name, move |typing| {
-                std::future::ready(typing.among(values.iter()))
-            });
+        if let Some(complete) = &argument.complete {
+            built = built.complete(&complete.of, suggesting(complete, ways));
         }
     }
     built

@@ -3,8 +3,10 @@
 
 use crate::amount;
 use crate::below::{self, Directory, Walked};
+use crate::complete::{self, Complete};
 use crate::fault::Wrong;
 use crate::feed::mistake::FeedMistake;
+use crate::feed::run::Unfed;
 use crate::feed::{self, Engine, Feed};
 use crate::fill::Surroundings;
 use crate::limits::{RESOURCE_BYTES, RESOURCE_BYTES_MAX};
@@ -82,6 +84,8 @@ pub(crate) struct Fed {
     pub(crate) feed: Arc<Feed>,
     /// Of the address; without any it is a single resource.
     pub(crate) variables: Vec<String>,
+    /// What is suggested for them.
+    pub(crate) completes: Vec<Complete>,
 }
 
 /// A file.
@@ -174,7 +178,15 @@ fn fed(
     let none = "the address has no variables; give it some, like issue://{owner}/{number}";
     let known = Known { names: &variables, is_open: false, none };
     let feed = feed::check(take_feed!(written), "resources", known, surroundings, compiler)?;
-    Ok(feed.map(|feed| Fed { feed: Arc::new(feed), variables }))
+    let mut completes = Vec::new();
+    for (name, complete) in written.complete.take().unwrap_or_default().0 {
+        if !variables.contains(&name.value) {
+            let mistake = FeedMistake::NoVariable { name: name.value, known: variables };
+            return Err(Wrong::new(name.place, Problem::Feed(mistake)));
+        }
+        completes.push(complete::check(&name.value, complete, known, surroundings, compiler)?);
+    }
+    Ok(feed.map(|feed| Fed { feed: Arc::new(feed), variables, completes }))
 }
 
 /// Which keys exclude or need each other.
@@ -202,7 +214,7 @@ fn check_keys(written: &written::resource::Resource, tree: &Tree) -> Result<(), 
             return Err(Wrong::new(place, belongs_to(key, "command")));
         }
     }
-    for key in ["pick", "timeout"] {
+    for key in ["pick", "timeout", "complete"] {
         if let Some(place) = place_of(key).filter(|_| !has("command") && !has("http")) {
             return Err(Wrong::new(place, belongs_to(key, "command` or `http")));
         }
@@ -363,7 +375,10 @@ impl Resource {
             Source::Directory(_) => None,
             Source::Feed(fed) => {
                 let said = fed.feed.contents(variables, kind.as_deref(), feeding).await;
-                let contents = said.map_err(|unfed| unfed.refusal("resource"))?;
+                let contents = said.map_err(|unfed| match unfed {
+                    Unfed::NotThere(words) => Refusal::new(Mistake::ResourceNotFound, words),
+                    unfed => unfed.refusal("resource"),
+                })?;
                 // Whoever asked for one of a family knows its address.
                 let uri = if fed.variables.is_empty() { &*self.uri.value } else { "" };
                 return Ok(Some(ResourceContents { uri: uri.to_owned(), ..contents }));

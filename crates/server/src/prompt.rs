@@ -106,15 +106,16 @@ impl Prompt {
         self
     }
 
-    /// Suggests values for an argument.
+    /// Suggests values for an argument: a [`Completion`], or a `Result` of one.
     #[must_use]
-    pub fn complete<F>(
+    pub fn complete<F, R>(
         mut self,
         argument: impl Into<String>,
         complete: impl Fn(Completing) -> F + Send + Sync + 'static,
     ) -> Self
     where
-        F: Future<Output = Completion> + Send + 'static,
+        F: Future<Output = R> + Send + 'static,
+        R: Output<Completion> + 'static,
     {
         self.completers.add(argument.into(), Completer::new(complete));
         self

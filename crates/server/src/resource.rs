@@ -184,15 +184,16 @@ impl ResourceTemplate {
         &self.spec.uri_template
     }
 
-    /// Suggests values for a variable.
+    /// Suggests values for a variable: a [`Completion`], or a `Result` of one.
     #[must_use]
-    pub fn complete<F>(
+    pub fn complete<F, R>(
         mut self,
         variable: impl Into<String>,
         complete: impl Fn(Completing) -> F + Send + Sync + 'static,
     ) -> Self
     where
-        F: Future<Output = Completion> + Send + 'static,
+        F: Future<Output = R> + Send + 'static,
+        R: Output<Completion> + 'static,
     {
         self.completers.add(variable.into(), Completer::new(complete));
         self

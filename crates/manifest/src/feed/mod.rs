@@ -102,6 +102,7 @@ fn stray(written: &written::Feed) -> Option<Stray> {
     ];
     let of_both = [
         ("pick", written.pick.as_ref().map(|value| value.place)),
+        ("limit", written.limit.as_ref().map(|value| value.place)),
         ("timeout", written.timeout.as_ref().map(|value| value.place)),
     ];
     let find = |keys: &[(&'static str, Option<Place>)], other| {

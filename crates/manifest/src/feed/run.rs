@@ -155,8 +155,9 @@ impl Unfed {
             Self::BadVariables(reason) => {
                 Refusal::new(Mistake::InvalidParams, format!("Invalid params: {reason}"))
             }
-            Self::Failed(reason) => Refusal::new(Mistake::Internal, reason),
-            Self::NotThere(reason) => Refusal::new(Mistake::ResourceNotFound, reason),
+            Self::Failed(reason) | Self::NotThere(reason) => {
+                Refusal::new(Mistake::Internal, reason)
+            }
             Self::TooLong(limit) => {
                 let message = format!("Timed out: the {what} took longer than {limit:?}");
                 Refusal::new(Mistake::TimedOut, message)

@@ -9,13 +9,15 @@ use haft_fetch::Reach;
 use haft_proto::spec::tool::Annotations;
 use http::Method;
 
-/// What is odd about a request.
-pub(super) fn judge(known: &[Argument], annotations: Annotations, http: &Http, notes: &mut Notes) {
-    for argument in known {
-        if !http.reads(&argument.name) {
-            notes.add(argument.place, format!("nothing reads the argument `{}`", argument.name));
-        }
+/// An argument that nobody reads misleads whoever sends it.
+pub(super) fn judge_use(known: &[Argument], http: &Http, notes: &mut Notes) {
+    for argument in known.iter().filter(|argument| !http.reads(&argument.name)) {
+        notes.add(argument.place, format!("nothing reads the argument `{}`", argument.name));
     }
+}
+
+/// What is odd about a request.
+pub(super) fn judge(annotations: Annotations, http: &Http, notes: &mut Notes) {
     match &http.address.base {
         Base::Dynamic { .. } if http.reach == Reach::Anywhere => notes.add(
             http.place,

@@ -18,7 +18,7 @@ pub(super) fn judge(
     match &resource.source {
         Source::Directory(below) => judge_directory(resource, below, before, manifest, notes),
         Source::File(stored) => judge_file(stored, notes),
-        Source::Feed(fed) => feed::judge(resource, fed, notes),
+        Source::Feed(fed) => feed::judge_resource(resource, fed, notes),
         Source::Text(_) => {}
     }
 }

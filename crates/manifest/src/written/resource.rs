@@ -2,6 +2,7 @@
 
 use crate::place::Placed;
 use crate::written::Scalar;
+use crate::written::complete::Completes;
 use crate::written::http::Http;
 use crate::written::shown::{Caching, Icon, Meta};
 use crate::written::tool::Env;
@@ -66,6 +67,9 @@ pub(crate) struct Resource {
     /// Only this part of the JSON that a program prints or a server answers, as a JSON Pointer
     /// like /items/0/name.
     pub(crate) pick: Option<Placed<String>>,
+    /// What is suggested for the variables of the address, by their names: a list of values, or
+    /// where they come from.
+    pub(crate) complete: Option<Completes>,
     /// How long a program or server may take, like 500ms or 5s; a minute without this key, which
     /// is the most. Then it is ended, with all that it started.
     pub(crate) timeout: Option<Placed<Scalar>>,
