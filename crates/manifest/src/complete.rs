@@ -18,6 +18,7 @@ use crate::written::feed::take_feed;
 use haft_proto::error::Refusal;
 use haft_proto::spec::completion::{Completion, VALUES_MAX};
 use haft_server::Completing;
+use std::collections::HashSet;
 
 /// What is suggested for one argument.
 #[derive(Clone, Debug)]
@@ -140,7 +141,9 @@ pub(crate) async fn paths(directory: &Directory, typing: Completing, ways: &Ways
     Completion { values, total, has_more: found.is_cut }
 }
 
-/// All are known, however many are sent.
-fn counted(completion: Completion) -> Completion {
+/// All are known, each once, however many are sent.
+fn counted(mut completion: Completion) -> Completion {
+    let mut known = HashSet::new();
+    completion.values.retain(|value| known.insert(value.clone()));
     Completion { total: Some(completion.values.len() as u64), ..completion }
 }

@@ -2,12 +2,13 @@
 //! `load` when a server is asked for; checks nothing that `meant` has checked.
 
 use crate::complete::{self, Complete};
+use crate::feed::family::Fed;
 use crate::feed::run::Feeding;
 use crate::kind::Setting;
 use crate::meant::Meant;
 use crate::prompt::Prompt;
 use crate::reading::Readings;
-use crate::resource::{Below, Fed, Resource, Source};
+use crate::resource::{Below, Resource, Source};
 use crate::tool::Tool;
 use haft_fetch::Clients;
 use haft_proto::encode::fields::Caching;
@@ -208,7 +209,7 @@ fn fed_family(resource: &Resource, fed: &Fed, ways: &Ways) -> haft_server::Resou
     });
     fed.completes
         .iter()
-        .fold(built, |built, complete| built.complete(&complete.of, suggesting(complete, ways)))
+        .fold(built, |built, complete| built.try_complete(&complete.of, suggesting(complete, ways)))
 }
 
 /// Suggests values, for the server.
@@ -286,7 +287,7 @@ fn prompt(prompt: &Prompt, ways: &Ways) -> haft_server::Prompt {
     for argument in &prompt.arguments {
         built = built.argument(argument.spec.clone());
         if let Some(complete) = &argument.complete {
-            built = built.complete(&complete.of, suggesting(complete, ways));
+            built = built.try_complete(&complete.of, suggesting(complete, ways));
         }
     }
     built

@@ -229,8 +229,8 @@ impl Checking<'_, '_, '_> {
         let mut parts = parts.into_iter().filter_map(|(key, part)| Some((key, part?)));
         let Some((key, part)) = parts.next() else {
             let what = "the message says nothing".to_owned();
-            let help = "write `user: TEXT` or `assistant: TEXT`, or give it a `resource`, an `image`, a \
-                 `command` or an `http`";
+            let help = "write `user: TEXT` or `assistant: TEXT`, or give it a `resource`, an \
+                        `image`, a `command` or an `http`";
             return Err(Wrong::new(place, Problem::KindMissing { what, help }));
         };
         if let Some((second, part)) = parts.next() {

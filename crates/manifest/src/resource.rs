@@ -3,11 +3,10 @@
 
 use crate::amount;
 use crate::below::{self, Directory, Walked};
-use crate::complete::{self, Complete};
 use crate::fault::Wrong;
-use crate::feed::mistake::FeedMistake;
+use crate::feed::Engine;
+use crate::feed::family::{self, Fed};
 use crate::feed::run::Unfed;
-use crate::feed::{self, Engine, Feed};
 use crate::fill::Surroundings;
 use crate::limits::{RESOURCE_BYTES, RESOURCE_BYTES_MAX};
 use crate::media_type;
@@ -16,17 +15,16 @@ use crate::place::Placed;
 use crate::problem::Problem;
 use crate::reading::{self, Readings, Unread};
 use crate::shown;
-use crate::template::{Compiler, Known};
+use crate::template::Compiler;
 use crate::tool::{fixed_text, typed};
 use crate::tree::Tree;
 use crate::written;
-use crate::written::feed::take_feed;
 use haft_proto::encode::fields::Caching;
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::spec::Meta;
 use haft_proto::spec::content::{Annotations, ResourceContents};
 use haft_proto::spec::icon::Icon;
-use haft_server::{Variables, uri_variables};
+use haft_server::Variables;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::path::PathBuf;
@@ -78,16 +76,6 @@ impl Source {
     }
 }
 
-/// What a program or a server says.
-#[derive(Clone, Debug)]
-pub(crate) struct Fed {
-    pub(crate) feed: Arc<Feed>,
-    /// Of the address; without any it is a single resource.
-    pub(crate) variables: Vec<String>,
-    /// What is suggested for them.
-    pub(crate) completes: Vec<Complete>,
-}
-
 /// A file.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
@@ -124,17 +112,18 @@ pub(crate) fn check(
     let uri = Placed::new(written.uri.place, filled.value);
     let caching = shown::caching(written.caching.as_ref(), surroundings)?;
     let kind = shown::mime_type(written.mime_type.as_ref(), surroundings)?;
-    let (source, guessed) = match fed(&mut written, &uri, &filled.shown, surroundings, compiler)? {
-        Some(fed) => {
-            // A server says itself what it answers.
-            let guessed = match fed.feed.engine {
-                Engine::Command(_) => media_type::of_name(&uri.value),
-                Engine::Http(_) => None,
-            };
-            (Source::Feed(fed), guessed)
-        }
-        None => source(&written, &uri, &filled.shown, surroundings)?,
-    };
+    let (source, guessed) =
+        match family::check(&mut written, &uri, &filled.shown, surroundings, compiler)? {
+            Some(fed) => {
+                // A server says itself what it answers.
+                let guessed = match fed.feed.engine {
+                    Engine::Command(_) => media_type::of_name(&uri.value),
+                    Engine::Http(_) => None,
+                };
+                (Source::Feed(fed), guessed)
+            }
+            None => source(&written, &uri, &filled.shown, surroundings)?,
+        };
     let name = match &written.name {
         Some(name) => shown::name(name, surroundings)?.value,
         None => last_word(&uri.value).to_owned(),
@@ -152,41 +141,6 @@ pub(crate) fn check(
         typed_uri: written.uri.value,
         uri,
     })
-}
-
-/// The program or server that it comes from, if it comes from one.
-fn fed(
-    written: &mut written::resource::Resource,
-    uri: &Placed<String>,
-    shown: &str,
-    surroundings: &Surroundings<'_>,
-    compiler: &mut Compiler<'_>,
-) -> Result<Option<Fed>, Wrong> {
-    if written.command.is_none() && written.http.is_none() {
-        return Ok(None);
-    }
-    let variables = uri_variables(&uri.value).map_err(|reason| {
-        let mistake = FeedMistake::BadVariables { shown: shown.to_owned(), reason };
-        Wrong::new(uri.place, Problem::Feed(mistake))
-    })?;
-    let spelled = variables.iter().fold(uri.value.clone(), |uri, name| {
-        uri.replace(&format!("{{{name}}}"), "x").replace(&format!("{{+{name}}}"), "x")
-    });
-    if !is_uri(&spelled) {
-        return Err(Wrong::new(uri.place, Problem::BadUri { shown: shown.to_owned() }));
-    }
-    let none = "the address has no variables; give it some, like issue://{owner}/{number}";
-    let known = Known { names: &variables, is_open: false, none };
-    let feed = feed::check(take_feed!(written), "resources", known, surroundings, compiler)?;
-    let mut completes = Vec::new();
-    for (name, complete) in written.complete.take().unwrap_or_default().0 {
-        if !variables.contains(&name.value) {
-            let mistake = FeedMistake::NoVariable { name: name.value, known: variables };
-            return Err(Wrong::new(name.place, Problem::Feed(mistake)));
-        }
-        completes.push(complete::check(&name.value, complete, known, surroundings, compiler)?);
-    }
-    Ok(feed.map(|feed| Fed { feed: Arc::new(feed), variables, completes }))
 }
 
 /// Which keys exclude or need each other.
@@ -279,7 +233,7 @@ fn source(
 
 /// Whether it can be an address: a scheme, a colon and more, all of them characters that addresses
 /// have (RFC 3986).
-fn is_uri(text: &str) -> bool {
+pub(crate) fn is_uri(text: &str) -> bool {
     let is_of_scheme = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
     let is_allowed = |character: char| {
         !character.is_whitespace() && !character.is_control() && !"{}<>\"\\^`|".contains(character)

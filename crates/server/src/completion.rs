@@ -1,7 +1,8 @@
 //! Suggestions for arguments of prompts and variables of resource templates (Server Features,
 //! "Completion").
 
-use crate::reading::{Answering, Output};
+use crate::reading::Answering;
+use haft_proto::error::Refusal;
 use haft_proto::spec::completion::Completion;
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -31,21 +32,16 @@ impl Completing {
     }
 }
 
-
 /// What suggests values for one argument.
 #[derive(Clone)]
 pub(crate) struct Completer(Arc<dyn Fn(Completing) -> Answering<Completion> + Send + Sync>);
 
 impl Completer {
-    pub(crate) fn new<F, R>(complete: impl Fn(Completing) -> F + Send + Sync + 'static) -> Self
+    pub(crate) fn new<F>(complete: impl Fn(Completing) -> F + Send + Sync + 'static) -> Self
     where
-        F: Future<Output = R> + Send + 'static,
-        R: Output<Completion> + 'static,
+        F: Future<Output = Result<Completion, Refusal>> + Send + 'static,
     {
-        Self(Arc::new(move |typing| {
-            let work = complete(typing);
-            Box::pin(async move { work.await.into_answer() })
-        }))
+        Self(Arc::new(move |typing| Box::pin(complete(typing))))
     }
 
     pub(crate) fn complete(&self, typing: Completing) -> Answering<Completion> {

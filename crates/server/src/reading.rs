@@ -5,7 +5,6 @@ use crate::handler::Json;
 use crate::prompt::Get;
 use crate::resource::Read;
 use haft_proto::error::{Mistake, Refusal};
-use haft_proto::spec::completion::Completion;
 use haft_proto::spec::content::{Content, ResourceContents};
 use haft_proto::spec::prompt::{Message, PromptResult};
 use haft_proto::spec::resource::ReadResult;
@@ -36,7 +35,6 @@ pub trait Writer: Send + Sync + 'static {
     message = "`{Self}` cannot be answered with here",
     label = "does not become a `{T}`",
     note = "a resource is text, bytes, `Json`, `ResourceContents` or `ReadResult`",
-    note = "a suggestion is a `Completion`",
     note = "a prompt is text, `Vec<Message>` or `PromptResult`"
 )]
 pub trait Output<T> {
@@ -118,12 +116,6 @@ impl<T: Serialize> Output<ReadResult> for Json<T> {
         let text = serde_json::to_string(&self.0)
             .map_err(|error| Refusal::new(Mistake::Internal, error.to_string()))?;
         ResourceContents::text("", text).mime_type("application/json").into_answer()
-    }
-}
-
-impl Output<Self> for Completion {
-    fn into_answer(self) -> Result<Self, Refusal> {
-        Ok(self)
     }
 }
 

@@ -7,6 +7,7 @@ use crate::reading::{Answering, Output, Reader};
 use crate::state::Needed;
 use crate::uri_template::{UriTemplate, Variables};
 use haft_proto::encode::fields::Caching;
+use haft_proto::error::Refusal;
 use haft_proto::spec;
 use haft_proto::spec::Meta;
 use haft_proto::spec::completion::Completion;
@@ -184,16 +185,31 @@ impl ResourceTemplate {
         &self.spec.uri_template
     }
 
-    /// Suggests values for a variable: a [`Completion`], or a `Result` of one.
+    /// Suggests values for a variable.
     #[must_use]
-    pub fn complete<F, R>(
+    pub fn complete<F>(
+        self,
+        variable: impl Into<String>,
+        complete: impl Fn(Completing) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Completion> + Send + 'static,
+    {
+        self.try_complete(variable, move |typing| {
+            let work = complete(typing);
+            async move { Ok(work.await) }
+        })
+    }
+
+    /// The same for what may fail; the client is told why.
+    #[must_use]
+    pub fn try_complete<F>(
         mut self,
         variable: impl Into<String>,
         complete: impl Fn(Completing) -> F + Send + Sync + 'static,
     ) -> Self
     where
-        F: Future<Output = R> + Send + 'static,
-        R: Output<Completion> + 'static,
+        F: Future<Output = Result<Completion, Refusal>> + Send + 'static,
     {
         self.completers.add(variable.into(), Completer::new(complete));
         self

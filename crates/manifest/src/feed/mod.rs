@@ -1,7 +1,8 @@
 //! Programs and servers that contents of resources, messages of prompts and suggestions come from:
-//! as run, checked from as typed. `run` asks them, with what `command` and `http` have for tools.
-//! Called by `resource`, `prompt` and `complete`.
+//! as run, checked from as typed. `run` asks them, with what `command` and `http` have for tools;
+//! `family` has the addresses that they answer for. Called by `resource`, `prompt` and `complete`.
 
+pub(crate) mod family;
 pub(crate) mod mistake;
 pub(crate) mod run;
 

@@ -2,11 +2,12 @@
 
 use super::{Notes, judge_command, judge_http};
 use crate::complete::{Complete, Source};
+use crate::feed::family::Fed;
 use crate::feed::{Engine, Feed};
 use crate::input::Argument;
 use crate::place::Place;
 use crate::prompt;
-use crate::resource::{Fed, Resource};
+use crate::resource::Resource;
 use haft_proto::spec::tool::Annotations;
 use serde_json::json;
 

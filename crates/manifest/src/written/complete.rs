@@ -1,4 +1,5 @@
-//! What is suggested for an argument or a variable, as it is typed: values, or where they come from.
+//! What is suggested for an argument or a variable, as it is typed in a file: values, or where they
+//! come from.
 
 use crate::place::Placed;
 use crate::written::Scalar;
@@ -20,8 +21,8 @@ pub(crate) enum Complete {
     Found(Box<Found>),
 }
 
-/// Where suggestions come from: the names in a directory, the lines that a program prints, or what a
-/// server answers, as a list of JSON or lines. Templates write what is typed so far by its own
+/// Where suggestions come from: the names in a directory, the lines that a program prints, or what
+/// a server answers, as a list of JSON or lines. Templates write what is typed so far by its own
 /// name, and what else is known by the names of the others; without its own name in them, those
 /// are suggested that begin with what is typed.
 #[derive(Debug, serde::Deserialize, JsonSchema)]

@@ -187,7 +187,7 @@ fn suggestions_are_for_what_is_there() {
             "haft.yaml:4:52: there is no argument `c`",
             "4 |     arguments: { a: { complete: { command: [b, '{{ c }}'] } } }",
             "  |                                                    ^",
-            "  = help: the only one is `a`",
+            "  = help: known arguments are a",
         ],
     );
 }

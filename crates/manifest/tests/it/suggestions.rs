@@ -62,7 +62,7 @@ async fn names_in_a_directory_stay_in_it() {
 
 #[tokio::test]
 async fn each_line_of_a_program_is_a_value() {
-    let server = family("{ command: [printf, 'one\\r\\ntwo\\n\\n  %s\\nOther', '{{ a }}'] }");
+    let server = family("{ command: [printf, 'one\\r\\ntwo\\n\\n  %s\\none\\nOther', '{{ a }}'] }");
     let values = suggested(&server, "", json!({"a": "$(id)"})).await;
     assert_eq!(values, json!({"values": ["one", "two", "  $(id)", "Other"], "total": 4}));
     let values = suggested(&server, "o", json!({})).await;
