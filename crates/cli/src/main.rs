@@ -11,6 +11,7 @@ mod export;
 mod inventory;
 mod kinds;
 mod meter;
+mod metrics;
 mod named;
 mod print;
 mod probe;

@@ -15,6 +15,7 @@ mod foreign;
 mod foreign_servers;
 mod haft;
 mod list_call_inspect;
+mod metrics;
 mod new_rust;
 #[path = "../../../fetch/tests/it/origin.rs"]
 #[expect(dead_code, reason = "other crates count connections and wait for their ends")]

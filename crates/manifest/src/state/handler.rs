@@ -45,7 +45,8 @@ impl Handler for StateHandler {
                 Made::Now
             }
             Ok((_, Begun::Listed(keys))) => {
-                answer.json(&json!({ "more": keys.len() == KEYS_MAX, "keys": keys }));
+                let more = keys.len() == KEYS_MAX;
+                answer.json(&json!({ "keys": keys, "more": more }));
                 Made::Now
             }
             Ok((key, Begun::Change(change))) => {
