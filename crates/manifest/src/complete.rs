@@ -147,3 +147,28 @@ fn counted(mut completion: Completion) -> Completion {
     completion.values.retain(|value| known.insert(value.clone()));
     Completion { total: Some(completion.values.len() as u64), ..completion }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::parse;
+    use std::path::Path;
+    use std::time::Duration;
+
+    #[test]
+    fn suggestions_have_a_time_limit_whether_it_is_written_or_not() {
+        for (key, expected) in [("", SUGGESTING), (", timeout: 1s", Duration::from_secs(1))] {
+            let complete = format!("complete: {{ command: [ls]{key} }}");
+            let yaml = format!(
+                "server: {{ name: s }}
+prompts: [{{ name: p, arguments: {{ a: {{ {complete} }} }}, text: '{{{{ a }}}}' }}]"
+            );
+            let manifest = parse(Path::new("haft.yaml"), &yaml).expect("it is right");
+            let complete = manifest.meant.prompts[0].arguments[0].complete.as_ref();
+            let Some(Complete { source: Source::Feed(feed), .. }) = complete else {
+                panic!("it is a program")
+            };
+            assert_eq!(feed.timeout, Some(expected));
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! haft.yaml becomes a server. [`load()`] reads and checks a file; the [`Manifest`] that it gives
 //! has the server to serve and the addresses to serve it at. Opens no socket, and starts no program
-//! and asks no server before a tool is called. The files of resources are read when clients read
-//! them.
+//! and asks no server before a tool is called, a resource read, a prompt got or a value suggested.
+//! The files of resources are read when clients read them.
 //!
 //! From as typed to as run: `tree` (YAML with places) → `decode` → `written` (as typed) → `meant`
 //! (as run) → [`haft_server::Server`].

@@ -71,9 +71,10 @@ pub const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long processes that a program left behind may keep its output open before they are killed,
 /// and how long those that are out of reach may keep it open after that.
 pub const LEFT_BEHIND_GRACE: Duration = Duration::from_millis(250);
-/// The most bytes of a file that is a resource or a picture, unless its resource says otherwise.
+/// The most bytes of a file that is a resource or a picture, and of what a program or a server says
+/// for a resource, a message or a suggestion, unless a `limit` says otherwise.
 pub const RESOURCE_BYTES: usize = 2 * 1024 * 1024;
-/// The most that a resource's `limit` may be.
+/// The most that such a `limit` may be.
 pub const RESOURCE_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// The most files that are read at once for all resources and prompts; other readings wait.
 pub const READINGS_MAX: usize = 16;

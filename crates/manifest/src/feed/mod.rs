@@ -27,7 +27,7 @@ use std::time::Duration;
 pub(crate) struct Feed {
     pub(crate) engine: Engine,
     /// How long it may take; as long as any request without one.
-    timeout: Option<Duration>,
+    pub(crate) timeout: Option<Duration>,
 }
 
 /// What is asked.

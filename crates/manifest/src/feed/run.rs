@@ -165,3 +165,35 @@ impl Unfed {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::parse;
+    use crate::resource::Source;
+    use tokio::task::yield_now;
+
+    #[tokio::test]
+    async fn so_many_run_at_once_and_others_wait() {
+        let directory = tempfile::tempdir().expect("there is room");
+        let yaml = "server: { name: s }\nresources: [{ uri: 'a:b', command: [touch, ran] }]";
+        let manifest = parse(&directory.path().join("haft.yaml"), yaml).expect("it is right");
+        let Source::Feed(fed) = &manifest.meant.resources[0].source else { panic!("it is one") };
+        let feeding = Feeding::new(Arc::clone(&manifest.meant.templates), Clients::new());
+        let most = u32::try_from(FEEDS_RUNNING_MAX).expect("it is small");
+        let held = feeding.turns.acquire_many(most).await.expect("nobody closes it");
+        let next = fed.feed.contents([], None, &feeding);
+        tokio::pin!(next);
+        for _ in 0..100 {
+            tokio::select! {
+                biased;
+                _ = &mut next => panic!("it has to wait"),
+                () = yield_now() => {}
+            }
+        }
+        assert!(!directory.path().join("ran").exists());
+        drop(held);
+        next.await.expect("it runs");
+        assert!(directory.path().join("ran").exists());
+    }
+}

@@ -1,7 +1,7 @@
 //! Programs and servers behind resources, prompts and suggestions that say too much, or never end:
 //! each is ended with all that it started, and told.
 
-use crate::fixture::{Desk, Fifo, Served, ask, refusal};
+use crate::fixture::{Desk, Fifo, Served, ask, refusal, turn};
 use crate::origin::{Origin, Reply};
 use serde_json::json;
 
@@ -23,6 +23,24 @@ async fn a_program_behind_a_resource_ends_with_all_that_it_started() {
     let expected = "Timed out: the resource took longer than 1s";
     assert_eq!(refused, (-31004, expected.to_owned()));
     held.text().await;
+}
+
+#[tokio::test]
+async fn a_program_ends_when_nobody_waits_for_it_any_more() {
+    let (server, held) = holding(
+        "resources:
+  - uri: app://x
+    command: [sh, -c, 'exec 9>held; echo up > ready; sleep 1000 & wait']",
+    );
+    let ready = server.desk.fifo("ready");
+    let begun = turn(&server, "resources/read", json!({"uri": "app://x"}));
+    let mut later = begun.expect("it does not end by itself");
+    tokio::select! {
+        _ = &mut later => panic!("it does not end by itself"),
+        text = ready.text() => assert_eq!(text, "up\n"),
+    }
+    drop(later);
+    assert_eq!(held.text().await, "");
 }
 
 #[tokio::test]
