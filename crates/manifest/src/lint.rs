@@ -216,13 +216,13 @@ fn judge_argument(known: &[Argument], before: &[Template], argument: &Template, 
         return;
     }
     if let Some(name) = argument.leading().filter(|name| known(name).is_none_or(may_be_option)) {
-        notes.add(
-            argument.typed.place,
-            format!(
-                "a value of `{name}` that begins with `-` would be an option; put `--` before it, \
-                 or give `{name}` a `pattern`"
-            ),
+        let mut message = format!(
+            "a value of `{name}` that begins with `-` would be an option; put `--` before it"
         );
+        if known(name).is_none_or(|known| !known.schema.is_null()) {
+            message.push_str(&format!(", or give `{name}` a `pattern`"));
+        }
+        notes.add(argument.typed.place, message);
     }
 }
 

@@ -9,7 +9,7 @@ use crate::place::Place;
 use crate::prompt;
 use crate::resource::Resource;
 use haft_proto::spec::tool::Annotations;
-use serde_json::json;
+use serde_json::Value;
 
 /// Judges what a resource comes from, and what is suggested for its variables.
 pub(super) fn judge_resource(resource: &Resource, fed: &Fed, notes: &mut Notes) {
@@ -51,7 +51,7 @@ pub(super) fn argument(argument: &prompt::Argument) -> Argument {
     text(&argument.spec.name, argument.place, argument.spec.required)
 }
 
-/// What a client writes at a place.
+/// What a client writes at a place. It has no schema, and so no pattern.
 fn text(name: &str, place: Place, is_required: bool) -> Argument {
-    Argument { name: name.to_owned(), place, schema: json!({ "type": "string" }), is_required }
+    Argument { name: name.to_owned(), place, schema: Value::Null, is_required }
 }

@@ -255,7 +255,7 @@ prompts:
     let expected = [
         "3:10: a://{b}/{c}: nothing reads the variable `c` of the address",
         "5:20: a://{b}/{c}: a value of `b` that begins with `-` would be an option; put `--` \
-         before it, or give `b` a `pattern`",
+         before it",
         "7:22: a://{b}/{c}: there is no program `there-is-no-such-program` on this machine",
         "8:10: a://{b}/{c}: the directory of these suggestions does not exist",
         "11:23: d://{e}: a shell would run whatever a caller writes in `e`; hand it over as an \

@@ -74,6 +74,12 @@ async fn who_reads_what_is_typed_has_chosen_already() {
     let server = family("{ command: [printf, '%s-%s', '{{ b }}', '{{ a }}'] }");
     let values = suggested(&server, "--x; id", json!({"a": "z", "other": "y"})).await;
     assert_eq!(values["values"], json!(["--x; id-z"]));
+    let values = suggested(&server, "a\0b", json!({})).await;
+    assert_eq!(values["values"], json!([]));
+    let params = params(&"y".repeat(1_000_000), json!({}));
+    let (code, why) = refusal(&server, "completion/complete", params).await;
+    let too_long = "`printf` cannot be started: its arguments are too long. Send shorter ones.";
+    assert_eq!((code, &*why), (-32603, too_long));
 }
 
 #[tokio::test]
@@ -104,6 +110,9 @@ async fn a_list_of_a_server_is_suggested() {
     // Nobody is asked before what the request needs is typed.
     let asked = origin.seen().len();
     assert_eq!(suggested(&server, "K", json!({})).await["values"], json!([]));
+    for a in ["..", "../..", "", "%2e%2e/.."] {
+        assert_eq!(suggested(&server, "K", json!({ "a": a })).await["values"], json!([]), "{a}");
+    }
     assert_eq!(origin.seen().len(), asked);
     let (code, why) = refusal(&server, "completion/complete", params("", json!({"a": "x"}))).await;
     assert_eq!((code, &*why), (-32603, "`127.0.0.1` answered 404 Not Found: no"));
