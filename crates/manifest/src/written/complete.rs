@@ -27,7 +27,7 @@ pub(crate) enum Complete {
 /// are suggested that begin with what is typed.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename = "`complete`")]
-#[schemars(rename = "Complete")]
+#[schemars(rename = "Suggestions")]
 pub(crate) struct Found {
     /// A directory; the paths of the files below it are suggested, and none outside.
     pub(crate) directory: Option<Placed<String>>,

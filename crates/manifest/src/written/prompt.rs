@@ -62,7 +62,7 @@ pub(crate) struct Message {
     /// A file with a picture, which is sent.
     pub(crate) image: Option<Placed<String>>,
     /// The program and its arguments, as templates, each exactly one argument. What it prints is
-    /// what is said; nothing is left out.
+    /// what is said; a program that prints nothing says nothing.
     pub(crate) command: Option<Placed<Vec<Placed<Scalar>>>>,
     /// A template for what the program reads; without this key it reads nothing.
     pub(crate) stdin: Option<Placed<Scalar>>,
