@@ -36,10 +36,19 @@ pub(crate) fn check(
     if written.command.is_none() && written.http.is_none() {
         return Ok(None);
     }
-    let variables = uri_variables(&uri.value).map_err(|reason| {
+    let bad = |reason| {
         let mistake = FeedMistake::BadVariables { shown: shown.to_owned(), reason };
         Wrong::new(uri.place, Problem::Feed(mistake))
-    })?;
+    };
+    let variables = uri_variables(&uri.value).map_err(bad)?;
+    // The names of variables are told in errors; what was filled in is not.
+    let is_typed = |name: &String| {
+        let typed = &written.uri.value;
+        typed.contains(&format!("{{{name}}}")) || typed.contains(&format!("{{+{name}}}"))
+    };
+    if !variables.iter().all(is_typed) {
+        return Err(bad("what is filled in has a variable".to_owned()));
+    }
     let spelled = variables.iter().fold(uri.value.clone(), |uri, name| {
         uri.replace(&format!("{{{name}}}"), "x").replace(&format!("{{+{name}}}"), "x")
     });

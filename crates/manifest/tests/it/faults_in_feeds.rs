@@ -102,6 +102,21 @@ fn an_address_can_be_matched() {
 }
 
 #[test]
+fn what_is_filled_in_is_no_variable_and_is_not_told() {
+    let desk = Desk::with(
+        "server: { name: a }
+resources:
+  - uri: 'a://${file:secret}/{b}'
+    command: [echo, '{{ c }}']",
+    );
+    desk.write("secret", "{hidden}");
+    let fault = haft_manifest::load(&desk.file("haft.yaml")).map(drop).expect_err("a variable");
+    let told = fault.to_string();
+    assert!(told.contains("what is filled in has a variable"), "{told}");
+    assert!(!told.contains("hidden"), "{told}");
+}
+
+#[test]
 fn a_request_that_reads_nothing_is_a_mistake() {
     check(
         "uri: a:b\nhttp: { delete: 'https://d.example/' }",
