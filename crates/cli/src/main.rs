@@ -20,7 +20,6 @@ mod reach;
 mod reference;
 mod signature;
 mod table;
-mod wanted;
 
 use crate::args::Cli;
 use crate::exit::{Exit, Failure};

@@ -92,6 +92,8 @@ impl Kind {
         if let Some(http) = tool.http {
             let output = output::check(tool.output, Parse::Auto, surroundings)?;
             let http = http::check(http, output, input.known(), surroundings, compiler)?;
+            let is_open = tool.foreign.open_query;
+            let http = if is_open { http.with_open_query() } else { http };
             return Ok(Self::Http(Box::new(http)));
         }
         if tool.pipeline.is_some() {
@@ -124,6 +126,15 @@ impl Kind {
     /// The schema of its answers, where that is always the same.
     pub(crate) fn output_schema(&self) -> Option<&'static str> {
         match self {
+            Self::Command(command) if command.output.parse == Parse::Report => {
+                Some(command::spoken::REPORT_SCHEMA)
+            }
+            Self::Http(http) if http.output.parse == Parse::Report => {
+                Some(http::report::REPORT_SCHEMA)
+            }
+            Self::Pipeline(pipeline) if pipeline.report.is_some() => {
+                Some(pipeline::report::REPORT_SCHEMA)
+            }
             Self::State(operation) => Some(operation.output_schema()),
             Self::Command(_) | Self::Http(_) | Self::Pipeline(_) | Self::Text(_) => None,
         }

@@ -35,6 +35,7 @@ mod fault;
 mod feed;
 mod fill;
 mod filters;
+mod forge;
 mod http;
 mod input;
 mod kind;

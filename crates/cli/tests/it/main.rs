@@ -13,6 +13,7 @@ mod export;
 mod file_examples;
 mod foreign;
 mod foreign_servers;
+mod forge;
 mod haft;
 mod list_call_inspect;
 mod metrics;

@@ -3,11 +3,13 @@
 //! same way, and makes something else of what they print.
 
 use crate::arguments::Arguments;
-use crate::command::group;
+use crate::command::group::{self, Spoken};
 use crate::command::{Command, spoken};
 use crate::kind::Setting;
+use crate::limits::LAST_WORDS_BYTES;
 use crate::output::Failure;
 use crate::template::RenderError;
+use crate::written::tool::Parse;
 use haft_proto::spec::tool_result::{Cause, ToolResult};
 use haft_server::handler::{Answer, Call, Handler, Made};
 use minijinja::Environment;
@@ -72,23 +74,38 @@ impl Command {
 
     /// What the program prints, if it does what was asked. Dropping the future ends it.
     pub(crate) async fn output(&self, prepared: Prepared) -> Result<Vec<u8>, Failure> {
+        let spoken = self.spoken(prepared).await?;
+        if self.is_ok(&spoken) {
+            return Ok(spoken.out);
+        }
+        let reason = spoken::failure(&self.program.shown, &spoken);
+        Err(Failure { reason, cause: spoken.status.code().map(Cause::Exit) })
+    }
+
+    /// What it says within its limits, and how it ends.
+    async fn spoken(&self, prepared: Prepared) -> Result<Spoken, Failure> {
         let mut command = process::Command::new(&self.program.path);
         command.args(prepared.arguments).envs(prepared.env).current_dir(&self.cwd.value);
-        let spoken = group::run(command, prepared.stdin, self.output.limit).await;
+        let limits = (self.output.limit, self.last_words_limit());
+        let spoken = group::run(command, prepared.stdin, limits).await;
         let spoken = spoken.map_err(|error| self.cannot_start(&error))?;
-        let program = &self.program.shown;
         if spoken.is_cut {
-            let limit = self.output.limit;
+            let (program, limit) = (&self.program.shown, self.output.limit);
             return Err(Failure::from(format!(
                 "`{program}` was stopped: it printed more than {limit} bytes. Ask for less at once."
             )));
         }
+        Ok(spoken)
+    }
+
+    /// How much of stderr is kept, in bytes.
+    fn last_words_limit(&self) -> usize {
+        if self.output.parse == Parse::Report { self.output.limit } else { LAST_WORDS_BYTES }
+    }
+
+    fn is_ok(&self, spoken: &Spoken) -> bool {
         let code = spoken.status.code().and_then(|code| u8::try_from(code).ok());
-        if !code.is_some_and(|code| self.ok_exit.contains(&code)) {
-            let cause = spoken.status.code().map(Cause::Exit);
-            return Err(Failure { reason: spoken::failure(program, &spoken), cause });
-        }
-        Ok(spoken.out)
+        code.is_some_and(|code| self.ok_exit.contains(&code))
     }
 
     /// The JSON value that it printed, or the part of it that is picked.
@@ -98,10 +115,25 @@ impl Command {
     }
 
     async fn run(&self, prepared: Prepared) -> ToolResult {
-        match self.output(prepared).await {
-            Ok(out) => spoken::understand(&self.program.shown, &self.output, out),
-            Err(Failure { reason, cause }) => ToolResult { cause, ..ToolResult::error(reason) },
+        let result = match self.output.parse {
+            Parse::Report => self.spoken(prepared).await.map(|spoken| self.report(&spoken)),
+            _ => {
+                let out = self.output(prepared).await;
+                out.map(|out| spoken::understand(&self.program.shown, &self.output, out))
+            }
+        };
+        result.unwrap_or_else(|Failure { reason, cause }| ToolResult {
+            cause,
+            ..ToolResult::error(reason)
+        })
+    }
+
+    fn report(&self, spoken: &Spoken) -> ToolResult {
+        let report = spoken::report(spoken);
+        if self.is_ok(spoken) {
+            return report;
         }
+        ToolResult { cause: spoken.status.code().map(Cause::Exit), is_error: true, ..report }
     }
 }
 

@@ -10,6 +10,7 @@ pub(crate) mod handler;
 pub(crate) mod json;
 pub(crate) mod mistake;
 pub(crate) mod path_style;
+pub(crate) mod report;
 mod request;
 pub(crate) mod slot;
 
@@ -20,7 +21,7 @@ use crate::http::auth::Who;
 use crate::http::body::Body;
 use crate::http::json::Json;
 use crate::http::mistake::HttpMistake;
-use crate::http::slot::Slot;
+use crate::http::slot::{Slot, Style};
 use crate::output::Output;
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
@@ -111,6 +112,13 @@ pub(crate) fn check(
 }
 
 impl Http {
+    /// The same with all members of the argument `query` in its query.
+    pub(crate) fn with_open_query(mut self) -> Self {
+        let name = "query".to_owned();
+        self.query.push((name.clone(), Slot::Argument { name, style: Style::Form }));
+        self
+    }
+
     /// Every template of it.
     pub(crate) fn templates(&self) -> Vec<&Template> {
         let mut found = self.address.templates();

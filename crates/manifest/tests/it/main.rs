@@ -18,6 +18,7 @@ mod faults_of_files;
 mod feed_bounds;
 mod feeds;
 mod fixture;
+mod forge;
 mod lifetimes;
 mod live;
 mod openapi;
