@@ -106,7 +106,7 @@ fn tool(tool: &Tool, templates: &Arc<Environment<'static>>, means: &Means) -> ha
         .collect();
     let (templates, Means { store, clients, .. }) = (Arc::clone(templates), means.clone());
     let mut built = tool.kind.tool(Setting { name, defaults, templates, clients, store });
-    built = built.annotations(tool.annotations).input_schema(&tool.input.schema);
+    built = built.annotations(tool.annotations).prepared_input(tool.input.schema.clone());
     if let Some(title) = &tool.title {
         built = built.title(title);
     }
@@ -114,7 +114,7 @@ fn tool(tool: &Tool, templates: &Arc<Environment<'static>>, means: &Means) -> ha
         built = built.description(&description.value);
     }
     if let Some(schema) = &tool.output_schema {
-        built = built.output_schema(schema);
+        built = built.prepared_output(schema.clone());
     }
     if let Some(meta) = &tool.meta {
         built = built.meta(meta.clone());

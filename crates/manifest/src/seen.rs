@@ -2,9 +2,10 @@
 //! print of each part, by which two readings of a file are compared. Kept while a file is read; reads nothing.
 
 use crate::tree::{Node, Tree};
+use rustc_hash::FxBuildHasher;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 /// What was read so far.
@@ -51,6 +52,11 @@ impl Seen {
     /// What was filled in, or read for the next print in another way.
     pub(crate) fn filled(&self, content: &(impl Hash + ?Sized)) {
         content.hash(&mut *self.filled.borrow_mut());
+    }
+
+    /// The same of something large, a document say, which is not made to collide: looked at quickly.
+    pub(crate) fn read(&self, content: &[u8]) {
+        self.filled(&FxBuildHasher.hash_one(content));
     }
 
     /// The print of a part: of what was typed, and of all that was filled in since the last print.

@@ -67,11 +67,20 @@ const WHOLE: u64 = 1 << 40;
 /// How many steps are skipped before others get a turn.
 const STEPS_AT_ONCE: usize = 64;
 
-/// How much of the whole a step is.
+/// Which part of the whole a step is.
 #[derive(Clone, Copy)]
 struct Share<'s> {
+    /// How much.
     parts: u64,
     within: Option<&'s Attempt<'s>>,
+    item: Option<&'s Item<'s>>,
+}
+
+/// Which of the items of an `each` a step is for.
+#[derive(Hash)]
+struct Item<'s> {
+    index: usize,
+    around: Option<&'s Self>,
 }
 
 /// What may fail without an end to the pipeline: then the rest of its share is done as well.
@@ -93,7 +102,7 @@ impl<'s> Share<'s> {
 
 impl<'s> Attempt<'s> {
     fn share(&'s self) -> Share<'s> {
-        Share { parts: self.share.parts, within: Some(self) }
+        Share { within: Some(self), ..self.share }
     }
 
     /// What is left of it.
@@ -116,12 +125,12 @@ impl<'r> Run<'r> {
 
     /// The steps of the pipeline itself, one after the other.
     pub(crate) async fn all(&self, steps: &[Step], scope: Scope) -> Result<Done, Failure> {
-        self.row(steps, scope, Share { parts: WHOLE, within: None }).await
+        self.row(steps, scope, Share { parts: WHOLE, within: None, item: None }).await
     }
 
     /// One step of the pipeline itself.
     pub(crate) async fn one(&self, step: &Step, scope: Scope) -> Result<Done, Failure> {
-        self.step(step, scope, Share { parts: WHOLE, within: None }).await
+        self.step(step, scope, Share { parts: WHOLE, within: None, item: None }).await
     }
 
     /// A value for what a step sees.
@@ -226,7 +235,8 @@ impl<'r> Run<'r> {
         share: Share<'s>,
     ) -> Doing<'s, (Value, Option<Why>)> {
         Box::pin(async move {
-            let attempt = share.attempt();
+            let item = Item { index, around: share.item };
+            let attempt = Share { item: Some(&item), ..share }.attempt();
             match self.once(step, scope, attempt.share()).await {
                 Ok(done) => Ok((done.value, None)),
                 Err(Failure { at, reason }) => {
@@ -287,6 +297,8 @@ impl<'r> Run<'r> {
         let arguments = RawValue::from_string(arguments).map_err(|error| error.to_string())?;
         let done = self.done.load(Ordering::Relaxed);
         let part = self.context.part(steps(done)..steps(done + share.parts), self.total as f64);
+        // Steps run in any order, with what others made: their calls are told by where they stand.
+        let part = part.named((&step.label, share.item));
         let result = part.call_raw(&tool.value, arguments).await;
         let result = result.map_err(|refusal| refusal.message.into_owned())?;
         if result.is_error {

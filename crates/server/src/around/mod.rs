@@ -5,7 +5,8 @@
 //! but for [`Measure`], which counts them too.
 //!
 //! From the outside in, the order that serves most: [`Redact`], [`MaxSize`], [`Cache`],
-//! [`Breaker`], [`Turns`], [`Retry`].
+//! [`Turns`], [`Breaker`], [`Retry`]: calls that waited for their turn do not go on to a tool that
+//! began to rest meanwhile, and their waiting is no failure of it.
 //!
 //! ```
 //! use haft_server::around::{Breaker, Cache, Retry};
@@ -48,7 +49,7 @@ use haft_proto::spec::tool_result::{Cause, ToolResult};
 pub fn may_pass(failure: &ToolResult) -> bool {
     match failure.cause {
         Some(Cause::Status(status)) => status >= 500 || matches!(status, 408 | 425 | 429),
-        Some(Cause::Exit(_) | Cause::Timeout | Cause::Unreachable) | None => true,
+        Some(Cause::Busy | Cause::Exit(_) | Cause::Timeout | Cause::Unreachable) | None => true,
     }
 }
 
