@@ -167,7 +167,7 @@ fn target<'m>(meant: &'m Meant, uri: &str) -> Option<Target<'m>> {
     if let Some(resource) = meant.resources.iter().find(|known| known.uri.value == *uri) {
         return match &resource.source {
             Source::File(stored) => Some(Target::File(stored.path.value.clone())),
-            Source::Directory(_) | Source::Text(_) => None,
+            Source::Directory(_) | Source::Feed(_) | Source::Text(_) => None,
         };
     }
     meant.resources.iter().find_map(|resource| {
@@ -182,7 +182,7 @@ fn target<'m>(meant: &'m Meant, uri: &str) -> Option<Target<'m>> {
 pub(super) fn listed(meant: &Meant) -> Vec<&Below> {
     let below = meant.resources.iter().filter_map(|resource| match &resource.source {
         Source::Directory(below) => Some(below),
-        Source::File(_) | Source::Text(_) => None,
+        Source::Feed(_) | Source::File(_) | Source::Text(_) => None,
     });
     below.filter(|below| below.listed.is_some()).collect()
 }
@@ -214,7 +214,7 @@ impl Live {
             let listing: Walked = below.directory.list();
             below.list_as(listing);
         }
-        let (resources, templates) = crate::offer::readable(&manifest.meant);
+        let (resources, templates) = crate::offer::readable(&manifest.meant, &self.clients);
         // They were accepted with other files already; what cannot be is left as it was.
         _ = self.server.replace_resources(resources, templates);
     }
