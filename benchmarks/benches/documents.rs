@@ -1,7 +1,7 @@
 //! How long large documents of OpenAPI take to become tools, beside the bare parse of their JSON or
 //! YAML, and whether every one of their operations does. The documents are those that companies
 //! publish, fetched through npm and PyPI into `target/apis`; without them a line says why.
-//! `cargo bench -p haft-benchmarks --bench documents`.
+//! `cargo bench -p haft-benchmarks --bench documents`, with names behind `--` for a few of them.
 
 #![expect(clippy::print_stdout, reason = "a benchmark says what it measured")]
 
@@ -85,7 +85,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         "{:<11} {:>8} {:>10} {:>10} {:>7} {:>10} {:>6} {:>7} {:>9}  bytes listed",
         "document", "MB", "parse", "load", "ratio", "+ server", "tools", "notes", "left out"
     );
+    // What else stands on the command line are names of documents; without any, it is all of them.
+    let wanted: Vec<_> = std::env::args().skip(1).filter(|name| !name.starts_with('-')).collect();
     for published in DOCUMENTS {
+        if !wanted.is_empty() && !wanted.iter().any(|name| name == published.name) {
+            continue;
+        }
         match published.find(&root) {
             Ok(path) => published.measure(&path)?,
             Err(why) => println!("{:<11} skipped: {why}", published.name),

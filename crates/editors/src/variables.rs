@@ -169,32 +169,37 @@ const FOLDERS: [&str; 5] =
 
 fn pieces(text: &str, syntax: Syntax) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
-    let (mut rest, mut from) = (text, 0);
-    while let Some(at) = rest.get(from..).and_then(|rest| rest.find(['$', '{'])) {
+    let (mut done, mut from, mut brace) = (0, 0, None);
+    while let Some(at) = text.get(from..).and_then(|rest| rest.find(['$', '{'])) {
         let start = from + at;
-        match piece(&rest[start..], syntax) {
+        // The next brace that closes is the same for many that open.
+        let next = || text[start..].find('}').map_or(text.len(), |at| start + at);
+        let end = *brace.insert(brace.filter(|known| *known >= start).unwrap_or_else(next));
+        match piece(&text[start..], text.get(start..end + 1), syntax) {
             Some((piece, length)) => {
-                pieces.push(Piece::Text(&rest[..start]));
+                pieces.push(Piece::Text(&text[done..start]));
                 pieces.push(piece);
-                (rest, from) = (&rest[start + length..], 0);
+                done = start + length;
+                from = done;
             }
             None => from = start + 1,
         }
     }
-    pieces.push(Piece::Text(rest));
+    pieces.push(Piece::Text(&text[done..]));
     pieces.retain(|piece| *piece != Piece::Text(""));
     pieces
 }
 
-/// The variable that a text begins with, and how many bytes it takes.
-fn piece(text: &str, syntax: Syntax) -> Option<(Piece<'_>, usize)> {
-    if let Some(inner) = text.strip_prefix("${") {
-        let inner = &inner[..inner.find('}')?];
+/// The variable that a text begins with, and how many bytes it takes. `closed` is the text up to
+/// the first brace that closes, if one does.
+fn piece<'t>(text: &'t str, closed: Option<&'t str>, syntax: Syntax) -> Option<(Piece<'t>, usize)> {
+    if text.starts_with("${") {
+        let inner = closed?.strip_prefix("${")?.strip_suffix('}')?;
         return Some((braced(inner, syntax)?, inner.len() + 3));
     }
-    if let Some(inner) = text.strip_prefix('{').filter(|_| syntax.curly) {
-        let inner = &inner[..inner.find('}')?];
-        let piece = match inner.split_once(':')? {
+    if text.starts_with('{') && syntax.curly {
+        let inner = closed?.strip_prefix('{')?.strip_suffix('}')?;
+        let piece = match named(inner)? {
             ("env", name) if is_name(name) => Piece::Variable(name, None),
             ("file", path) if !path.is_empty() => Piece::File(path),
             _ => return None,
@@ -211,15 +216,22 @@ fn braced(inner: &str, syntax: Syntax) -> Option<Piece<'_>> {
     if syntax.folders && (FOLDERS.contains(&inner) || inner.starts_with("workspaceFolder:")) {
         return Some(Piece::Folder(inner));
     }
-    match inner.split_once(':') {
+    match named(inner) {
         Some(("env", name)) if syntax.env && is_name(name) => Some(Piece::Variable(name, None)),
         Some(("input", id)) if syntax.inputs && !id.is_empty() => Some(Piece::Input(id)),
         Some((name, otherwise)) if syntax.braces && is_name(name) => {
             Some(Piece::Variable(name, Some(otherwise.strip_prefix('-')?)))
         }
+        // A name is looked at up to where it ends, which is soon: what is within may be long.
         None if syntax.braces && is_name(inner) => Some(Piece::Variable(inner, None)),
         _ => None,
     }
+}
+
+/// What stands before and behind the colon that a word ends with.
+fn named(inner: &str) -> Option<(&str, &str)> {
+    let end = inner.find(|c: char| c != '_' && !c.is_ascii_alphanumeric())?;
+    Some((&inner[..end], inner[end..].strip_prefix(':')?))
 }
 
 fn is_name(name: &str) -> bool {
@@ -258,6 +270,19 @@ mod tests {
         {
             check(plain, ALL, Ok(plain));
         }
+    }
+
+    /// Each brace is looked for once; with a look for each that opens, these take minutes.
+    #[test]
+    fn braces_that_open_again_and_again_are_text() {
+        let begun = std::time::Instant::now();
+        for text in ["${", "{env:", "${A:"] {
+            let many = text.repeat(2_000_000 / text.len());
+            check(&many, Syntax::ANY, Ok(&many));
+            let closed = format!("{many}:}}");
+            check(&closed, Syntax::ANY, Ok(&closed));
+        }
+        assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
     }
 
     #[test]

@@ -166,12 +166,12 @@ impl Around {
         if let Some((ttl, entries, bytes)) = self.cache {
             tool = tool.middleware(Cache::new(ttl).entries_max(entries).bytes_max(bytes));
         }
-        if let Some((failures, rest)) = self.breaker {
-            tool = tool.middleware(Breaker::new(failures, rest));
-        }
         let own = self.concurrency.map(|running| (running, WAITING_MAX));
         if let Some((running, waiting)) = own.or(turns) {
             tool = tool.middleware(Turns::new(running, waiting));
+        }
+        if let Some((failures, rest)) = self.breaker {
+            tool = tool.middleware(Breaker::new(failures, rest));
         }
         if let Some(retry) = &self.retry {
             tool = tool.middleware(retry.middleware());
@@ -278,7 +278,7 @@ impl FailureKind {
         match result.cause {
             None => false,
             Some(Cause::Exit(_)) => self == Self::Exit,
-            Some(Cause::Status(429)) => self == Self::Busy,
+            Some(Cause::Busy | Cause::Status(429)) => self == Self::Busy,
             Some(Cause::Status(status)) => self == Self::Server && status >= 500,
             Some(Cause::Timeout) => self == Self::Timeout,
             Some(Cause::Unreachable) => self == Self::Connect,

@@ -36,10 +36,12 @@ pub enum Part {
     Resource,
     /// A prompt.
     Prompt,
+    /// The file itself, of which no client sees anything.
+    File,
 }
 
 impl Part {
-    /// All of them, in the order in which a file has them.
+    /// All that clients see, in the order in which a file has them.
     pub const ALL: [Self; 3] = [Self::Tool, Self::Resource, Self::Prompt];
 
     /// What one is called.
@@ -49,6 +51,7 @@ impl Part {
             Self::Tool => "tool",
             Self::Resource => "resource",
             Self::Prompt => "prompt",
+            Self::File => "file",
         }
     }
 }
@@ -60,8 +63,8 @@ impl Cost {
             name: tool.name.value.clone(),
             title: tool.title.clone(),
             description: tool.description.as_ref().map(|text| text.value.clone()),
-            input_schema: raw(&tool.input.schema).unwrap_or_default(),
-            output_schema: tool.output_schema.as_deref().and_then(raw),
+            input_schema: raw(tool.input.schema.text()).unwrap_or_default(),
+            output_schema: tool.output_schema.as_ref().and_then(|schema| raw(schema.text())),
             annotations: tool.annotations,
             icons: tool.icons.clone(),
             meta: tool.meta.clone(),

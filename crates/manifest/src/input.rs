@@ -7,14 +7,14 @@ use crate::problem::Problem;
 use crate::template::Known;
 use crate::tree::{Entry, Node, Tree};
 use haft_server::nearest;
-use haft_server::schema::Schema;
+use haft_server::schema::{Prepared, Schema};
 use serde_json::{Map, Value, json};
 
 /// What a tool takes.
 #[derive(Clone, Debug)]
 pub(crate) struct Input {
-    /// The JSON Schema, as JSON text.
-    pub(crate) schema: String,
+    /// The JSON Schema.
+    pub(crate) schema: Prepared,
     /// The arguments that it names, in order.
     pub(crate) arguments: Vec<Argument>,
     /// Their names.
@@ -51,7 +51,7 @@ const NO_ARGUMENTS: &str = r#"{"type":"object","additionalProperties":false}"#;
 impl Input {
     /// No arguments at all.
     pub(crate) fn none(place: Place) -> Self {
-        let schema = NO_ARGUMENTS.to_owned();
+        let schema = Prepared::deferred(NO_ARGUMENTS);
         Self { schema, arguments: Vec::new(), names: Vec::new(), is_open: false, place }
     }
 
@@ -78,14 +78,13 @@ impl Input {
             schema["required"] = json!(required);
         }
         schema["additionalProperties"] = json!(false);
-        let schema = schema.to_string();
-        compile("input", &schema, tree.place)?;
+        let schema = compile("input", &schema, tree.place)?;
         Self { schema, ..Self::none(tree.place) }.with(arguments)
     }
 
     /// The long form.
     pub(crate) fn long(tree: &Tree) -> Result<Self, Wrong> {
-        let schema = check_schema("input_schema", tree)?;
+        let (schema, prepared) = check_schema("input_schema", tree)?;
         if schema.get("type").and_then(Value::as_str) != Some("object") {
             let reason = "its `type` must be `object`".to_owned();
             let place = tree.get("type").map_or(tree.place, |kind| kind.place);
@@ -109,7 +108,7 @@ impl Input {
         const ELSEWHERE: [&str; 7] =
             ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "patternProperties"];
         let is_open = ELSEWHERE.iter().any(|keyword| schema.get(keyword).is_some());
-        Self { schema: schema.to_string(), is_open, ..Self::none(tree.place) }.with(arguments)
+        Self { schema: prepared, is_open, ..Self::none(tree.place) }.with(arguments)
     }
 
     /// What templates may name.
@@ -136,17 +135,17 @@ impl Input {
 }
 
 /// A JSON Schema of the file, checked.
-pub(crate) fn check_schema(key: &str, tree: &Tree) -> Result<Value, Wrong> {
+pub(crate) fn check_schema(key: &str, tree: &Tree) -> Result<(Value, Prepared), Wrong> {
     if !matches!(tree.node, Node::Map(_)) {
         return Err(tree.wrong_type(key, "a JSON Schema"));
     }
     let schema = tree.to_json();
     check_parts(key, &schema, tree)?;
-    compile(key, &schema.to_string(), tree.place).map_err(|wrong| match outside(tree) {
+    let prepared = compile(key, &schema, tree.place).map_err(|wrong| match outside(tree) {
         Some(place) => bad_schema(key, "`$ref` must stay in the schema: #/$defs/…".into(), place),
         None => wrong,
     })?;
-    Ok(schema)
+    Ok((schema, prepared))
 }
 
 /// The first `$ref` that leads out of the file, which nothing is fetched for.
@@ -183,11 +182,8 @@ fn check_parts(key: &str, schema: &Value, tree: &Tree) -> Result<(), Wrong> {
     })
 }
 
-fn compile(key: &str, schema: &str, place: Place) -> Result<(), Wrong> {
-    match Schema::compile(schema) {
-        Ok(_) => Ok(()),
-        Err(bad) => Err(bad_schema(key, bad.reason, place)),
-    }
+fn compile(key: &str, schema: &Value, place: Place) -> Result<Prepared, Wrong> {
+    Prepared::compile(schema.to_string()).map_err(|bad| bad_schema(key, bad.reason, place))
 }
 
 fn bad_schema(key: &str, reason: String, place: Place) -> Wrong {

@@ -1,16 +1,18 @@
-//! What a manifest is made of beside its own text: the files that it names, and a print of each
-//! part, by which two readings of a file are compared. Kept while a file is read; reads nothing.
+//! What a manifest is made of beside its own text: the files and variables that it names, and a
+//! print of each part, by which two readings of a file are compared. Kept while a file is read; reads nothing.
 
 use crate::tree::{Node, Tree};
+use rustc_hash::FxBuildHasher;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 /// What was read so far.
 #[derive(Default)]
 pub(crate) struct Seen {
     files: RefCell<BTreeSet<PathBuf>>,
+    variables: RefCell<Vec<String>>,
     filled: RefCell<DefaultHasher>,
 }
 
@@ -34,9 +36,27 @@ impl Seen {
         self.files.borrow_mut().insert(path.to_owned());
     }
 
+    /// A variable of the environment that the manifest names.
+    pub(crate) fn variable(&self, name: &str) {
+        let mut known = self.variables.borrow_mut();
+        if !known.iter().any(|known| known == name) {
+            known.push(name.to_owned());
+        }
+    }
+
+    /// All variables, in the order in which they were needed.
+    pub(crate) fn variables(&self) -> Vec<String> {
+        self.variables.borrow().clone()
+    }
+
     /// What was filled in, or read for the next print in another way.
     pub(crate) fn filled(&self, content: &(impl Hash + ?Sized)) {
         content.hash(&mut *self.filled.borrow_mut());
+    }
+
+    /// The same of something large, a document say, which is not made to collide: looked at quickly.
+    pub(crate) fn read(&self, content: &[u8]) {
+        self.filled(&FxBuildHasher.hash_one(content));
     }
 
     /// The print of a part: of what was typed, and of all that was filled in since the last print.

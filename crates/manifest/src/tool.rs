@@ -18,6 +18,7 @@ use crate::written::tool::{self as written, Parse};
 use haft_proto::spec::Meta;
 use haft_proto::spec::icon::Icon;
 use haft_proto::spec::tool::{Annotations, is_valid_name};
+use haft_server::schema::Prepared;
 
 /// A tool, checked.
 #[derive(Clone, Debug)]
@@ -29,7 +30,7 @@ pub(crate) struct Tool {
     pub(crate) icons: Vec<Icon>,
     pub(crate) meta: Option<Meta>,
     pub(crate) input: Input,
-    pub(crate) output_schema: Option<String>,
+    pub(crate) output_schema: Option<Prepared>,
     pub(crate) around: Around,
     pub(crate) kind: Kind,
 }
@@ -63,8 +64,8 @@ pub(crate) fn check(
         (None, None) => Input::none(tool.name.place),
     };
     let output_schema = match tree.get("output_schema") {
-        Some(schema) => Some(check_schema("output_schema", schema)?.to_string()),
-        None if parse == Parse::Lines => Some(LINES_SCHEMA.to_owned()),
+        Some(schema) => Some(check_schema("output_schema", schema)?.1),
+        None if parse == Parse::Lines => Some(Prepared::deferred(LINES_SCHEMA)),
         None => None,
     };
     let mut around = defaults.of_tool(&tool, surroundings)?;
@@ -88,7 +89,7 @@ pub(crate) fn check(
         open_world: open_world.or(unsaid.open_world),
     };
     around::check_use(repeats, annotations)?;
-    let output_schema = output_schema.or_else(|| kind.output_schema().map(str::to_owned));
+    let output_schema = output_schema.or_else(|| kind.output_schema().map(Prepared::deferred));
     Ok(Tool {
         name,
         title,

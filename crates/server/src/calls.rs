@@ -46,7 +46,7 @@ pub(crate) fn call(
         Ok(admitted) => admitted,
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
-    let Err(violations) = tool.checks.input.check(arguments) else {
+    let Err(violations) = tool.checks.input().check(arguments) else {
         return run((core, snapshot), tool, arguments, (ask, rounds), out);
     };
     if let Some(mended) = mend((core, face), tool, arguments) {
@@ -95,7 +95,7 @@ pub(crate) fn mend(
     tool: &Registered,
     arguments: &str,
 ) -> Option<String> {
-    let repaired = tool.checks.input.repair(arguments).filter(|_| !face.is_strict)?;
+    let repaired = tool.checks.input().repair(arguments).filter(|_| !face.is_strict)?;
     let count = u64::try_from(repaired.count).unwrap_or(u64::MAX);
     core.repairs.fetch_add(count, Ordering::Relaxed);
     Some(repaired.text)
@@ -136,7 +136,7 @@ fn run(
                 out.truncate(start);
                 return refuse(out, ask.id, refusal);
             }
-            let problem = match (&tool.checks.output, &written) {
+            let problem = match (tool.checks.output(), &written) {
                 (None, Written::Nothing) => Some(ToolResult::default()),
                 (Some(_), Written::Nothing) => misfit(tool, None),
                 (Some(_), Written::Result(json)) => misfit(tool, json.as_deref()),
@@ -262,7 +262,7 @@ pub(crate) fn refuse(out: &mut Vec<u8>, id: Id<'_>, refusal: &Refusal) -> Turn {
 
 /// A tool that breaks its own promise is told so; nobody gets a structure that does not fit.
 pub(crate) fn misfit(tool: &Registered, structured: Option<&str>) -> Option<ToolResult> {
-    let schema = tool.checks.output.as_ref()?;
+    let schema = tool.checks.output()?;
     let list = match structured {
         Some(json) => join(&schema.check(json).err()?),
         None => "it has no structured content".to_owned(),

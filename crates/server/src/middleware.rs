@@ -27,8 +27,8 @@ pub struct Request {
     pub arguments: String,
     /// How the tool behaves, by its own word; nothing is said of resources and prompts.
     pub annotations: Annotations,
-    /// How long the whole may take, everything around the handler included. Changing it changes
-    /// nothing.
+    /// How long the whole may take, everything around the handler included; less for those within,
+    /// if a middleware lets calls wait. Changing it changes nothing else.
     pub time_limit: Duration,
     /// The way back to the client.
     pub context: Context,

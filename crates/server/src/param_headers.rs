@@ -7,6 +7,9 @@ use haft_proto::json::{Cursor, JsonStr, Kind};
 use haft_proto::mirror::{self, Field, Headers, PARAM_HEADER_PREFIX};
 use serde_json::{Map, Value};
 
+/// The keyword that marks an argument.
+const MARK: &str = "x-mcp-header";
+
 /// The marked arguments of one tool.
 #[derive(Debug, Default)]
 pub(crate) struct ParamHeaders(Vec<ParamHeader>);
@@ -20,11 +23,20 @@ struct ParamHeader {
 }
 
 impl ParamHeaders {
-    /// Finds the marks in an input schema.
+    /// Finds the marks in an input schema, which is JSON text.
     ///
     /// # Errors
     /// One line on the first mark that the specification does not allow.
-    pub(crate) fn find(schema: &Value) -> Result<Self, String> {
+    pub(crate) fn of_text(schema: &str) -> Result<Self, String> {
+        // Hardly any schema has one; only one that is spelled in escapes is not seen at once.
+        if !schema.contains(MARK) && !schema.contains("\\u") {
+            return Ok(Self::default());
+        }
+        let schema = serde_json::from_str(schema).map_err(|error| error.to_string())?;
+        Self::find(&schema)
+    }
+
+    fn find(schema: &Value) -> Result<Self, String> {
         let mut found = Self::default();
         if let Some(object) = schema.as_object() {
             found.search(object, &mut Vec::new())?;
@@ -46,7 +58,7 @@ impl ParamHeaders {
         for (key, property) in properties.into_iter().flatten() {
             let Some(property) = property.as_object() else { continue };
             path.push(key.clone());
-            if let Some(mark) = property.get("x-mcp-header") {
+            if let Some(mark) = property.get(MARK) {
                 self.add(mark, property, path)?;
             }
             self.search(property, path)?;
@@ -178,7 +190,7 @@ fn marks(schema: &Value) -> usize {
         Value::Array(schemas) => schemas.iter().map(marks).sum(),
         Value::Object(keywords) => {
             let of_keyword = |(keyword, value): (&String, &Value)| match keyword.as_str() {
-                "x-mcp-header" => 1,
+                MARK => 1,
                 // Data, not schemas.
                 "const" | "default" | "enum" | "example" | "examples" => 0,
                 // Maps whose keys are names, not keywords.

@@ -5,14 +5,14 @@ use crate::builder::BuildError;
 use crate::handler::Handler;
 use crate::middleware::Middleware;
 use crate::param_headers::ParamHeaders;
-use crate::schema::Schema;
+use crate::schema::{BadSchema, Prepared, Schema};
 use crate::state::{Needed, States};
 use crate::tasks::TaskUse;
+use haft_proto::json::{JsonStr, member};
 use haft_proto::spec;
 use haft_proto::spec::Meta;
 use haft_proto::spec::icon::Icon;
 use haft_proto::spec::tool::Annotations;
-use serde_json::Value;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,8 +23,8 @@ pub struct Tool {
     name: String,
     title: Option<String>,
     description: Option<String>,
-    input_schema: String,
-    output_schema: Option<String>,
+    input: Source,
+    output: Option<Source>,
     annotations: Annotations,
     icons: Vec<Icon>,
     meta: Option<Meta>,
@@ -37,6 +37,29 @@ pub struct Tool {
     pub(crate) handler: Arc<dyn Handler>,
 }
 
+/// What is given for a schema.
+#[derive(Clone)]
+enum Source {
+    Text(String),
+    Prepared(Prepared),
+}
+
+impl Source {
+    fn text(&self) -> &str {
+        match self {
+            Self::Text(text) => text,
+            Self::Prepared(schema) => schema.text(),
+        }
+    }
+
+    fn prepare(self) -> Result<Prepared, BadSchema> {
+        match self {
+            Self::Text(text) => Prepared::compile(text),
+            Self::Prepared(schema) => Ok(schema),
+        }
+    }
+}
+
 /// The schema of a tool that takes nothing.
 const NO_ARGUMENTS: &str = r#"{"type":"object","additionalProperties":false}"#;
 
@@ -47,8 +70,8 @@ impl Tool {
             name: name.into(),
             title: None,
             description: None,
-            input_schema: NO_ARGUMENTS.to_owned(),
-            output_schema: None,
+            input: Source::Text(NO_ARGUMENTS.to_owned()),
+            output: None,
             annotations: Annotations::default(),
             icons: Vec::new(),
             meta: None,
@@ -85,14 +108,28 @@ impl Tool {
     /// The JSON Schema of the arguments, as JSON text. Clients get it as it is, on one line.
     #[must_use]
     pub fn input_schema(mut self, schema: impl Into<String>) -> Self {
-        self.input_schema = schema.into();
+        self.input = Source::Text(schema.into());
+        self
+    }
+
+    /// The same, of a schema that was checked before.
+    #[must_use]
+    pub fn prepared_input(mut self, schema: Prepared) -> Self {
+        self.input = Source::Prepared(schema);
         self
     }
 
     /// The JSON Schema of the structured result, as JSON text.
     #[must_use]
     pub fn output_schema(mut self, schema: impl Into<String>) -> Self {
-        self.output_schema = Some(schema.into());
+        self.output = Some(Source::Text(schema.into()));
+        self
+    }
+
+    /// The same, of a schema that was checked before.
+    #[must_use]
+    pub fn prepared_output(mut self, schema: Prepared) -> Self {
+        self.output = Some(Source::Prepared(schema));
         self
     }
 
@@ -193,12 +230,12 @@ impl Tool {
                 reason: error.to_string(),
             })
         };
-        let output = self.output_schema.as_deref().map(|text| raw(text, "output"));
+        let output = self.output.as_ref().map(|schema| raw(schema.text(), "output"));
         Ok(spec::tool::Tool {
             name: self.name.clone(),
             title: self.title.clone(),
             description: self.description.clone(),
-            input_schema: raw(&self.input_schema, "input")?,
+            input_schema: raw(self.input.text(), "input")?,
             output_schema: output.transpose()?,
             annotations: self.annotations,
             icons: self.icons.clone(),
@@ -208,7 +245,8 @@ impl Tool {
 
     fn has_schemas_of(&self, known: &spec::tool::Tool) -> bool {
         let output = known.output_schema.as_ref().map(|json| json.get());
-        self.input_schema == known.input_schema.get() && self.output_schema.as_deref() == output
+        self.input.text() == known.input_schema.get()
+            && self.output.as_ref().map(Source::text) == output
     }
 
     pub(crate) fn compile(
@@ -226,7 +264,7 @@ impl Tool {
         // Compiling is most of the work, and most tools of a file that changes stay as they are.
         let checks = match before.filter(|before| self.has_schemas_of(&before.tool)) {
             Some(known) => Arc::clone(&known.checks),
-            None => Arc::new(Checks::compile(&name, &self.input_schema, &self.output_schema)?),
+            None => Arc::new(Checks::compile(&name, self.input, self.output)?),
         };
         let tool = definition?;
         let timeout = self.timeout.unwrap_or(default_timeout);
@@ -257,28 +295,37 @@ pub(crate) struct Registered {
 
 /// What the arguments and results of a tool are checked by.
 pub(crate) struct Checks {
-    pub(crate) input: Schema,
-    pub(crate) output: Option<Schema>,
+    input: Prepared,
+    output: Option<Prepared>,
     pub(crate) param_headers: ParamHeaders,
 }
 
 impl Checks {
-    fn compile(name: &str, input: &str, output: &Option<String>) -> Result<Self, BuildError> {
+    fn compile(name: &str, input: Source, output: Option<Source>) -> Result<Self, BuildError> {
         let bad = |part: &'static str, reason: String| BuildError::BadSchema {
             tool: name.to_owned(),
             part,
             reason,
         };
-        let schema = Schema::compile(input).map_err(|e| bad("input", e.reason))?;
-        let parsed: Value = serde_json::from_str(input).map_err(|e| bad("input", e.to_string()))?;
-        if parsed.get("type").and_then(Value::as_str) != Some("object") {
+        let input = input.prepare().map_err(|error| bad("input", error.reason))?;
+        let kind = member(input.text(), "type").and_then(JsonStr::from_raw);
+        if kind.is_none_or(|kind| kind.decode() != "object") {
             return Err(bad("input", "its `type` must be \"object\"".to_owned()));
         }
-        let param_headers = ParamHeaders::find(&parsed).map_err(|reason| bad("input", reason))?;
-        let output = match output {
-            Some(schema) => Some(Schema::compile(schema).map_err(|e| bad("output", e.reason))?),
-            None => None,
-        };
-        Ok(Self { input: schema, output, param_headers })
+        let param_headers = ParamHeaders::of_text(input.text());
+        let param_headers = param_headers.map_err(|reason| bad("input", reason))?;
+        let output = output.map(Source::prepare).transpose();
+        let output = output.map_err(|error| bad("output", error.reason))?;
+        Ok(Self { input, output, param_headers })
+    }
+
+    /// What arguments are checked by.
+    pub(crate) fn input(&self) -> &Schema {
+        self.input.schema()
+    }
+
+    /// What results are checked by.
+    pub(crate) fn output(&self) -> Option<&Schema> {
+        self.output.as_ref().map(Prepared::schema)
     }
 }

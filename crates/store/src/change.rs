@@ -2,7 +2,7 @@
 //! done by `writer`.
 
 use crate::error::StoreError;
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 /// A change to make.
 #[derive(Clone, Debug)]
@@ -25,8 +25,15 @@ pub(crate) enum Changed {
     Set,
 }
 
-/// A change that somebody waits for.
-pub(crate) struct Waiting {
-    pub(crate) change: Change,
-    pub(crate) done: oneshot::Sender<Result<Changed, StoreError>>,
+/// What the writer is asked for.
+pub(crate) enum Waiting {
+    /// A change that somebody waits for.
+    Change {
+        change: Change,
+        done: oneshot::Sender<Result<Changed, StoreError>>,
+        /// Its bytes among those of all that waits.
+        room: OwnedSemaphorePermit,
+    },
+    /// To look after the database: to open it again, and to remove what is past its time.
+    Care,
 }

@@ -15,7 +15,10 @@
 //! ```
 
 mod change;
+#[cfg(test)]
+mod disk_tests;
 mod error;
+mod kept;
 pub mod limits;
 mod opened;
 mod store;

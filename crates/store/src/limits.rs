@@ -14,6 +14,8 @@ pub const FILE_BYTES: u64 = 1024 * 1024 * 1024;
 pub const KEYS_MAX: usize = 1000;
 /// The most changes that are written at once, and that wait to be written.
 pub const CHANGES_MAX: usize = 1024;
+/// The most bytes of keys and values that wait to be written.
+pub const WAITING_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// The most entries past their time that are removed with one batch of changes.
 pub const SWEPT_MAX: usize = 256;
 /// The most memory for pages of the file, in bytes.

@@ -3,43 +3,68 @@
 
 use crate::change::{Change, Changed, Waiting};
 use crate::error::StoreError;
+use crate::kept::{Kept, Opener};
 use crate::limits::{
-    CHANGES_MAX, FILE_BYTES, KEY_BYTES_MAX, KEYS_MAX, MEMORY_BYTES, PAGES_BYTES_MAX,
-    VALUE_BYTES_MAX,
+    CHANGES_MAX, FILE_BYTES, KEY_BYTES_MAX, KEYS_MAX, MEMORY_BYTES, PAGES_BYTES_MAX, SWEPT_MAX,
+    VALUE_BYTES_MAX, WAITING_BYTES_MAX,
 };
 use crate::opened::{self, Place};
 use crate::table::{ENTRIES, FOR_EVER};
 use crate::writer;
 use redb::backends::InMemoryBackend;
-use redb::{Builder, Database, DatabaseError, ReadableDatabase};
+use redb::{Builder, Database, DatabaseError, ReadOnlyTable, ReadableDatabase, TableError};
 use std::fs::OpenOptions;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::task::spawn_blocking;
 
 /// Keys and values. Cheap to clone; the file is closed with the last clone.
 #[derive(Clone)]
-pub struct Store(Arc<Opened>);
+pub struct Store(pub(crate) Arc<Opened>);
 
 /// A database that is open. Its fields are dropped in their order: the place after the file.
 pub(crate) struct Opened {
     changes: Option<mpsc::Sender<Waiting>>,
+    /// The bytes that may wait besides those that do.
+    pub(crate) room: Arc<Semaphore>,
     writer: Option<JoinHandle<()>>,
-    database: Arc<Database>,
+    kept: Arc<Kept>,
     _place: Option<Place>,
 }
 
 impl Opened {
-    fn start(database: Database, bytes_max: u64, place: Option<Place>) -> Result<Self, StoreError> {
-        let database = Arc::new(database);
+    pub(crate) fn start(kept: Kept, place: Option<Place>) -> Result<Self, StoreError> {
+        let kept = Arc::new(kept);
         let (changes, waiting) = mpsc::channel(CHANGES_MAX);
-        let written = Arc::clone(&database);
+        let written = Arc::clone(&kept);
         let thread = std::thread::Builder::new().name("haft-store".to_owned());
-        let writer = thread.spawn(move || writer::run(&written, bytes_max, waiting));
+        let writer = thread.spawn(move || writer::run(&written, waiting));
         let writer = Some(writer.map_err(StoreError::failed)?);
-        Ok(Self { changes: Some(changes), writer, database, _place: place })
+        let room = Arc::new(Semaphore::new(WAITING_BYTES_MAX));
+        Ok(Self { changes: Some(changes), room, writer, kept, _place: place })
+    }
+
+    /// Has the writer look after the database. With so much to do that this finds no place, it does
+    /// that anyway.
+    fn care(&self) {
+        if let Some(changes) = &self.changes {
+            let _ = changes.try_send(Waiting::Care);
+        }
+    }
+
+    /// Reads. Who finds that the disk has failed has the file opened again.
+    fn read<T>(
+        &self,
+        act: impl FnOnce(&Database) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let found = self.kept.with(act);
+        if self.kept.has_failed() {
+            self.care();
+        }
+        found
     }
 }
 
@@ -70,12 +95,13 @@ impl Store {
     pub fn memory_of(bytes_max: u64) -> Result<Self, StoreError> {
         let database = builder().create_with_backend(InMemoryBackend::new());
         let database = database.map_err(StoreError::failed)?;
-        Opened::start(database, bytes_max, None).map(|opened| Self(Arc::new(opened)))
+        let kept = Kept::new(database, bytes_max, None);
+        Opened::start(kept, None).map(|opened| Self(Arc::new(opened)))
     }
 
     /// A store in a file, made if it is not there, which only its owner may read. After a crash,
     /// what was acknowledged is there, and what was not acknowledged may be. A process that opens a
-    /// file again gets the same store.
+    /// file again gets the same store. When the disk fails, calls fail until it is well again.
     ///
     /// # Errors
     /// [`StoreError::InUse`]: another process has it. [`StoreError::Unusable`]: it cannot be made
@@ -84,26 +110,22 @@ impl Store {
         Self::open_of(path, FILE_BYTES)
     }
 
-    /// The same, of at most so many bytes of keys and values.
+    /// The same, of at most so many bytes of keys and values. Of those who open the same file, the
+    /// last one says how many.
     ///
     /// # Errors
     /// Those of [`Store::open`].
     pub fn open_of(path: &Path, bytes_max: u64) -> Result<Self, StoreError> {
-        let shown = || path.display().to_string();
-        let unusable = |reason: String| StoreError::Unusable { path: shown(), reason };
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let open = |place| {
-            let file = options.open(path).map_err(|error| unusable(error.to_string()))?;
-            let database = builder().create_file(file).map_err(|error| match error {
-                DatabaseError::DatabaseAlreadyOpen => StoreError::InUse { path: shown() },
-                other => unusable(other.to_string()),
-            })?;
-            Opened::start(database, bytes_max, Some(place))
+        let make = |place| {
+            let database = open(path, true)?;
+            let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+            // A file that has gone is not made anew: what was in it would seem to be lost.
+            let again: Opener = Box::new(move || open(&path, false));
+            Opened::start(Kept::new(database, bytes_max, Some(again)), Some(place))
         };
-        opened::join(path, open).map(Self)
+        let opened = opened::join(path, make)?;
+        opened.kept.bound(bytes_max);
+        Ok(Self(opened))
     }
 
     /// The value of a key, if it has one whose time has not ended. Reads memory or the disk: some
@@ -113,47 +135,35 @@ impl Store {
     /// [`StoreError::Failed`]: the disk cannot be read. [`StoreError::KeyUnfit`].
     pub fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
         check(key)?;
-        let transaction = self.0.database.begin_read().map_err(StoreError::failed)?;
-        let entries = match transaction.open_table(ENTRIES) {
-            Ok(entries) => entries,
-            // Nothing was ever kept.
-            Err(redb::TableError::TableDoesNotExist(_)) => return Ok(None),
-            Err(error) => return Err(StoreError::failed(error)),
-        };
-        let kept = entries.get(key).map_err(StoreError::failed)?;
-        Ok(kept.and_then(|kept| {
-            let (until, value) = kept.value();
-            (until > writer::now()).then(|| value.to_owned())
-        }))
+        self.0.read(|database| {
+            let Some(entries) = entries(database)? else { return Ok(None) };
+            let kept = entries.get(key).map_err(StoreError::failed)?;
+            Ok(kept.and_then(|kept| {
+                let (until, value) = kept.value();
+                (until > writer::now()).then(|| value.to_owned())
+            }))
+        })
     }
 
     /// Keys that begin with a text and come after another one, in their order: so many, and at most
-    /// [`KEYS_MAX`].
+    /// [`KEYS_MAX`]. They are looked for on another thread: among them may stand as many that are
+    /// past their time.
     ///
     /// # Errors
     /// [`StoreError::Failed`]: the disk cannot be read.
-    pub fn keys(
+    pub async fn keys(
         &self,
         prefix: &str,
         after: Option<&str>,
         count: usize,
     ) -> Result<Vec<String>, StoreError> {
-        let transaction = self.0.database.begin_read().map_err(StoreError::failed)?;
-        let entries = match transaction.open_table(ENTRIES) {
-            Ok(entries) => entries,
-            Err(redb::TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
-            Err(error) => return Err(StoreError::failed(error)),
-        };
-        let (now, from) = (writer::now(), after.unwrap_or(prefix).max(prefix));
-        let mut keys = Vec::new();
-        for entry in entries.range(from..).map_err(StoreError::failed)? {
-            let (key, kept) = entry.map_err(StoreError::failed)?;
-            if keys.len() == count.min(KEYS_MAX) || !key.value().starts_with(prefix) {
-                break;
-            }
-            if kept.value().0 > now && Some(key.value()) != after {
-                keys.push(key.value().to_owned());
-            }
+        let (prefix, after, opened) =
+            (prefix.to_owned(), after.map(str::to_owned), Arc::clone(&self.0));
+        let look = move || opened.read(|database| keys(database, &prefix, after.as_deref(), count));
+        let (keys, past) = spawn_blocking(look).await.map_err(StoreError::failed)??;
+        if past > SWEPT_MAX {
+            // Who comes next finds fewer of them.
+            self.0.care();
         }
         Ok(keys)
     }
@@ -173,8 +183,9 @@ impl Store {
         if value.len() > VALUE_BYTES_MAX {
             return Err(StoreError::ValueTooLong);
         }
-        let change = Change::Set { key: checked(key)?, value: value.into(), until: until(ttl) };
-        self.make(change).await.map(|_| ())
+        let (key, bytes) = (checked(key)?, key.len() + value.len());
+        let set = || Change::Set { key, value: value.into(), until: until(ttl) };
+        self.make(bytes, set).await.map(|_| ())
     }
 
     /// Removes a key; whether there was one.
@@ -182,7 +193,8 @@ impl Store {
     /// # Errors
     /// [`StoreError::KeyUnfit`], [`StoreError::Failed`].
     pub async fn delete(&self, key: &str) -> Result<bool, StoreError> {
-        let changed = self.make(Change::Delete { key: checked(key)? }).await?;
+        let key = checked(key)?;
+        let changed = self.make(key.len(), || Change::Delete { key }).await?;
         Ok(changed == Changed::Deleted(true))
     }
 
@@ -192,20 +204,80 @@ impl Store {
     /// # Errors
     /// [`StoreError::NotANumber`] besides those of [`Store::set`].
     pub async fn add(&self, key: &str, by: i64, ttl: Option<Duration>) -> Result<i64, StoreError> {
-        let change = Change::Add { key: checked(key)?, by, until: until(ttl) };
-        match self.make(change).await? {
+        let (key, bytes) = (checked(key)?, key.len());
+        let add = || Change::Add { key, by, until: until(ttl) };
+        match self.make(bytes, add).await? {
             Changed::Added(sum) => Ok(sum),
             Changed::Deleted(_) | Changed::Set => Err(StoreError::Closed),
         }
     }
 
-    async fn make(&self, change: Change) -> Result<Changed, StoreError> {
+    /// Has a change made. It is put together once there is room for its bytes.
+    async fn make(
+        &self,
+        bytes: usize,
+        change: impl FnOnce() -> Change,
+    ) -> Result<Changed, StoreError> {
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let room = Arc::clone(&self.0.room).acquire_many_owned(bytes).await;
+        let room = room.map_err(|_| StoreError::Closed)?;
         let (done, made) = oneshot::channel();
-        let waiting = Waiting { change, done };
         let changes = self.0.changes.as_ref().ok_or(StoreError::Closed)?;
+        let waiting = Waiting::Change { change: change(), done, room };
         changes.send(waiting).await.map_err(|_| StoreError::Closed)?;
         made.await.map_err(|_| StoreError::Closed)?
     }
+}
+
+/// Opens the database in a file.
+fn open(path: &Path, may_make: bool) -> Result<Database, StoreError> {
+    let shown = || path.display().to_string();
+    let unusable = |reason: String| StoreError::Unusable { path: shown(), reason };
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(may_make).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path).map_err(|error| unusable(error.to_string()))?;
+    builder().create_file(file).map_err(|error| match error {
+        DatabaseError::DatabaseAlreadyOpen => StoreError::InUse { path: shown() },
+        other => unusable(other.to_string()),
+    })
+}
+
+type Entries = ReadOnlyTable<&'static str, (u64, &'static [u8])>;
+
+/// The entries as they are now; nothing if nothing was ever kept.
+fn entries(database: &Database) -> Result<Option<Entries>, StoreError> {
+    let transaction = database.begin_read().map_err(StoreError::failed)?;
+    match transaction.open_table(ENTRIES) {
+        Ok(entries) => Ok(Some(entries)),
+        Err(TableError::TableDoesNotExist(_)) => Ok(None),
+        Err(error) => Err(StoreError::failed(error)),
+    }
+}
+
+/// Some keys, and how many were past their time.
+fn keys(
+    database: &Database,
+    prefix: &str,
+    after: Option<&str>,
+    count: usize,
+) -> Result<(Vec<String>, usize), StoreError> {
+    let (mut keys, mut past) = (Vec::new(), 0);
+    let Some(entries) = entries(database)? else { return Ok((keys, past)) };
+    let (now, from) = (writer::now(), after.unwrap_or(prefix).max(prefix));
+    for entry in entries.range(from..).map_err(StoreError::failed)? {
+        let (key, kept) = entry.map_err(StoreError::failed)?;
+        if keys.len() == count.min(KEYS_MAX) || !key.value().starts_with(prefix) {
+            break;
+        }
+        match (kept.value().0 > now, Some(key.value()) == after) {
+            (true, false) => keys.push(key.value().to_owned()),
+            (true, true) => {}
+            (false, _) => past += 1,
+        }
+    }
+    Ok((keys, past))
 }
 
 fn builder() -> Builder {

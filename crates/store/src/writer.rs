@@ -1,44 +1,62 @@
 //! The thread that makes changes: as many as wait, in one transaction, and only then is anybody
 //! told. Started by `store`; it ends when the last store is dropped.
 
-use crate::change::{Changed, Waiting};
+use crate::change::{Change, Changed, Waiting};
 use crate::error::StoreError;
+use crate::kept::Kept;
 use crate::limits::CHANGES_MAX;
 use crate::table::Tables;
 use redb::Database;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc::Receiver;
 
 /// Makes changes until nobody can ask for any.
-pub(crate) fn run(database: &Arc<Database>, bytes_max: u64, mut changes: Receiver<Waiting>) {
+pub(crate) fn run(kept: &Arc<Kept>, mut changes: Receiver<Waiting>) {
     let mut batch = Vec::with_capacity(CHANGES_MAX);
     while changes.blocking_recv_many(&mut batch, CHANGES_MAX) > 0 {
-        let made = write(database, bytes_max, &batch);
-        for (index, waiting) in batch.drain(..).enumerate() {
-            let answer = match &made {
-                Ok(answers) => answers[index].clone(),
+        let asked = batch.iter().filter_map(|waiting| match waiting {
+            Waiting::Change { change, .. } => Some(change),
+            Waiting::Care => None,
+        });
+        let make = || kept.with(|database| write(database, kept.bytes_max(), asked));
+        let stopped = || Err(StoreError::failed("it stopped in the middle of a change"));
+        let made = kept.mend().and_then(|()| {
+            catch_unwind(AssertUnwindSafe(make)).unwrap_or_else(|_| kept.with(|_| stopped()))
+        });
+        if made.is_err() {
+            // The next call finds it well, if the disk is.
+            let _ = kept.mend();
+        }
+        let mut answers = made.map(Vec::into_iter);
+        for waiting in batch.drain(..) {
+            let Waiting::Change { done, room, .. } = waiting else { continue };
+            let closed = Err(StoreError::Closed);
+            let answer = match &mut answers {
+                Ok(answers) => answers.next().unwrap_or(closed),
                 Err(error) => Err(error.clone()),
             };
+            drop(room);
             // Who does not wait any more has its change all the same.
-            let _ = waiting.done.send(answer);
+            let _ = done.send(answer);
         }
     }
 }
 
 /// Makes all changes in one transaction: on disk when this returns, or not at all. A change that is
 /// refused leaves the others as they are.
-fn write(
+fn write<'c>(
     database: &Database,
     bytes_max: u64,
-    batch: &[Waiting],
+    changes: impl Iterator<Item = &'c Change>,
 ) -> Result<Vec<Result<Changed, StoreError>>, StoreError> {
     let transaction = database.begin_write().map_err(StoreError::failed)?;
     let mut tables = Tables::open(&transaction, bytes_max, now())?;
     tables.sweep()?;
-    let mut answers = Vec::with_capacity(batch.len());
-    for waiting in batch {
-        match tables.make(&waiting.change) {
+    let mut answers = Vec::new();
+    for change in changes {
+        match tables.make(change) {
             Err(failed @ StoreError::Failed { .. }) => return Err(failed),
             made => answers.push(made),
         }

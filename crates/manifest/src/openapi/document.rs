@@ -47,22 +47,20 @@ impl Lost {
 }
 
 impl Document {
-    /// Reads a text, on a thread whose stack has room for the deepest one.
+    /// Reads a text. What is no JSON is read on a thread whose stack has room for the deepest one.
     pub(crate) fn read(text: &[u8]) -> Result<Self, OpenApiMistake> {
         let unreadable = |reason: String| OpenApiMistake::NotReadable { reason };
         let text = std::str::from_utf8(text)
             .map_err(|_| unreadable("it is not UTF-8".to_owned()))?
             .trim_start_matches('\u{feff}');
-        let root = std::thread::scope(|scope| {
-            let builder = std::thread::Builder::new().stack_size(DOCUMENT_STACK_BYTES);
-            match builder.spawn_scoped(scope, || parse(text)) {
-                Ok(reading) => {
-                    let stopped = |_| Err("the reader stopped in the middle".to_owned());
-                    reading.join().unwrap_or_else(stopped)
-                }
-                Err(error) => Err(error.to_string()),
-            }
-        });
+        let root = match json(text) {
+            Some(Ok(root)) => Ok(root),
+            Some(Err(error)) if looks_like_json(text) => Err(error),
+            other => elsewhere(text).map_err(|reason| match other {
+                Some(Err(error)) => error,
+                _ => reason,
+            }),
+        };
         Self::new(root.map_err(unreadable)?)
     }
 
@@ -174,19 +172,33 @@ pub(crate) fn shown(text: &str) -> String {
     shown
 }
 
-/// JSON as such, everything else as YAML, of which JSON is a part.
-fn parse(text: &str) -> Result<Value, String> {
-    let mut said = None;
-    if text.trim_start().starts_with('{') {
-        match serde_json::from_str(text) {
-            Ok(root) => return Ok(root),
-            Err(error) => said = Some(error.to_string()),
+/// What begins like JSON, read as that: no deeper than 128 levels, so that any thread has room.
+fn json(text: &str) -> Option<Result<Value, String>> {
+    let is_mapping = text.trim_start().starts_with('{');
+    is_mapping.then(|| serde_json::from_str(text).map_err(|error| error.to_string()))
+}
+
+/// Whether it is meant as JSON; a mapping of YAML on one line begins with the same brace.
+fn looks_like_json(text: &str) -> bool {
+    text.trim_start()[1..].trim_start().starts_with(['"', '}'])
+}
+
+/// Reads YAML on a thread of its own. What is large and JSON is better off without: memory that
+/// another thread asks for comes in small pieces.
+fn elsewhere(text: &str) -> Result<Value, String> {
+    std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().stack_size(DOCUMENT_STACK_BYTES);
+        match builder.spawn_scoped(scope, || yaml(text)) {
+            Ok(reading) => {
+                let stopped = |_| Err("the reader stopped in the middle".to_owned());
+                reading.join().unwrap_or_else(stopped)
+            }
+            Err(error) => Err(error.to_string()),
         }
-        // What looks like JSON and has the line ends of YAML is told as JSON.
-        if text.trim_start()[1..].trim_start().starts_with(['"', '}']) {
-            return Err(said.unwrap_or_default());
-        }
-    }
+    })
+}
+
+fn yaml(text: &str) -> Result<Value, String> {
     let nodes = text.len().saturating_mul(YAML_NODES_PER_BYTE).max(10_000);
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
@@ -200,10 +212,7 @@ fn parse(text: &str) -> Result<Value, String> {
         strict_booleans: true,
         with_snippet: false,
     };
-    match serde_saphyr::from_str_with_options::<Value>(text, options) {
-        Ok(root) => Ok(root),
-        Err(error) => Err(said.unwrap_or_else(|| yaml_reason(&error))),
-    }
+    serde_saphyr::from_str_with_options::<Value>(text, options).map_err(|error| yaml_reason(&error))
 }
 
 fn yaml_reason(error: &Error) -> String {

@@ -25,6 +25,7 @@ use crate::written::upstream::Method;
 use haft_fetch::limits::URL_BYTES_MAX;
 use haft_fetch::{Reach, Url};
 use haft_proto::spec::tool::Annotations;
+use haft_server::schema::Prepared;
 use http::HeaderName;
 use http::header::ACCEPT;
 use serde_json::{Map, Value};
@@ -244,7 +245,8 @@ impl<'d, 'a> Import<'d, 'a> {
             self.note(name.clone(), message.to_owned());
         }
         let output_schema = self.output_schema(value);
-        self.bytes += written.text.len() + output_schema.as_ref().map_or(0, String::len);
+        let bytes = |schema: &Prepared| schema.text().len();
+        self.bytes += bytes(&written.schema) + output_schema.as_ref().map_or(0, bytes);
         for scheme in asking.missing {
             *self.missing.entry(scheme).or_default() += 1;
         }
@@ -257,7 +259,7 @@ impl<'d, 'a> Import<'d, 'a> {
         });
         let arguments: Vec<_> = arguments.collect();
         let names = arguments.iter().map(|argument| argument.name.clone()).collect();
-        let input = Input { schema: written.text, arguments, names, is_open: false, place };
+        let input = Input { schema: written.schema, arguments, names, is_open: false, place };
         let (title, description) = said(operation);
         Ok(Tool {
             name: Placed::new(place, name),
@@ -322,13 +324,13 @@ impl<'d, 'a> Import<'d, 'a> {
         )))
     }
 
-    fn output_schema(&mut self, operation: &'d Value) -> Option<String> {
+    fn output_schema(&mut self, operation: &'d Value) -> Option<Prepared> {
         if !self.settings.has_output_schemas {
             return None;
         }
         let draft = output::schema(self.document, operation, &mut self.answered)?;
         let written = self.answered.write(&draft).ok()?;
-        (!written.is_cut).then_some(written.text)
+        (!written.is_cut).then_some(written.schema)
     }
 }
 

@@ -44,14 +44,16 @@ pub(crate) fn find(
         let path = surroundings.directory.join(&filled);
         surroundings.seen.file(&path);
         let file = std::fs::File::open(path).map_err(unreadable)?;
-        let mut bytes = Vec::new();
+        // One byte more, or the end would be looked for in twice the room.
+        let length = file.metadata().map_or(0, |found| found.len()).min(DOCUMENT_BYTES_MAX as u64);
+        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default() + 1);
         file.take(DOCUMENT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
         (bytes, None, false)
     };
     if bytes.len() > DOCUMENT_BYTES_MAX {
         return Err(wrong(OpenApiMistake::TooLarge));
     }
-    surroundings.seen.filled(&bytes);
+    surroundings.seen.read(&bytes);
     Ok(Found { document: Document::read(&bytes).map_err(wrong)?, url, is_moved })
 }
 

@@ -18,6 +18,7 @@ use crate::written::tool::Parse;
 use haft_proto::limits::Limits;
 use haft_proto::spec::tool::Annotations;
 use haft_server::nearest;
+use haft_server::schema::Prepared;
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -40,13 +41,16 @@ impl<'a> Callable<'a> {
         let output = match &tool.kind {
             Kind::Command(command) if is_text(command) => Some(TEXT),
             Kind::Text(_) => Some(TEXT),
-            _ => tool.output_schema.as_deref(),
+            _ => tool.output_schema.as_ref().map(Prepared::text),
         };
         let pipeline = match &tool.kind {
-            Kind::Pipeline(pipeline) => Some((&**pipeline, &tool.input)),
+            // Of one that reports, the values are known in a call alone.
+            Kind::Pipeline(pipeline) if pipeline.report.is_none() => {
+                Some((&**pipeline, &tool.input))
+            }
             _ => None,
         };
-        let (name, input) = (tool.name.value.as_str(), tool.input.schema.as_str());
+        let (name, input) = (tool.name.value.as_str(), tool.input.schema.text());
         Self { name, input, output, annotations: tool.annotations, pipeline }
     }
 }
@@ -134,7 +138,7 @@ impl Linker<'_> {
 
     fn pipeline(&mut self, pipeline: &Pipeline, input: &Input) -> Result<(Found, Shape), Wrong> {
         let mut around = Around::new(self.text, &pipeline.steps, input.is_open);
-        let schema: Value = serde_json::from_str(&input.schema).unwrap_or(Value::Bool(true));
+        let schema: Value = serde_json::from_str(input.schema.text()).unwrap_or(Value::Bool(true));
         let whole = Shape::of_schema(schema);
         for argument in &input.arguments {
             let shape = match whole.part(&argument.name) {

@@ -5,7 +5,7 @@ use crate::kind::Setting;
 use crate::limits::{KEPT_BYTES_MAX, PASSED_BYTES_MAX, REASON_BYTES};
 use crate::pipeline::form::Form;
 use crate::pipeline::scope::{Added, Scope};
-use crate::pipeline::{Action, Each, Step};
+use crate::pipeline::{Action, Each, Step, report};
 use crate::place::Placed;
 use crate::written::pipeline::OnError;
 use futures_util::future::try_join_all;
@@ -16,6 +16,7 @@ use haft_server::Context;
 use minijinja::Value;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::future::Future;
 use std::io::{self, Write};
 use std::pin::Pin;
@@ -25,7 +26,7 @@ use tokio::task::yield_now;
 
 /// A call of a pipeline.
 pub(crate) struct Run<'r> {
-    setting: &'r Setting,
+    pub(crate) setting: &'r Setting,
     context: Context,
     /// The steps of the pipeline itself.
     total: usize,
@@ -125,6 +126,11 @@ impl<'r> Run<'r> {
     /// The steps of the pipeline itself, one after the other.
     pub(crate) async fn all(&self, steps: &[Step], scope: Scope) -> Result<Done, Failure> {
         self.row(steps, scope, Share { parts: WHOLE, within: None, item: None }).await
+    }
+
+    /// One step of the pipeline itself.
+    pub(crate) async fn one(&self, step: &Step, scope: Scope) -> Result<Done, Failure> {
+        self.step(step, scope, Share { parts: WHOLE, within: None, item: None }).await
     }
 
     /// A value for what a step sees.
@@ -281,8 +287,10 @@ impl<'r> Run<'r> {
         let mut arguments = Vec::with_capacity(with.len());
         for (name, form) in with {
             let value = self.value(form, &context)?;
-            if !value.is_undefined() && !value.is_none() {
-                arguments.push((name.value.as_str(), value));
+            if name.value == report::ALL {
+                arguments.extend(report::members(&value)?);
+            } else if !value.is_undefined() && !value.is_none() {
+                arguments.push((Cow::Borrowed(name.value.as_str()), value));
             }
         }
         let arguments = json(&Members(&arguments), PASSED_BYTES_MAX)?;
@@ -418,7 +426,7 @@ fn cut(mut text: String) -> String {
 }
 
 /// Names and values as a mapping.
-struct Members<'v>(&'v [(&'v str, Value)]);
+struct Members<'v>(&'v [(Cow<'v, str>, Value)]);
 
 impl Serialize for Members<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -44,10 +44,18 @@ impl Handler for StateHandler {
                 }
                 Made::Now
             }
-            Ok((_, Begun::Listed(keys))) => {
-                let more = keys.len() == KEYS_MAX;
-                answer.json(&json!({ "keys": keys, "more": more }));
-                Made::Now
+            Ok((prefix, Begun::List)) => {
+                let store = self.store.clone();
+                Made::Later(Box::pin(async move {
+                    Ok(match store.keys(&prefix, None, KEYS_MAX).await {
+                        Ok(keys) => {
+                            let more = keys.len() == KEYS_MAX;
+                            let listed = json!({ "keys": keys, "more": more });
+                            ToolResult::json(&listed.to_string())
+                        }
+                        Err(error) => ToolResult::error(sentence(&error)),
+                    })
+                }))
             }
             Ok((key, Begun::Change(change))) => {
                 let (store, ttl) = (self.store.clone(), self.operation.ttl);
@@ -66,8 +74,8 @@ impl Handler for StateHandler {
 enum Begun {
     /// Something is kept under the key, or nothing.
     Found(Option<Vec<u8>>),
-    /// The keys that there are.
-    Listed(Vec<String>),
+    /// It lists the keys that begin like it.
+    List,
     /// It goes on.
     Change(Filled),
 }
@@ -79,11 +87,7 @@ impl StateHandler {
         let key = key.map_err(|error| cannot_fill("key", &error))?;
         let begun = match &self.operation.action {
             Action::Get => Begun::Found(self.store.get(&key).map_err(|error| sentence(&error))?),
-            Action::Keys => {
-                let keys =
-                    self.store.keys(&key, None, KEYS_MAX).map_err(|error| sentence(&error))?;
-                Begun::Listed(keys)
-            }
+            Action::Keys => Begun::List,
             Action::Delete => Begun::Change(Filled::Delete),
             Action::Set(value) => {
                 let value = self.value(value, &arguments, "value")?;

@@ -22,6 +22,8 @@ pub struct ToolResult {
 /// What a failure comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
+    /// It was not begun: as many calls as may run and wait did so already.
+    Busy,
     /// A program ended with this exit code.
     Exit(i32),
     /// A server answered with this HTTP status.

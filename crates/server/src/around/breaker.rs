@@ -1,9 +1,9 @@
 //! A tool that fails again and again is left in peace for a while: its callers hear so at once, and
 //! what it stands on can recover.
 
-use super::{failure, is_call, may_pass};
+use super::{is_call, may_pass};
 use crate::middleware::{Handling, Middleware, Next, Outcome, Request};
-use haft_proto::spec::tool_result::ToolResult;
+use haft_proto::spec::tool_result::{Cause, ToolResult};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,7 +12,9 @@ use tokio::time::Instant;
 /// A circuit breaker. After so many failures in a row it is open: calls are answered with an error
 /// that says when to come back. After a time one call is let through; if that succeeds, it is
 /// closed again, else it stays open for as long once more. A call that is stopped by its time
-/// limit, and one that panics, is a failure; one that its client cancels is none.
+/// limit, and one that panics, is a failure. One that its client cancels is neither failure nor
+/// success, as is one that is refused or finds no turn: they say nothing of what the tool stands
+/// on. A call that ends when the breaker has opened or closed since it began is of no account.
 #[derive(Clone)]
 pub struct Breaker {
     failures: u32,
@@ -30,6 +32,8 @@ struct Circuit {
     open_until: Option<Instant>,
     /// Since when somebody tries whether it works again.
     tried_since: Option<Instant>,
+    /// How often it opened, was tried or closed.
+    turn: u64,
 }
 
 impl Breaker {
@@ -51,11 +55,11 @@ impl Breaker {
         self.circuits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a call may pass, or how long it has to wait.
-    fn admit(&self, tool: &str) -> Result<(), Duration> {
+    /// Whether a call may pass, and in which turn of the circuit, or how long it has to wait.
+    fn admit(&self, tool: &str) -> Result<u64, Duration> {
         let mut circuits = self.circuits();
-        let Some(circuit) = circuits.get_mut(tool) else { return Ok(()) };
-        let Some(until) = circuit.open_until else { return Ok(()) };
+        let Some(circuit) = circuits.get_mut(tool) else { return Ok(0) };
+        let Some(until) = circuit.open_until else { return Ok(circuit.turn) };
         let now = Instant::now();
         let left = until.saturating_duration_since(now);
         // Who tries and never ends, because a person is asked or it became a task, is not waited
@@ -67,13 +71,25 @@ impl Breaker {
             return Err(left);
         }
         circuit.tried_since = Some(now);
-        Ok(())
+        circuit.turn += 1;
+        Ok(circuit.turn)
     }
 
-    fn settle(&self, tool: &str, ending: Ending) {
+    /// What a call says that began in that turn.
+    fn settle(&self, tool: &str, turn: u64, ending: Ending) {
         let mut circuits = self.circuits();
+        if circuits.get(tool).map_or(0, |circuit| circuit.turn) != turn {
+            return;
+        }
         match ending {
-            Ending::Success => drop(circuits.remove(tool)),
+            // Only what was open once is remembered: others are told from it by their turn.
+            Ending::Success if turn == 0 => drop(circuits.remove(tool)),
+            Ending::Success => {
+                if let Some(circuit) = circuits.get_mut(tool) {
+                    let turn = turn + u64::from(circuit.open_until.is_some());
+                    *circuit = Circuit { turn, ..Circuit::default() };
+                }
+            }
             Ending::Unknown => {
                 if let Some(circuit) = circuits.get_mut(tool) {
                     circuit.tried_since = None;
@@ -86,8 +102,19 @@ impl Breaker {
                 if circuit.failures >= self.failures {
                     let now = Instant::now();
                     circuit.open_until = Some(now.checked_add(self.open_for).unwrap_or(now));
+                    circuit.turn += 1;
                 }
             }
+        }
+    }
+
+    /// What an outcome says of the tool.
+    fn judge(&self, outcome: &Outcome) -> Ending {
+        match outcome {
+            Outcome::Tool(result) if result.cause == Some(Cause::Busy) => Ending::Unknown,
+            Outcome::Tool(result) if result.is_error && (self.judge)(result) => Ending::Failure,
+            Outcome::Refused(_) => Ending::Unknown,
+            Outcome::Prompt(_) | Outcome::Resource(_) | Outcome::Tool(_) => Ending::Success,
         }
     }
 
@@ -113,6 +140,7 @@ enum Ending {
 struct Passing {
     breaker: Breaker,
     tool: String,
+    turn: u64,
     began: Instant,
     time_limit: Duration,
     is_over: bool,
@@ -121,7 +149,7 @@ struct Passing {
 impl Passing {
     fn end(mut self, ending: Ending) {
         self.is_over = true;
-        self.breaker.settle(&self.tool, ending);
+        self.breaker.settle(&self.tool, self.turn, ending);
     }
 }
 
@@ -132,7 +160,7 @@ impl Drop for Passing {
         }
         let is_failure = std::thread::panicking() || self.began.elapsed() >= self.time_limit;
         let ending = if is_failure { Ending::Failure } else { Ending::Unknown };
-        self.breaker.settle(&self.tool, ending);
+        self.breaker.settle(&self.tool, self.turn, ending);
     }
 }
 
@@ -141,21 +169,25 @@ impl Middleware for Breaker {
         if !is_call(&request) {
             return next.run(request);
         }
-        if let Err(left) = self.admit(&request.name) {
-            return Box::pin(std::future::ready(Outcome::Tool(self.open(&request.name, left))));
-        }
+        let turn = match self.admit(&request.name) {
+            Ok(turn) => turn,
+            Err(left) => {
+                let open = self.open(&request.name, left);
+                return Box::pin(std::future::ready(Outcome::Tool(open)));
+            }
+        };
         let passing = Passing {
             breaker: self.clone(),
             tool: request.name.clone(),
+            turn,
             began: Instant::now(),
             time_limit: request.time_limit,
             is_over: false,
         };
         Box::pin(async move {
             let outcome = next.run(request).await;
-            let has_failed =
-                failure(&outcome).is_some_and(|result| (passing.breaker.judge)(result));
-            passing.end(if has_failed { Ending::Failure } else { Ending::Success });
+            let ending = passing.breaker.judge(&outcome);
+            passing.end(ending);
             outcome
         })
     }

@@ -1,10 +1,12 @@
 //! Middleware that comes with haft: what stands around calls in every serious server. Each is put
 //! around one tool ([`Tool::middleware`](crate::Tool::middleware)) or around all of them
 //! ([`ServerBuilder::middleware`](crate::ServerBuilder::middleware)); around all, each tool still
-//! has its own count, and only a [`Turns`] is shared. Resources and prompts pass through untouched.
+//! has its own count, and only a [`Turns`] is shared. Resources and prompts pass through untouched,
+//! but for [`Measure`], which counts them too.
 //!
 //! From the outside in, the order that serves most: [`Redact`], [`MaxSize`], [`Cache`],
-//! [`Breaker`], [`Turns`], [`Retry`].
+//! [`Turns`], [`Breaker`], [`Retry`]: calls that waited for their turn do not go on to a tool that
+//! began to rest meanwhile, and their waiting is no failure of it.
 //!
 //! ```
 //! use haft_server::around::{Breaker, Cache, Retry};
@@ -24,6 +26,7 @@
 mod breaker;
 mod cache;
 mod max_size;
+mod measure;
 mod redact;
 mod retry;
 mod turns;
@@ -31,6 +34,7 @@ mod turns;
 pub use breaker::Breaker;
 pub use cache::Cache;
 pub use max_size::MaxSize;
+pub use measure::{METRICS, Measure, Metric};
 pub use redact::{BadPattern, Redact};
 pub use retry::Retry;
 pub use turns::Turns;
@@ -45,7 +49,7 @@ use haft_proto::spec::tool_result::{Cause, ToolResult};
 pub fn may_pass(failure: &ToolResult) -> bool {
     match failure.cause {
         Some(Cause::Status(status)) => status >= 500 || matches!(status, 408 | 425 | 429),
-        Some(Cause::Exit(_) | Cause::Timeout | Cause::Unreachable) | None => true,
+        Some(Cause::Busy | Cause::Exit(_) | Cause::Timeout | Cause::Unreachable) | None => true,
     }
 }
 

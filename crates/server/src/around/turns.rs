@@ -3,9 +3,10 @@
 
 use super::is_call;
 use crate::middleware::{Handling, Middleware, Next, Outcome, Request};
-use haft_proto::spec::tool_result::ToolResult;
+use haft_proto::spec::tool_result::{Cause, ToolResult};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 /// Lets a number of calls run at once and a number wait. Around one tool it counts the calls of
 /// that tool, around a server or shared between tools (it is cheap to clone) all of theirs
@@ -39,15 +40,16 @@ impl Turns {
     }
 
     fn busy(&self, tool: &str) -> ToolResult {
-        ToolResult::error(format!(
+        let busy = ToolResult::error(format!(
             "The tool `{tool}` is busy: {} calls run and {} wait already. Call it again later.",
             self.running_max, self.waiting_max
-        ))
+        ));
+        ToolResult { cause: Some(Cause::Busy), ..busy }
     }
 }
 
 impl Middleware for Turns {
-    fn handle(&self, request: Request, next: Next) -> Handling {
+    fn handle(&self, mut request: Request, next: Next) -> Handling {
         if !is_call(&request) {
             return next.run(request);
         }
@@ -55,13 +57,15 @@ impl Middleware for Turns {
             let busy = Outcome::Tool(self.busy(&request.name));
             return Box::pin(std::future::ready(busy));
         };
-        let turns = Arc::clone(&self.turns);
+        let (turns, came) = (Arc::clone(&self.turns), Instant::now());
         Box::pin(async move {
             let _place = place;
             // The semaphore is never closed.
             let Ok(_turn) = turns.acquire().await else {
                 return Outcome::Tool(ToolResult::error("The server is stopping."));
             };
+            // What is left of it is what those within can see pass.
+            request.time_limit = request.time_limit.saturating_sub(came.elapsed());
             next.run(request).await
         })
     }

@@ -73,6 +73,6 @@ impl General {
 }
 
 /// A violation of the whole value.
-fn whole(problem: &str) -> Vec<Violation> {
+pub(super) fn whole(problem: &str) -> Vec<Violation> {
     vec![Violation { path: String::new(), problem: problem.to_owned() }]
 }

@@ -17,6 +17,7 @@ mod outliner;
 mod parsed;
 mod pattern;
 mod place;
+mod prepared;
 mod reach;
 pub mod repair;
 mod view;
@@ -27,6 +28,7 @@ use haft_proto::json::Cursor;
 use jsonschema::Draft;
 use limits::SCHEMA_BYTES_MAX;
 use outline::Outline;
+pub use prepared::Prepared;
 use repair::Repaired;
 use serde_json::Value;
 use std::fmt;
@@ -42,6 +44,8 @@ pub struct Schema {
 enum Checker {
     Direct(Box<direct::Node>),
     General(Box<general::General>),
+    /// It cannot be compiled: why.
+    Nothing(BadSchema),
 }
 
 /// Why a text is not a usable schema.
@@ -126,6 +130,11 @@ impl Schema {
         Ok(Self { checker, outline })
     }
 
+    /// What a text becomes that is no schema, and that nobody looked at in time.
+    fn that_refuses(bad: BadSchema) -> Self {
+        Self { checker: Checker::Nothing(bad), outline: Outline { nodes: vec![Vec::new()] } }
+    }
+
     /// Whether values are checked straight on their text.
     #[must_use]
     pub fn is_direct(&self) -> bool {
@@ -140,6 +149,9 @@ impl Schema {
         match &self.checker {
             Checker::Direct(node) => node.check(&mut Cursor::new(text, usize::MAX)),
             Checker::General(general) => general.check(&self.outline, text),
+            Checker::Nothing(bad) => {
+                Err(general::whole(&format!("cannot be compared with its schema: {bad}")))
+            }
         }
     }
 
@@ -168,6 +180,7 @@ impl Schema {
         match &self.checker {
             Checker::Direct(node) => node.check(&mut Cursor::new(text, usize::MAX)).is_ok(),
             Checker::General(general) => general.fits(text),
+            Checker::Nothing(_) => false,
         }
     }
 }

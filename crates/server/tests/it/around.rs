@@ -1,16 +1,18 @@
 //! The middleware that comes with haft: retries, breakers, turns, caches, sizes, redaction.
 
 use crate::wire::{TestWire, ask_on, call};
+use haft_proto::error::{Mistake, Refusal};
 use haft_proto::service::Principal;
-use haft_proto::spec::tool_result::ToolResult;
+use haft_proto::spec::tool_result::{Cause, ToolResult};
 use haft_proto::version::Revision;
 use haft_server::around::{Breaker, Cache, MaxSize, Redact, Retry, Turns};
-use haft_server::{Server, Tool, handler};
+use haft_server::{Next, Outcome, Request, Server, Tool, handler};
 use serde_json::{Value, json};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
+use tokio::task::JoinHandle;
 use tokio::time::advance;
 
 type Count = Arc<AtomicU64>;
@@ -124,6 +126,136 @@ async fn who_tries_a_resting_tool_and_never_ends_is_not_waited_for() {
     assert!(said(&server, json!({})).await.contains("rests"));
     advance(Duration::from_secs(31)).await;
     assert_eq!(said(&server, json!({})).await, "back");
+}
+
+type End = Result<&'static str, &'static str>;
+type Ends = Arc<Mutex<Vec<Option<oneshot::Receiver<End>>>>>;
+
+/// A tool whose calls end as the test says, in any order, and what ends each.
+fn told<const N: usize>() -> (Tool, Ends, [oneshot::Sender<End>; N]) {
+    let (senders, receivers): (Vec<_>, Vec<_>) = (0..N).map(|_| oneshot::channel()).unzip();
+    let ends: Ends = Arc::new(Mutex::new(receivers.into_iter().map(Some).collect()));
+    let all = Arc::clone(&ends);
+    let handler = handler::future(move |arguments: Value, _| {
+        let number = arguments["n"].as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+        let end = all.lock().expect("no panic")[number].take().expect("called once");
+        async move { end.await.expect("it is told") }
+    });
+    let tool = Tool::new("shaky", handler).input_schema(r#"{"type":"object"}"#);
+    (tool, ends, senders.try_into().expect("there are as many"))
+}
+
+/// Begins a call, which has reached its tool or been answered when this returns.
+async fn begin(server: &Server, ends: &Ends, number: usize) -> JoinHandle<String> {
+    let served = server.clone();
+    let call = tokio::spawn(async move { said(&served, json!({"n": number})).await });
+    while ends.lock().expect("no panic")[number].is_some() && !call.is_finished() {
+        tokio::task::yield_now().await;
+    }
+    call
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_began_before_a_breaker_opened_are_of_no_account() {
+    let (tool, ends, [one, two, three, four]) = told();
+    let server = serve(tool.middleware(Breaker::new(1, Duration::from_secs(30))));
+    let (first, second) = (begin(&server, &ends, 0).await, begin(&server, &ends, 1).await);
+    let third = begin(&server, &ends, 2).await;
+    one.send(Err("no")).expect("it waits");
+    assert_eq!(first.await.expect("no panic"), "error: no");
+    // A success from before does not close it.
+    two.send(Ok("late")).expect("it waits");
+    assert_eq!(second.await.expect("no panic"), "late");
+    assert!(said(&server, json!({"n": 3})).await.contains("rests"));
+    // A failure from before does not make it rest for longer.
+    advance(Duration::from_secs(20)).await;
+    three.send(Err("no")).expect("it waits");
+    assert_eq!(third.await.expect("no panic"), "error: no");
+    advance(Duration::from_secs(11)).await;
+    four.send(Ok("back")).expect("it waits");
+    assert_eq!(said(&server, json!({"n": 3})).await, "back");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_breaker_that_closed_does_not_count_failures_from_before() {
+    let (tool, ends, [one, two, three, four]) = told();
+    let server = serve(tool.middleware(Breaker::new(1, Duration::from_secs(30))));
+    let (first, second) = (begin(&server, &ends, 0).await, begin(&server, &ends, 1).await);
+    one.send(Err("no")).expect("it waits");
+    first.await.expect("no panic");
+    advance(Duration::from_secs(31)).await;
+    three.send(Ok("back")).expect("it waits");
+    assert_eq!(said(&server, json!({"n": 2})).await, "back");
+    two.send(Err("no")).expect("it waits");
+    assert_eq!(second.await.expect("no panic"), "error: no");
+    four.send(Ok("well")).expect("it waits");
+    assert_eq!(said(&server, json!({"n": 3})).await, "well");
+}
+
+/// Answers what the arguments say.
+async fn ends_as_asked(request: Request, _: Next) -> Outcome {
+    let arguments: Value = serde_json::from_str(&request.arguments).expect("JSON");
+    match arguments["end"].as_str() {
+        Some("refused") => Outcome::Refused(Refusal::new(Mistake::InvalidParams, "not so")),
+        Some("busy") => {
+            let busy = ToolResult::error("busy");
+            Outcome::Tool(ToolResult { cause: Some(Cause::Busy), ..busy })
+        }
+        Some("failed") => Outcome::Tool(ToolResult::error("failed")),
+        _ => Outcome::Tool(ToolResult::text("well")),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_refused_or_finds_no_turn_says_nothing_of_a_tool() {
+    let tool = shaky(&Count::default(), 0).middleware(Breaker::new(2, Duration::from_secs(30)));
+    let server = serve(tool.middleware(ends_as_asked));
+    let end = async |end: &str| call(&server, "shaky", json!({"end": end})).await.to_string();
+    for ends in ["busy", "busy", "refused", "refused"] {
+        assert!(!end(ends).await.contains("rests"));
+    }
+    // Nor do they come between two failures.
+    end("failed").await;
+    end("refused").await;
+    end("busy").await;
+    end("failed").await;
+    assert!(end("well").await.contains("rests"));
+    // Who tries whether it works and is refused knows nothing; the next one tries.
+    advance(Duration::from_secs(31)).await;
+    end("refused").await;
+    assert!(end("well").await.contains("well"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waited_for_a_turn_does_not_go_on_to_a_tool_that_rests() {
+    let (tool, ends, [one, _two]) = told();
+    let tool = tool.middleware(Turns::new(1, 9));
+    let server = serve(tool.middleware(Breaker::new(1, Duration::from_secs(30))));
+    let first = begin(&server, &ends, 0).await;
+    let served = server.clone();
+    let waits = tokio::spawn(async move { said(&served, json!({"n": 1})).await });
+    tokio::task::yield_now().await;
+    one.send(Err("no")).expect("it waits");
+    assert_eq!(first.await.expect("no panic"), "error: no");
+    assert!(waits.await.expect("no panic").contains("rests"));
+    assert!(ends.lock().expect("no panic")[1].is_some(), "the tool was left in peace");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_takes_too_long_counts_though_it_waited_for_its_turn() {
+    let (tool, ends, [one, _two]) = told();
+    let tool = tool.timeout(Duration::from_secs(10)).middleware(Turns::new(1, 9));
+    let server = serve(tool.middleware(Breaker::new(1, Duration::from_secs(30))));
+    let first = begin(&server, &ends, 0).await;
+    let served = server.clone();
+    let waits = tokio::spawn(async move { said(&served, json!({"n": 1})).await });
+    tokio::task::yield_now().await;
+    advance(Duration::from_secs(6)).await;
+    one.send(Ok("well")).expect("it waits");
+    assert_eq!(first.await.expect("no panic"), "well");
+    // It had four seconds left of its ten.
+    assert!(waits.await.expect("no panic").contains("was stopped"));
+    assert!(said(&server, json!({"n": 1})).await.contains("rests"));
 }
 
 #[tokio::test(start_paused = true)]

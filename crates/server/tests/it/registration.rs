@@ -1,7 +1,8 @@
 //! What cannot be registered, and what is said about it.
 
-use crate::wire::ask;
+use crate::wire::{ask, call};
 use haft_proto::version::Revision;
+use haft_server::schema::Prepared;
 use haft_server::{BuildError, Server, Tool, handler};
 use serde_json::json;
 use std::sync::mpsc;
@@ -28,6 +29,36 @@ fn names_are_valid_and_unique() {
     }
     let built = Server::builder("s", "1").tool(tool("a")).tool(tool("a")).build();
     assert_eq!(built.err(), Some(BuildError::Duplicate { kind: "tools", name: "a".to_owned() }));
+}
+
+#[tokio::test]
+async fn a_schema_that_was_checked_before_is_compiled_when_it_is_needed() {
+    // It would not be built with, if it were compiled again.
+    let bad = Prepared::deferred(r#"{"type":"object","minProperties":-1}"#);
+    let output = Prepared::compile(r#"{"type":"string"}"#).expect("it is a schema");
+    let server = Server::builder("s", "1")
+        .tool(tool("bad").prepared_input(bad))
+        .tool(tool("good").prepared_output(output))
+        .build()
+        .expect("nothing is compiled");
+    let answer = call(&server, "bad", json!({})).await.to_string();
+    assert!(answer.contains("cannot be compared with its schema"), "{answer}");
+    let answer = call(&server, "good", json!({})).await.to_string();
+    assert!(answer.contains("does not fit its own output schema"), "{answer}");
+}
+
+#[test]
+fn what_is_no_schema_of_arguments_is_refused_though_it_was_checked() {
+    let mark = r#"{"type":"object","properties":{"a":{"type":"array","x-mcp-header":"a"}}}"#;
+    let escaped = mark.replace("x-mcp", r"\u0078-mcp");
+    for (schema, expected) in [
+        (r#"{"type":"string"}"#, "its `type` must be \"object\""),
+        (mark, "needs the type string, integer or boolean"),
+        (&escaped, "needs the type string, integer or boolean"),
+    ] {
+        let error = error_of(tool("a").prepared_input(Prepared::deferred(schema)));
+        assert!(error.contains(expected), "{schema}: {error}");
+    }
 }
 
 #[test]

@@ -32,7 +32,7 @@ async fn what_is_past_its_time_is_gone_everywhere() {
         assert_eq!(store.set("past", b"1", Some(Duration::ZERO)).await, Ok(()));
         assert_eq!(store.set("kept", b"1", Some(Duration::from_secs(600))).await, Ok(()));
         assert_eq!(store.get("past"), Ok(None));
-        assert_eq!(store.keys("", None, 9), Ok(vec!["kept".to_owned()]));
+        assert_eq!(store.keys("", None, 9).await, Ok(vec!["kept".to_owned()]));
         assert_eq!(store.delete("past").await, Ok(false));
         // A number that is past its time begins anew, and one that is not keeps its time.
         assert_eq!(store.add("n", 5, Some(Duration::ZERO)).await, Ok(5));
@@ -81,10 +81,10 @@ async fn keys_are_listed_in_order_and_in_parts() {
         for key in ["b/2", "a", "b/1", "b/3", "c", "\u{10ffff}"] {
             assert_eq!(store.set(key, b"", None).await, Ok(()));
         }
-        assert_eq!(store.keys("b/", None, 2), Ok(vec!["b/1".to_owned(), "b/2".to_owned()]));
-        assert_eq!(store.keys("b/", Some("b/2"), 2), Ok(vec!["b/3".to_owned()]));
-        assert_eq!(store.keys("", Some("b/9"), 9).map(|keys| keys.len()), Ok(2));
-        assert_eq!(store.keys("x", None, 9), Ok(Vec::new()));
+        assert_eq!(store.keys("b/", None, 2).await, Ok(vec!["b/1".to_owned(), "b/2".to_owned()]));
+        assert_eq!(store.keys("b/", Some("b/2"), 2).await, Ok(vec!["b/3".to_owned()]));
+        assert_eq!(store.keys("", Some("b/9"), 9).await.map(|keys| keys.len()), Ok(2));
+        assert_eq!(store.keys("x", None, 9).await, Ok(Vec::new()));
     }
 }
 
@@ -111,6 +111,21 @@ async fn a_full_store_takes_no_more_and_loses_nothing() {
     assert_eq!(store.set("a", &[8; 24], None).await, Ok(()));
     assert_eq!(store.delete("a").await, Ok(true));
     assert_eq!(store.set("e", &[9; 24], None).await, Ok(()));
+}
+
+#[tokio::test]
+async fn of_those_who_open_a_file_the_last_one_says_how_much_it_holds() {
+    let directory = tempfile::tempdir().expect("there is a directory for temporary files");
+    let path = directory.path().join("state");
+    let first = Store::open_of(&path, 10).expect("it is ours");
+    assert_eq!(first.set("a", &[7; 24], None).await, Err(StoreError::Full));
+    let second = Store::open_of(&path, 100).expect("it is the same");
+    for store in [&first, &second] {
+        assert_eq!(store.set("a", &[7; 24], None).await, Ok(()));
+    }
+    let third = Store::open_of(&path, 10).expect("it is the same");
+    assert_eq!(first.set("b", &[7; 24], None).await, Err(StoreError::Full));
+    assert_eq!(third.get("a"), Ok(Some(vec![7; 24])), "what is there stays");
 }
 
 #[tokio::test]

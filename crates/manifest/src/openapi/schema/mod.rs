@@ -1,15 +1,18 @@
 //! Schemas of a document become schemas of tools: `gather` puts together what an `allOf` says,
 //! `convert` writes it in the dialect of 2020-12, once for each schema that is referred to, and
-//! `write` makes one text of it, whole or with `$defs`. Called for each operation.
+//! `write` makes one text of it, whole or with `$defs`, and `tame` knows which texts need no proof.
+//! Called for each operation.
 
 mod convert;
 mod gather;
+mod tame;
 mod write;
 
 use crate::openapi::document::{Document, Lost};
 use crate::openapi::limits::{DEFINITION_NAME_MAX, SCHEMAS_BYTES_MAX};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
+use tame::{Facts, Findings};
 
 pub(crate) use convert::{Property, Shape};
 pub(crate) use gather::Gathered;
@@ -21,6 +24,7 @@ pub(crate) struct Schemas<'d> {
     /// Schemas of what is sent, not of what comes back.
     is_sent: bool,
     shared: Vec<Shared<'d>>,
+    findings: Findings,
     by_reference: HashMap<&'d str, Result<usize, Lost>>,
     names: HashMap<String, usize>,
     /// Regular expressions, and whether they are ones here.
@@ -37,6 +41,7 @@ struct Shared<'d> {
     name: String,
     source: &'d Value,
     draft: Option<Draft>,
+    facts: Facts,
 }
 
 /// A schema's text with places for those that it refers to.
@@ -58,6 +63,7 @@ impl<'d> Schemas<'d> {
             document,
             is_sent: true,
             shared: Vec::new(),
+            findings: Findings::new(),
             by_reference: HashMap::new(),
             names: HashMap::new(),
             patterns: HashMap::new(),
@@ -88,7 +94,7 @@ impl<'d> Schemas<'d> {
             return known.clone();
         }
         let name = self.name(last);
-        self.shared.push(Shared { name, source, draft: None });
+        self.shared.push(Shared { name, source, draft: None, facts: Facts::default() });
         let id = self.shared.len() - 1;
         self.by_reference.insert(last, Ok(id));
         Ok(id)
@@ -134,6 +140,7 @@ impl<'d> Schemas<'d> {
                 draft = Draft { text: "{}".to_owned(), is_cut: true, ..Draft::default() };
             }
             self.bytes += draft.text.len();
+            self.shared[id].facts = Facts::of(&draft);
             self.shared[id].draft = Some(draft);
         }
     }

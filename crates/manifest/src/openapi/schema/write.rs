@@ -3,14 +3,15 @@
 
 use crate::openapi::document::Lost;
 use crate::openapi::limits::{INLINE_BYTES, SCHEMA_BYTES_MAX};
+use crate::openapi::schema::tame::{Facts, Findings, Inlined, Judge};
 use crate::openapi::schema::{Draft, Schemas};
-use haft_server::schema::Schema;
+use haft_server::schema::Prepared;
 use std::collections::HashSet;
 
 /// A schema for a tool.
 #[derive(Debug)]
 pub(crate) struct Written {
-    pub(crate) text: String,
+    pub(crate) schema: Prepared,
     /// Something in it was too long, and allows anything.
     pub(crate) is_cut: bool,
 }
@@ -32,36 +33,40 @@ impl Schemas<'_> {
         if let Some(lost) = &draft.lost {
             return Err(Unwritable::Lost(lost.clone()));
         }
-        if draft.references.is_empty() {
-            let written = Written { text: draft.text.clone(), is_cut: draft.is_cut };
-            if is_tame(&written.text) {
-                return Ok(written);
-            }
-            let refused = |bad: haft_server::schema::BadSchema| Unwritable::Refused(bad.reason);
-            return Schema::compile(&written.text).map(|_| written).map_err(refused);
-        }
-        let (reached, mut is_cut) = self.reach(draft);
-        is_cut |= draft.is_cut || reached.iter().any(|id| self.draft(*id).is_cut);
+        let facts = Facts::of(draft);
+        let (reached, is_trimmed) = self.reach(draft);
+        let is_cut = is_trimmed || reached.iter().any(|id| self.draft(*id).is_cut) || draft.is_cut;
         let is_lost = |id: &usize| self.draft(*id).lost.clone();
         if let Some(lost) = reached.iter().find_map(is_lost) {
             return Err(Unwritable::Lost(lost));
         }
-        let shared = self.with_definitions(draft, &reached);
-        if !is_cut {
-            let mut text = String::new();
-            let budget = INLINE_BYTES.max(shared.len() * 2).min(SCHEMA_BYTES_MAX);
-            if self.inline(draft, &mut text, budget, 0) && is_tame(&text) {
-                return Ok(Written { text, is_cut });
-            }
+        let (mut findings, only) = (Findings::new(), HashSet::from_iter(reached.iter().copied()));
+        let mut judge = match is_trimmed {
+            false => Judge::of_all(&self.shared, &mut self.findings),
+            true => Judge::of(&self.shared, &mut findings, &only),
+        };
+        let is_tame = judge.is_tame(&facts, &reached);
+        let inlined = if is_cut { None } else { judge.inlined(&facts) };
+        let inlined = inlined.filter(|inlined| inlined.depth <= INLINE_DEPTH && inlined.is_tame());
+        if let Some(inlined) = inlined.filter(|inlined| inlined.bytes <= INLINE_BYTES) {
+            return Ok(self.written_inline(draft, inlined));
         }
-        let refused = match Schema::compile(&shared) {
-            Ok(_) => return Ok(Written { text: shared, is_cut }),
+        let shared = self.with_definitions(draft, &reached);
+        let budget = shared.len().saturating_mul(2).min(SCHEMA_BYTES_MAX);
+        if let Some(inlined) = inlined.filter(|inlined| inlined.bytes <= budget) {
+            return Ok(self.written_inline(draft, inlined));
+        }
+        if is_tame && shared.len() <= SCHEMA_BYTES_MAX {
+            return Ok(Written { schema: Prepared::deferred(shared), is_cut });
+        }
+        let refused = match Prepared::compile(shared) {
+            Ok(schema) => return Ok(Written { schema, is_cut }),
             Err(bad) => bad.reason,
         };
         // What is referred to may be too much for a check: it is left open.
         let open = self.with_definitions(draft, &[]);
-        match Schema::compile(&open) {
-            Ok(_) => Ok(Written { text: open, is_cut: true }),
+        match Prepared::compile(open) {
+            Ok(schema) => Ok(Written { schema, is_cut: true }),
             Err(_) => Err(Unwritable::Refused(refused)),
         }
     }
@@ -94,19 +99,21 @@ impl Schemas<'_> {
         (reached, is_cut)
     }
 
-    /// Writes everything in its place; `false` if it is too long, too deep or without end.
-    fn inline(&self, draft: &Draft, out: &mut String, budget: usize, depth: usize) -> bool {
+    fn written_inline(&self, draft: &Draft, inlined: Inlined) -> Written {
+        let mut text = String::with_capacity(inlined.bytes);
+        self.inline(draft, &mut text);
+        Written { schema: Prepared::deferred(text), is_cut: false }
+    }
+
+    /// Writes everything in its place, which has an end.
+    fn inline(&self, draft: &Draft, out: &mut String) {
         let mut done = 0;
         for &(at, id) in &draft.references {
             out.push_str(&draft.text[done..at]);
             done = at;
-            let is_within = depth < INLINE_DEPTH && out.len() <= budget;
-            if !is_within || !self.inline(self.draft(id), out, budget, depth + 1) {
-                return false;
-            }
+            self.inline(self.draft(id), out);
         }
         out.push_str(&draft.text[done..]);
-        out.len() <= budget
     }
 
     /// Writes what is reached once, under `$defs`, and `{}` for all else.
@@ -143,50 +150,5 @@ impl Schemas<'_> {
             }
         }
         out.push_str(&draft.text[done..]);
-    }
-}
-
-/// Whether a text is surely a schema that the check of arguments takes, of all that `convert`
-/// writes: it refers to nothing, is not deep, and its regular expressions, each of which is known
-/// to be one, are few. To know this costs a look at each byte; to compile it costs a hundred.
-fn is_tame(text: &str) -> bool {
-    const NESTED_MAX: usize = 60;
-    const PATTERNS_MAX: usize = 100;
-    let (mut nested, mut is_text, mut is_escaped) = (0_usize, false, false);
-    for byte in text.bytes() {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' if is_text => is_escaped = true,
-            b'"' => is_text = !is_text,
-            b'{' | b'[' if !is_text => nested += 1,
-            b'}' | b']' if !is_text => nested = nested.saturating_sub(1),
-            _ => {}
-        }
-        if nested > NESTED_MAX {
-            return false;
-        }
-    }
-    text.len() <= SCHEMA_BYTES_MAX
-        && text.matches(r#""pattern"#).take(PATTERNS_MAX).count() < PATTERNS_MAX
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_tame_is_neither_deep_nor_long() {
-        let nested =
-            |depth: usize| format!("{}{{}}{}", r#"{"items":"#.repeat(depth), "}".repeat(depth));
-        assert!(is_tame(&nested(50)));
-        assert!(is_tame(&format!(r#"{{"const":"\\\"{}"}}"#, "[".repeat(100))));
-        assert!(!is_tame(&nested(70)));
-        let pattern = r#"{"pattern":"a"},"#.repeat(100);
-        assert!(!is_tame(&format!(r#"{{"anyOf":[{pattern}{{}}]}}"#)));
-        assert!(!is_tame(&format!(r#"{{"const":"{}"}}"#, "a".repeat(SCHEMA_BYTES_MAX))));
-        // The most that is tame is a schema.
-        for text in [nested(58), format!("{}{{}}{}", r#"{"anyOf":["#.repeat(29), "]}".repeat(29))] {
-            assert!(is_tame(&text) && Schema::compile(&text).is_ok(), "{text}");
-        }
     }
 }
