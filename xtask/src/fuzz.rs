@@ -40,6 +40,8 @@ const INSTRUMENTATION: &[&str] = &[
 #[derive(Debug, PartialEq, Eq)]
 struct Plan {
     seconds: u32,
+    /// Where the search begins; anywhere without one.
+    seed: Option<u32>,
     target: Option<String>,
     input: Option<String>,
 }
@@ -63,20 +65,18 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
         return command::run(Command::new(binary(target, &host)).arg(input));
     }
     // One crash does not keep the other targets from their turn.
-    let outcomes: Vec<_> =
-        chosen.iter().map(|target| search(target, &host, plan.seconds)).collect();
+    let outcomes: Vec<_> = chosen.iter().map(|target| search(target, &host, &plan)).collect();
     outcomes.into_iter().collect()
 }
 
 fn parse(arguments: &[String]) -> Result<Plan, Failure> {
     let mut rest: VecDeque<&String> = arguments.iter().collect();
-    let mut plan = Plan { seconds: SECONDS_DEFAULT, target: None, input: None };
+    let mut plan = Plan { seconds: SECONDS_DEFAULT, seed: None, target: None, input: None };
     while let Some(argument) = rest.pop_front() {
         if argument == "--seconds" {
-            plan.seconds =
-                rest.pop_front().and_then(|value| value.parse().ok()).ok_or_else(|| {
-                    Failure::BadArguments("`--seconds` takes a whole number".to_owned())
-                })?;
+            plan.seconds = number(argument, rest.pop_front())?;
+        } else if argument == "--seed" {
+            plan.seed = Some(number(argument, rest.pop_front())?);
         } else if argument.starts_with('-') || plan.input.is_some() {
             return Err(Failure::BadArguments(format!("`fuzz` does not know `{argument}`")));
         } else if plan.target.is_none() {
@@ -86,6 +86,11 @@ fn parse(arguments: &[String]) -> Result<Plan, Failure> {
         }
     }
     Ok(plan)
+}
+
+fn number(option: &str, value: Option<&String>) -> Result<u32, Failure> {
+    let read = value.and_then(|value| value.parse().ok());
+    read.ok_or_else(|| Failure::BadArguments(format!("`{option}` takes a whole number")))
 }
 
 /// The names of the targets: each is a file.
@@ -122,8 +127,9 @@ fn binary(target: &str, host: &str) -> String {
     format!("fuzz/target/{host}/release/{target}")
 }
 
-/// Lets libFuzzer look for crashes for so many seconds.
-fn search(target: &str, host: &str, seconds: u32) -> Result<(), Failure> {
+/// Lets libFuzzer look for crashes for as long as planned.
+fn search(target: &str, host: &str, plan: &Plan) -> Result<(), Failure> {
+    let seconds = plan.seconds;
     let corpus = format!("fuzz/corpus/{target}");
     let artifacts = format!("fuzz/artifacts/{target}/");
     sow(Path::new(&format!("fuzz/seeds/{target}")), Path::new(&corpus))?;
@@ -135,6 +141,7 @@ fn search(target: &str, host: &str, seconds: u32) -> Result<(), Failure> {
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-timeout={INPUT_SECONDS_MAX}"))
         .arg(format!("-rss_limit_mb={MEMORY_MIB_MAX}"))
+        .args(plan.seed.map(|seed| format!("-seed={seed}")))
         .stderr(Stdio::piped());
     println!("{target}: looking for crashes for {seconds} s");
     let line = command::line(&fuzzer);

@@ -34,7 +34,7 @@ const CHORES: &[Chore] = &[
     Chore { name: "tidy", arguments: "", purpose: "check the style", run: tidy::run },
     Chore {
         name: "fuzz",
-        arguments: "[--seconds N] [TARGET [INPUT]]",
+        arguments: "[--seconds N] [--seed N] [TARGET [INPUT]]",
         purpose: "look for crashes, or repeat one",
         run: fuzz::run,
     },

@@ -6,7 +6,6 @@ pub(crate) mod gathered;
 pub(crate) mod registry;
 
 use crate::exit::Failure;
-use crate::wanted;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -53,7 +52,7 @@ pub(crate) fn described(path: &Path) -> Result<Described, Failure> {
         title: text_of("title"),
         description: text_of("description"),
         website_url: text_of("website_url"),
-        variables: wanted::variables(&text).into_iter().map(str::to_owned).collect(),
+        variables: manifest.variables().to_vec(),
         tools,
         written,
         file,

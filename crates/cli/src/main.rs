@@ -11,6 +11,7 @@ mod export;
 mod inventory;
 mod kinds;
 mod meter;
+mod metrics;
 mod named;
 mod print;
 mod probe;
@@ -19,7 +20,6 @@ mod reach;
 mod reference;
 mod signature;
 mod table;
-mod wanted;
 
 use crate::args::Cli;
 use crate::exit::{Exit, Failure};

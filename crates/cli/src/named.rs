@@ -3,7 +3,9 @@
 
 use crate::exit::Failure;
 use haft_client::{Launch, Stderr, Target};
-use haft_editors::{Discovery, Found, How, Need, Surroundings, Values, discover, host};
+use haft_editors::{
+    Discovery, Found, How, Need, Surroundings, Values, discover, discover_file, host,
+};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use std::path::Path;
 
@@ -22,7 +24,8 @@ pub(crate) fn surroundings() -> Result<Surroundings, Failure> {
     Surroundings::of_process().ok_or_else(|| Failure::usage(unknown))
 }
 
-/// The server that `word` names: `github`, or `cursor:github`. Without one, `otherwise` is said.
+/// The server that `word` names: `github`, `cursor:github`, or `.mcp.json:github`. Without one,
+/// `otherwise` is said.
 pub(crate) fn named(
     word: &str,
     stderr: Stderr,
@@ -30,15 +33,33 @@ pub(crate) fn named(
 ) -> Result<Named, Failure> {
     // Without a home there are no editors.
     let Ok(surroundings) = surroundings() else { return Err(otherwise()) };
-    let discovery = discover(&surroundings, None);
-    let Some(found) = pick(word, &discovery)? else {
+    let (name, discovery) = match file_and_name(word) {
+        Some((file, name)) => (name, discover_file(&std::path::absolute(file)?, &surroundings)),
+        None => (word, discover(&surroundings, None)),
+    };
+    let Some(found) = pick(name, &discovery)? else {
         let failure = otherwise();
-        return Err(match nearest_name(word, &discovery) {
-            Some(name) => failure.hint(format!("did you mean {name}?")),
+        let start = word.strip_suffix(name).unwrap_or_default();
+        return Err(match nearest_name(name, &discovery) {
+            Some(near) => failure.hint(format!("did you mean {start}{near}?")),
             None => failure,
         });
     };
     ready(found.clone(), &surroundings, stderr)
+}
+
+/// The file and the server in it that `word` names, if it begins with a file.
+pub(crate) fn file_and_name(word: &str) -> Option<(&Path, &str)> {
+    let (file, name) = word.rsplit_once(':')?;
+    Some((Path::new(file), name)).filter(|(file, _)| file.is_file())
+}
+
+/// What to type instead of the file of an editor; `None` if the file is something else.
+pub(crate) fn targets_in(file: &str) -> Option<Failure> {
+    let discovery = discover_file(&std::path::absolute(file).ok()?, &surroundings().ok()?);
+    let first = discovery.found.first()?;
+    let failure = Failure::usage(format!("{file} has servers for an editor; name one of them"));
+    Some(failure.hint(format!("try {file}:{}", first.entry.name)))
 }
 
 /// The one server that is meant; of two with one meaning it does not matter which.
@@ -52,24 +73,38 @@ fn pick<'d>(word: &str, discovery: &'d Discovery) -> Result<Option<&'d Found>, F
         let is_it = |found: &&Found| found.source() == id && found.entry.name == name;
         meant = discovery.found.iter().filter(is_it).collect();
     }
-    // Within a host what a project says counts, and of that the nearest.
-    let mut sources: Vec<(String, &Found)> = Vec::new();
+    // A host takes the nearest of its files, but a stranger's project must not put another program
+    // in the place of one that its user knows.
+    let mut files: Vec<&Found> = Vec::new();
     for found in meant {
-        let source = found.source();
-        match sources.iter_mut().find(|(known, _)| *known == source) {
-            Some((_, first)) if !first.is_project && found.is_project => *first = found,
-            Some(_) => {}
-            None => sources.push((source, found)),
+        let is_same_kind = |known: &&Found| {
+            known.source() == found.source() && known.is_project == found.is_project
+        };
+        if !files.iter().any(is_same_kind) {
+            files.push(found);
         }
     }
-    let Some((_, first)) = sources.first() else { return Ok(None) };
-    if sources.iter().all(|(_, found)| found.entry.how == first.entry.how) {
+    let Some(first) = files.first() else { return Ok(None) };
+    if files.iter().all(|found| found.entry.how == first.entry.how) {
         return Ok(Some(first));
     }
-    let named = |(source, found): &(String, &Found)| format!("{source}:{}", found.entry.name);
-    let names: Vec<String> = sources.iter().map(named).collect();
-    let message = format!("`{word}` is another server in each of {} editors", names.len());
+    let message = format!("`{word}` is another server in each of {} files", files.len());
+    let names: Vec<String> = files.iter().map(|found| name_among(found, &files)).collect();
     Err(Failure::usage(message).hint(format!("say which one is meant: {}", names.join(", "))))
+}
+
+/// What names one of many: its host, or its file where the host has two.
+fn name_among(found: &Found, files: &[&Found]) -> String {
+    let source = found.source();
+    let name = &found.entry.name;
+    if files.iter().filter(|other| other.source() == source).count() == 1 {
+        return format!("{source}:{name}");
+    }
+    let directory = std::env::current_dir().unwrap_or_default();
+    match found.file.strip_prefix(&directory) {
+        Ok(inner) => format!("{}:{name}", inner.display()),
+        Err(_) => format!("{}:{name}", shown(&found.file)),
+    }
 }
 
 fn nearest_name(word: &str, discovery: &Discovery) -> Option<String> {

@@ -4,7 +4,7 @@
 use crate::args::ReachArgs;
 use crate::exit::{Exit, Failure};
 use crate::meter::wait;
-use crate::named::named;
+use crate::named::{file_and_name, named, targets_in};
 use crate::print::Printer;
 use haft_client::{Client, ClientError, Launch, Options, Stderr, Target, connect};
 use haft_proto::version::Era;
@@ -77,7 +77,7 @@ pub(crate) fn route(
     let (target, name) = match (target, &args.command) {
         (None, Some(command)) => (from_command(command, stderr)?, command.clone()),
         (Some(url), None) if url.contains("://") => (Target::Url(url.to_owned()), url.to_owned()),
-        (Some(name), None) if !is_path(name) => {
+        (Some(name), None) if !is_path(name) || file_and_name(name).is_some() => {
             let named = named(name, stderr, || no_target(name))?;
             // What was typed counts more than what the editor's file says.
             for (header, value) in &named.headers {
@@ -177,7 +177,9 @@ fn from_file(file: &str, stderr: Stderr) -> Result<Target, Failure> {
         return Err(no_target(file));
     }
     // What is wrong with the file is said by us, not by a child that dies of it.
-    haft_manifest::load(path)?;
+    if let Err(fault) = haft_manifest::load(path) {
+        return Err(targets_in(file).unwrap_or_else(|| fault.into()));
+    }
     let cannot_start = |error| Failure::new(Exit::Other, format!("cannot start haft: {error}"));
     let program = std::env::current_exe().map_err(cannot_start)?;
     // A path that begins with `-` would be read as an option.

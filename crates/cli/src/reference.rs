@@ -1,6 +1,6 @@
 //! The reference pages of the book, made from the code: the schema of haft.yaml, the command line,
-//! the environment, the exit codes and the limits. A test compares them with `docs/reference`;
-//! `UPDATE_GOLDEN=1` writes them. Part of no build but that of tests.
+//! the environment, the exit codes, the limits and the metrics. A test compares them with
+//! `docs/reference`; `UPDATE_GOLDEN=1` writes them. Part of no build but that of tests.
 
 mod environment;
 mod keys;
@@ -8,6 +8,7 @@ mod limits;
 mod source;
 mod verbs;
 
+use haft_server::around::{METRICS, Metric};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -57,6 +58,26 @@ fn exit_codes() -> String {
     text
 }
 
+/// What a server counts.
+fn metrics() -> String {
+    let mut text = page(
+        "Metrics",
+        "`haft serve --metrics ADDRESS` tells these at `http://ADDRESS/metrics`, for Prometheus. \
+         Requests are those that got as far as a tool, resource or prompt: it is there, and the \
+         arguments fit. `name` is the tool or prompt, and empty for resources; `outcome` is `ok`, \
+         `failed` (a result with `isError`), `refused` (an error of the protocol) or `cancelled`.",
+    );
+    text.push('\n');
+    let row = |metric: &Metric| {
+        let labels: Vec<String> = metric.labels.iter().map(|label| format!("`{label}`")).collect();
+        let name = format!("`{}`", metric.name);
+        vec![name, metric.kind.to_owned(), labels.join(", "), metric.what.to_owned()]
+    };
+    let rows: Vec<_> = METRICS.iter().map(row).collect();
+    table(&mut text, &["name", "kind", "labels", "what"], &rows);
+    text
+}
+
 #[test]
 fn the_reference_pages_of_the_book_are_what_the_code_says() {
     let pages = [
@@ -65,6 +86,7 @@ fn the_reference_pages_of_the_book_are_what_the_code_says() {
         ("environment.md", environment::page()),
         ("exit-codes.md", exit_codes()),
         ("limits.md", limits::page()),
+        ("metrics.md", metrics()),
     ];
     let mut old = Vec::new();
     for (name, text) in pages {

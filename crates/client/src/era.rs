@@ -2,6 +2,7 @@
 //! legacy way if it cannot. Called once by `connect` for each connection; it does not open any.
 
 use crate::error::{ClientError, era_name};
+use crate::http::shown;
 use crate::message::notification;
 use crate::wire::{Question, Wire, nobody};
 use haft_proto::error::Mistake;
@@ -294,7 +295,7 @@ fn read_initialized(raw: Box<RawValue>) -> Result<Handshake, ClientError> {
 
 async fn no_endpoint(wire: &Wire, status: u16) -> ClientError {
     let Some(http) = wire.http() else { return ClientError::ConnectionClosed };
-    let url = http.url().to_string();
+    let url = shown(&http.url());
     if http.is_old_http_sse().await {
         ClientError::OldHttpSse { url }
     } else {

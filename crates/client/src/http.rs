@@ -284,7 +284,7 @@ impl Http {
                 }
             }
         }
-        Err(ClientError::Redirected { to: url.to_string() })
+        Err(ClientError::Redirected { to: shown(&url) })
     }
 
     fn request(
@@ -379,6 +379,11 @@ fn parse(text: &str) -> Result<Uri, ClientError> {
     }
 }
 
+/// A URL for people. Its query may hold a key.
+pub(crate) fn shown(url: &Uri) -> String {
+    url.to_string().split('?').next().unwrap_or_default().to_owned()
+}
+
 /// HTTP, or HTTPS with the certificates that this machine trusts, which are read only if needed.
 fn tls(url: &Uri, tcp: HttpConnector) -> Result<HttpsConnector<HttpConnector>, ClientError> {
     let provider = rustls::crypto::ring::default_provider();
@@ -434,6 +439,12 @@ mod tests {
         }
         let secret = parse("https://ada:hunter2@example.com/").map_err(|error| error.to_string());
         assert!(secret.is_err_and(|message| !message.contains("hunter2")));
+    }
+
+    #[test]
+    fn the_query_of_a_url_is_not_shown() {
+        let url = "https://a/mcp?key=hunter2".parse().expect("a URL");
+        assert_eq!(shown(&url), "https://a/mcp");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::mistake::Mistake;
 use crate::places::HostFile;
 use crate::{reading, written};
 use serde_json::Value;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -142,13 +142,11 @@ impl Edit {
         if self.change == Change::Nothing {
             return Ok(());
         }
+        let _turn = self.turn()?;
         if self.is_file_removed {
             self.check_unchanged()?;
             return fs::remove_file(&self.file)
                 .map_err(|error| system("remove", &self.file, &error));
-        }
-        if let Some(directory) = self.file.parent() {
-            fs::create_dir_all(directory).map_err(|error| system("make", directory, &error))?;
         }
         if let (Some(backup), Some(before)) = (&self.backup, &self.before)
             && !self.is_undone
@@ -161,6 +159,15 @@ impl Edit {
             _ = fs::remove_file(backup);
         }
         Ok(())
+    }
+
+    /// Makes the directory of the file if there is none, and waits until no other haft writes
+    /// there: nothing must come between the last look at the file and the new one in its place.
+    fn turn(&self) -> Result<File, Mistake> {
+        let directory = self.file.parent().unwrap_or_else(|| Path::new("/"));
+        fs::create_dir_all(directory).map_err(|error| system("make", directory, &error))?;
+        let turn = File::open(directory).and_then(|turn| turn.lock().map(|()| turn));
+        turn.map_err(|error| system("lock", directory, &error))
     }
 
     /// That the file is what it was when this was planned.
@@ -279,6 +286,30 @@ mod tests {
         let left = fs::read_dir(directory.path()).expect("it is there").count();
         // The file, and the backup of what it was.
         assert_eq!(left, 2);
+    }
+
+    #[test]
+    fn many_who_edit_at_once_lose_nothing() {
+        let (directory, file) = file("{}");
+        let cursor = host("cursor").expect("a host");
+        let server = json!({"command": "x"});
+        std::thread::scope(|scope| {
+            for name in ["a", "b", "c", "d", "e", "f", "g", "h"] {
+                let (file, server) = (&file, &server);
+                scope.spawn(move || {
+                    loop {
+                        let edit = Edit::install(cursor, file, name, server, false);
+                        match edit.expect("it can be edited").write() {
+                            Err(Mistake::ChangedMeanwhile { .. }) => {}
+                            done => return done.expect("it is written"),
+                        }
+                    }
+                });
+            }
+        });
+        let text = reading::text(&file.path).expect("it is there");
+        assert_eq!(text.matches("command").count(), 8, "{text}");
+        drop(directory);
     }
 
     #[test]

@@ -179,7 +179,8 @@ fn is_secret_name(name: &str) -> bool {
 }
 
 /// A URL without what is before its host's `@` and without the values of its query.
-fn shown_url(url: &str) -> String {
+#[must_use]
+pub fn shown_url(url: &str) -> String {
     let (address, query) = url.split_once('?').unwrap_or((url, ""));
     let mut shown = match address.split_once("://") {
         Some((scheme, rest)) => {

@@ -26,7 +26,7 @@ mod written;
 
 pub use discover::{Discovery, Fault, Found, discover, discover_file};
 pub use edit::{Change, Edit};
-pub use entry::{Entry, How, Transport, shown_args};
+pub use entry::{Entry, How, Transport, shown_args, shown_url};
 pub use format::Format;
 pub use host::{HOSTS, Host, host};
 pub use mistake::Mistake;

@@ -36,10 +36,12 @@ pub enum Part {
     Resource,
     /// A prompt.
     Prompt,
+    /// The file itself, of which no client sees anything.
+    File,
 }
 
 impl Part {
-    /// All of them, in the order in which a file has them.
+    /// All that clients see, in the order in which a file has them.
     pub const ALL: [Self; 3] = [Self::Tool, Self::Resource, Self::Prompt];
 
     /// What one is called.
@@ -49,6 +51,7 @@ impl Part {
             Self::Tool => "tool",
             Self::Resource => "resource",
             Self::Prompt => "prompt",
+            Self::File => "file",
         }
     }
 }

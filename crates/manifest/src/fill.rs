@@ -96,6 +96,7 @@ impl Surroundings<'_> {
     /// What `${inner}` stands for, if it is a substitution at all: shells have `${…}` too.
     fn stand_in(&self, inner: &str, place: &dyn Fn() -> Place) -> Result<Option<String>, Wrong> {
         if let Some(name) = inner.strip_prefix("env:") {
+            self.seen.variable(name);
             let missing = || Problem::MissingVariable { name: name.to_owned() };
             return match (self.variable)(name) {
                 Some(value) => {

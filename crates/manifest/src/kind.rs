@@ -19,7 +19,7 @@ use crate::template::{Compiler, Template};
 use crate::text::TextHandler;
 use crate::tool::typed;
 use crate::tree::Tree;
-use crate::written::tool as written;
+use crate::written::tool::{self as written, Parse};
 use haft_fetch::Clients;
 use haft_proto::spec::tool::Annotations;
 use haft_store::Store;
@@ -114,6 +114,15 @@ impl Kind {
     /// The schema of its answers, where that is always the same.
     pub(crate) fn output_schema(&self) -> Option<&'static str> {
         match self {
+            Self::Command(command) if command.output.parse == Parse::Report => {
+                Some(command::spoken::REPORT_SCHEMA)
+            }
+            Self::Http(http) if http.output.parse == Parse::Report => {
+                Some(http::report::REPORT_SCHEMA)
+            }
+            Self::Pipeline(pipeline) if pipeline.report.is_some() => {
+                Some(pipeline::report::REPORT_SCHEMA)
+            }
             Self::State(operation) => Some(operation.output_schema()),
             Self::Command(_) | Self::Http(_) | Self::Pipeline(_) | Self::Text(_) => None,
         }

@@ -33,6 +33,7 @@ mod decode;
 mod fault;
 mod fill;
 mod filters;
+mod forge;
 mod http;
 mod input;
 mod kind;

@@ -59,10 +59,15 @@ pub(crate) fn warnings(meant: &Meant, path: &Path, text: &str) -> Vec<Warning> {
             Warning { line, column, part, name: name.to_owned(), message }
         }));
     };
+    for note in &meant.forge {
+        keep(note.part, &note.name, Notes(vec![(note.place, note.message.clone())]));
+    }
     for tool in &meant.tools {
         let mut notes = Notes(Vec::new());
         judge(tool, &mut notes);
-        if let Kind::Pipeline(pipeline) = &tool.kind {
+        if let Kind::Pipeline(pipeline) = &tool.kind
+            && pipeline.report.is_none()
+        {
             pipeline::judge(tool, pipeline, &meant.tools, &mut notes);
         }
         keep(Part::Tool, &tool.name.value, notes);
@@ -129,6 +134,8 @@ fn judge(tool: &Tool, notes: &mut Notes) {
         Kind::Command(command) => judge_command(tool, command, notes),
         Kind::State(operation) => judge_use(tool, &operation.templates(), notes),
         Kind::Http(http) => judge_http(tool, http, notes),
+        // What its steps make is told, whoever reads it.
+        Kind::Pipeline(pipeline) if pipeline.report.is_some() => {}
         Kind::Pipeline(pipeline) => judge_use(tool, &pipeline.templates(), notes),
         Kind::Text(text) => judge_use(tool, &[text], notes),
     }
@@ -188,6 +195,10 @@ fn judge_program(command: &Command, notes: &mut Notes) {
 }
 
 fn judge_argument(tool: &Tool, before: &[Template], argument: &Template, notes: &mut Notes) {
+    if argument.typed.place == Place::default() {
+        // It is not in the file.
+        return;
+    }
     let previous = before.last().and_then(Template::fixed).unwrap_or_default();
     let follows_option = previous.len() > 1 && previous.starts_with('-') && previous != "--";
     let known = |name: &str| tool.input.arguments.iter().find(|known| known.name == name);

@@ -5,6 +5,7 @@ use crate::cost::Cost;
 use crate::decode::decode;
 use crate::fault::{Fault, Wrong};
 use crate::fill::Surroundings;
+use crate::forge::{self, Translated};
 use crate::kind::Kind;
 use crate::limits::FILE_BYTES_MAX;
 use crate::lint::{self, Warning};
@@ -23,6 +24,8 @@ use std::path::{Path, PathBuf};
 pub struct Manifest {
     path: PathBuf,
     text: String,
+    /// The variables of the environment that it names.
+    variables: Vec<String>,
     pub(crate) meant: Meant,
 }
 
@@ -69,7 +72,8 @@ fn parse_seen(path: &Path, text: &str, seen: &Seen) -> Result<Manifest, Fault> {
     let variable = |name: &str| std::env::var(name).ok();
     let surroundings = Surroundings { text, directory: &directory, variable: &variable, seen };
     let meant = understand(&surroundings).map_err(|wrong| Fault::in_text(path, text, wrong))?;
-    Ok(Manifest { path: path.to_owned(), text: text.to_owned(), meant })
+    let (path, text, variables) = (path.to_owned(), text.to_owned(), seen.variables());
+    Ok(Manifest { path, text, variables, meant })
 }
 
 fn understand(surroundings: &Surroundings<'_>) -> Result<Meant, Wrong> {
@@ -77,8 +81,22 @@ fn understand(surroundings: &Surroundings<'_>) -> Result<Meant, Wrong> {
     if let Node::Null = tree.node {
         return Err(Wrong::new(tree.place, Problem::Empty));
     }
+    if forge::is_forge(&tree) {
+        return understand_forge(&tree, surroundings);
+    }
     let file: File = decode(&tree)?;
     Meant::new(file, &tree, surroundings)
+}
+
+/// A file of pforge is one of ours, written differently.
+fn understand_forge(tree: &Tree, surroundings: &Surroundings<'_>) -> Result<Meant, Wrong> {
+    let Translated { tree, foreign, notes } = forge::translate(tree, surroundings)?;
+    let mut file: File = decode(&tree)?;
+    for (tool, foreign) in file.tools.iter_mut().zip(foreign) {
+        tool.value.foreign = foreign;
+    }
+    let meant = Meant::new(file, &tree, surroundings)?;
+    Ok(Meant { forge: notes, ..meant })
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Problem> {
@@ -107,6 +125,12 @@ impl Manifest {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.meant.server.name
+    }
+
+    /// The variables of the environment that its texts name, each once.
+    #[must_use]
+    pub fn variables(&self) -> &[String] {
+        &self.variables
     }
 
     /// Where it listens; one address at least.

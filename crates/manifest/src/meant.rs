@@ -4,6 +4,7 @@
 use crate::around::Around;
 use crate::fault::{Wrong, line_of};
 use crate::fill::Surroundings;
+use crate::forge;
 use crate::openapi::{self, Imported, Note};
 use crate::pipeline;
 use crate::place::{Place, Placed};
@@ -37,6 +38,8 @@ pub(crate) struct Meant {
     pub(crate) templates: Arc<Environment<'static>>,
     /// What is odd about upstreams.
     pub(crate) notes: Vec<Note>,
+    /// What is odd about a file of pforge, or left out of it.
+    pub(crate) forge: Vec<forge::Note>,
     pub(crate) prints: Prints,
 }
 
@@ -142,7 +145,12 @@ impl Meant {
             prints.prompts.push(seen.print(Some(tree)));
         }
         let templates = compiler.finish();
-        Ok(Self { server, listeners, state, tools, resources, prompts, templates, prints, notes })
+        let forge = Vec::new();
+        #[rustfmt::skip]
+        let meant = Self {
+            server, listeners, state, tools, resources, prompts, templates, prints, notes, forge,
+        };
+        Ok(meant)
     }
 }
 

@@ -10,6 +10,7 @@ use crate::tool::Tool;
 use haft_fetch::Clients;
 use haft_proto::encode::fields::Caching;
 use haft_proto::spec::completion::{Completion, VALUES_MAX};
+use haft_server::around::Measure;
 use haft_server::{Server, ServerBuilder};
 use haft_store::Store;
 use minijinja::Environment;
@@ -24,11 +25,13 @@ pub(crate) struct Means {
     pub(crate) store: Option<Store>,
     /// What other servers are asked with.
     pub(crate) clients: Clients,
+    /// Whether requests are counted and timed.
+    pub(crate) measured: bool,
 }
 
 impl Means {
     pub(crate) fn new(store: Option<Store>) -> Self {
-        Self { store, clients: Clients::new() }
+        Self { store, clients: Clients::new(), measured: false }
     }
 }
 
@@ -36,6 +39,9 @@ impl Means {
 pub(crate) fn builder(meant: &Meant, means: &Means) -> ServerBuilder {
     let who = &meant.server;
     let mut builder = Server::builder(&who.name, &who.version);
+    if means.measured {
+        builder = builder.middleware(Measure);
+    }
     if let Some(title) = &who.title {
         builder = builder.title(title);
     }
@@ -78,7 +84,7 @@ fn tool(tool: &Tool, templates: &Arc<Environment<'static>>, means: &Means) -> ha
         .iter()
         .filter_map(|argument| Some((argument.name.clone(), argument.default()?.clone())))
         .collect();
-    let (templates, Means { store, clients }) = (Arc::clone(templates), means.clone());
+    let (templates, Means { store, clients, .. }) = (Arc::clone(templates), means.clone());
     let mut built = tool.kind.tool(Setting { name, defaults, templates, clients, store });
     built = built.annotations(tool.annotations).prepared_input(tool.input.schema.clone());
     if let Some(title) = &tool.title {

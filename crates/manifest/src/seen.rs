@@ -1,5 +1,5 @@
-//! What a manifest is made of beside its own text: the files that it names, and a print of each
-//! part, by which two readings of a file are compared. Kept while a file is read; reads nothing.
+//! What a manifest is made of beside its own text: the files and variables that it names, and a
+//! print of each part, by which two readings of a file are compared. Kept while a file is read; reads nothing.
 
 use crate::tree::{Node, Tree};
 use rustc_hash::FxBuildHasher;
@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 #[derive(Default)]
 pub(crate) struct Seen {
     files: RefCell<BTreeSet<PathBuf>>,
+    variables: RefCell<Vec<String>>,
     filled: RefCell<DefaultHasher>,
 }
 
@@ -33,6 +34,19 @@ impl Seen {
     /// A file that the manifest names, whether it can be read or not.
     pub(crate) fn file(&self, path: &Path) {
         self.files.borrow_mut().insert(path.to_owned());
+    }
+
+    /// A variable of the environment that the manifest names.
+    pub(crate) fn variable(&self, name: &str) {
+        let mut known = self.variables.borrow_mut();
+        if !known.iter().any(|known| known == name) {
+            known.push(name.to_owned());
+        }
+    }
+
+    /// All variables, in the order in which they were needed.
+    pub(crate) fn variables(&self) -> Vec<String> {
+        self.variables.borrow().clone()
     }
 
     /// What was filled in, or read for the next print in another way.

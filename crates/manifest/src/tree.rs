@@ -13,14 +13,14 @@ use serde_saphyr::{Error, Location, Spanned};
 use std::fmt;
 
 /// A value of the file.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Tree {
     pub(crate) place: Place,
     pub(crate) node: Node,
 }
 
 /// What the value is. A number or truth value comes with its text as it was typed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Node {
     Bool(bool, String),
     List(Vec<Tree>),
@@ -31,7 +31,7 @@ pub(crate) enum Node {
 }
 
 /// A key and its value.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) key: String,
     pub(crate) key_place: Place,

@@ -16,8 +16,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
+use std::pin::pin;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -149,7 +151,9 @@ impl std::error::Error for AskError {}
 impl Context {
     /// Asks a person to fill in a form. `schema` is JSON Schema of a flat object of strings,
     /// numbers, booleans and choices (Elicitation, "Requested Schema"); what comes back fits it.
-    /// `key` names the question among those of this call. Never ask for secrets like this.
+    /// `key` names the question among those of this call. An answer counts for the form that it was
+    /// given to: with another message or schema, the next time the handler comes here, it is asked
+    /// again. Never ask for secrets like this.
     ///
     /// # Errors
     /// An [`AskError`].
@@ -184,8 +188,8 @@ impl Context {
         let can = self.client().url && self.revision().has_elicitation_modes();
         self.needs(can, r#"{"elicitation":{"url":{}}}"#)?;
         let question = || {
-            let (message, url, id) = (message.to_owned(), url.to_owned(), key.to_owned());
-            Question::Url(Url { message, url, id })
+            let (message, url) = (message.to_owned(), url.to_owned());
+            Question::Url(Url { message, url, id: unique() })
         };
         self.put(key, question, |raw| match read_elicited::<serde_json::Value>(raw, None)? {
             Elicited::Accepted(_) => Ok(Elicited::Accepted(())),
@@ -228,21 +232,45 @@ impl Context {
     /// Does something once in a call, however often its handler runs or comes here with this key:
     /// the result is kept, and travels with the questions that come after it. For what must not be
     /// done twice before something is asked. Of two at the same time, the second waits for the
-    /// first; `work` must not do the same once more. What cannot be written as JSON and read again
-    /// is not kept.
+    /// first; `work` must not do the same once more. A question that is asked beside it is put to
+    /// the client when it is done, so it must not wait for what comes of one. What cannot be
+    /// written as JSON and read again is not kept.
     pub async fn once<T: Serialize + DeserializeOwned>(
         &self,
         key: &str,
         work: impl Future<Output = T>,
     ) -> T {
-        let step = self.desk().step(&self.key(key));
-        let mut kept = step.lock().await;
+        let key = self.key(key);
+        let step = self.desk().step(&key);
+        let mut kept = match step.try_lock() {
+            Ok(kept) => kept,
+            Err(_) => {
+                // Whoever does it may wait for an answer.
+                self.desk().held_up += 1;
+                step.lock().await
+            }
+        };
         if let Some(done) = kept.as_ref().and_then(|raw| serde_json::from_str(raw.get()).ok()) {
             return done;
         }
-        let done = work.await;
+        let done = self.whole(work).await;
         *kept = serde_json::value::to_raw_value(&done).ok();
         done
+    }
+
+    /// Work that the end of a round does not cut off, unless it waits for that end itself.
+    async fn whole<T>(&self, work: impl Future<Output = T>) -> T {
+        let mut doing = Some(Doing::begin(self));
+        let mut work = pin!(work);
+        poll_fn(|cx| {
+            let before = self.desk().held_up;
+            let made = work.as_mut().poll(cx);
+            if self.desk().held_up > before {
+                doing = None;
+            }
+            made
+        })
+        .await
     }
 
     /// A client that lacks what is needed is told so, should the call fail.
@@ -266,12 +294,14 @@ impl Context {
             let mut desk = self.desk();
             match &mut desk.place {
                 Place::Over => return Err(AskError::Gone),
-                Place::Rounds(rounds) => match rounds.answer(key, question, limits.questions) {
+                Place::Rounds(rounds) => match rounds.answer(key, question(), limits.questions) {
                     Some(answer) => Sent::Before(answer),
                     None => Sent::InTheAnswer(desk.end_round()),
                 },
                 Place::Task(task) => {
-                    Sent::ToTheTask(task.ask(key, question(), limits.questions)?)
+                    let asked = task.ask(key, question(), limits.questions)?;
+                    desk.begin_waiting();
+                    Sent::ToTheTask(asked)
                 }
                 Place::Wire => {
                     desk.begin_waiting();
@@ -290,6 +320,7 @@ impl Context {
             },
             Sent::ToTheClient(question) => self.send(&question, read).await,
             Sent::ToTheTask(mut asked) => {
+                let _waiting = Waiting(self);
                 match timeout(limits.question_timeout, &mut asked.answered).await {
                     Err(_) => Err(AskError::TimedOut),
                     Ok(Err(_)) => Err(AskError::Gone),
@@ -331,6 +362,13 @@ impl Context {
     }
 }
 
+/// A name that no other question has, of this server or of another.
+fn unique() -> String {
+    // Each state hashes the same to numbers of its own.
+    let random = RandomState::new();
+    format!("{:016x}{:016x}", random.hash_one(0), random.hash_one(1))
+}
+
 /// The call ends here; what has been asked is its answer. Only what the handler left behind lives
 /// to hear it.
 async fn until<T>(mut over: watch::Receiver<()>) -> Result<T, AskError> {
@@ -353,6 +391,22 @@ struct Waiting<'a>(&'a Context);
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.0.desk().end_waiting();
+    }
+}
+
+/// A round does not end while this lives.
+struct Doing<'a>(&'a Context);
+
+impl<'a> Doing<'a> {
+    fn begin(context: &'a Context) -> Self {
+        context.desk().doing += 1;
+        Self(context)
+    }
+}
+
+impl Drop for Doing<'_> {
+    fn drop(&mut self) {
+        self.0.desk().end_step();
     }
 }
 

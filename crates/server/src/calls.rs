@@ -10,7 +10,7 @@ use crate::headers::Headers;
 use crate::layers::{self, LayeredEnding};
 use crate::middleware::Request;
 use crate::nearest::nearest;
-use crate::registry::Snapshot;
+use crate::registry::{Entry, Snapshot};
 use crate::rounds::Rounds;
 use crate::schema::Violation;
 use crate::task_calls::takes_tasks;
@@ -38,7 +38,8 @@ pub(crate) fn call(
 ) -> Turn {
     let face = &*snapshot.face;
     let admitted = admit(snapshot, ask).and_then(|(tool, arguments)| {
-        let rounds = core.rounds(ask)?;
+        let define = |out: &mut Vec<u8>| tool.write(out, Revision::LATEST);
+        let rounds = core.rounds(snapshot, ask, define)?;
         Ok((tool, arguments, rounds))
     });
     let (tool, arguments, rounds) = match admitted {
@@ -120,7 +121,7 @@ fn run(
         Context::clone(context.get_or_init(make))
     };
     if !core.middleware.is_empty() || !tool.middleware.is_empty() {
-        return run_layered((core, face), tool, (arguments, make_context()), ask, out);
+        return run_layered((core, snapshot), tool, (arguments, make_context()), ask, out);
     }
     let mut made = None;
     encode::result(out, ask.id, |out| {
@@ -150,7 +151,7 @@ fn run(
         }
         Some(Ok(Made::Later(work))) => {
             out.truncate(start);
-            let ending = ToolEnding::new(face, tool, ask);
+            let ending = ToolEnding::new(&snapshot.face, tool, ask);
             let context = context.into_inner();
             let job = Job::new(core, ask, ending, work, context, tool.timeout);
             job.with_task_ttl(tool.task_ttl).start(becomes_task(tool, ask), out)
@@ -164,7 +165,7 @@ fn run(
 
 /// The same through middleware.
 fn run_layered(
-    (core, face): (&Arc<Core>, &Face),
+    (core, snapshot): (&Arc<Core>, &Snapshot),
     tool: &Arc<Registered>,
     (arguments, context): (&str, Context),
     ask: &Ask<'_>,
@@ -178,7 +179,7 @@ fn run_layered(
         time_limit: tool.timeout,
         context: context.clone(),
     };
-    let ending = LayeredEnding(ToolEnding::new(face, tool, ask));
+    let ending = LayeredEnding(ToolEnding::new(&snapshot.face, tool, ask));
     let (inner_core, inner_tool) = (Arc::clone(core), Arc::clone(tool));
     // A layer that panics before it waits is caught with those that panic later.
     let work = async move { layers::call(&inner_core, &inner_tool, request).await };
@@ -199,19 +200,26 @@ fn becomes_task(tool: &Registered, ask: &Ask<'_>) -> bool {
 /// How calls end.
 pub(crate) struct ToolEnding {
     tool: Arc<Registered>,
-    fields: Arc<[u8]>,
+    face: Arc<Face>,
     revision: Revision,
 }
 
 impl ToolEnding {
-    fn new(face: &Face, tool: &Arc<Registered>, ask: &Ask<'_>) -> Self {
-        let fields = Arc::clone(face.fields(ask.revision));
-        Self { tool: Arc::clone(tool), fields, revision: ask.revision }
+    fn new(face: &Arc<Face>, tool: &Arc<Registered>, ask: &Ask<'_>) -> Self {
+        Self { tool: Arc::clone(tool), face: Arc::clone(face), revision: ask.revision }
     }
 }
 
 impl Ending for ToolEnding {
     type Made = Result<ToolResult, Refusal>;
+
+    fn face(&self) -> &Face {
+        &self.face
+    }
+
+    fn define(&self, out: &mut Vec<u8>) {
+        self.tool.write(out, Revision::LATEST);
+    }
 
     fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Result<(), Refusal> {
         let made = made?;
@@ -222,7 +230,7 @@ impl Ending for ToolEnding {
             let structured = made.structured.as_ref().map(|json| json.get());
             misfit(&self.tool, structured).unwrap_or(made)
         };
-        encode::tools::result(out, self.revision, &self.fields, &result);
+        encode::tools::result(out, self.revision, self.face.fields(self.revision), &result);
         Ok(())
     }
 
@@ -233,7 +241,8 @@ impl Ending for ToolEnding {
     fn too_long(&self, limit: Duration, out: &mut Vec<u8>) -> Result<(), Refusal> {
         let name = &self.tool.tool.name;
         let text = format!("The tool `{name}` was stopped: it took longer than {limit:?}.");
-        encode::tools::result(out, self.revision, &self.fields, &ToolResult::error(text));
+        let fields = self.face.fields(self.revision);
+        encode::tools::result(out, self.revision, fields, &ToolResult::error(text));
         Ok(())
     }
 

@@ -255,9 +255,9 @@ impl Watch {
     }
 
     fn add(&self, index: &mut Index, topic: Topic) {
-        if self.watcher.lock().topics.insert(topic.clone(), false).is_none() {
-            index.by_topic.entry(topic).or_default().insert(self.id);
-        }
+        // What is watched already may have a mark, and its place in the queue.
+        self.watcher.lock().topics.entry(topic.clone()).or_insert(false);
+        index.by_topic.entry(topic).or_default().insert(self.id);
     }
 }
 
@@ -326,6 +326,19 @@ mod tests {
         assert!(told.contains(&Change::Tools) && told.contains(&Change::Resource("a:1".into())));
         watch.remove_resource("a:1");
         assert_eq!((next(&watch), next(&watch)), (Some(Change::Tools), None));
+    }
+
+    #[test]
+    fn whoever_subscribes_again_and_again_and_never_reads_is_told_once() {
+        let bus = Arc::new(Changes::default());
+        let watch = bus.watch(&Wishes::default());
+        for _ in 0..100 {
+            assert!(watch.add_resource("a:1", &Limits::default()));
+            bus.publish(Change::Resource("a:1".into()));
+        }
+        assert_eq!(watch.watcher.lock().queue.len(), 1);
+        assert_eq!(next(&watch), Some(Change::Resource("a:1".into())));
+        assert_eq!(next(&watch), None);
     }
 
     #[test]

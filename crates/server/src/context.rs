@@ -4,7 +4,7 @@
 use crate::core::Core;
 use crate::dispatch::Server;
 use crate::headers::Headers;
-use crate::nested::Nesting;
+use crate::nested::{Begun, Nesting};
 use crate::registry::Snapshot;
 use crate::rounds::{Rounds, Step, Steps};
 use crate::state::State;
@@ -45,8 +45,8 @@ pub(crate) struct Inner {
     can_become_task: bool,
     /// How many calls this one has made so far, and those within it.
     pub(crate) calls_within: AtomicUsize,
-    /// How many of these its handler itself began.
-    pub(crate) calls_begun: AtomicUsize,
+    /// Those that its handler itself began.
+    pub(crate) calls_begun: Begun,
     pub(crate) core: Arc<Core>,
     /// What there was when the request came.
     pub(crate) snapshot: Arc<Snapshot>,
@@ -64,6 +64,10 @@ pub(crate) struct Desk {
     pub(crate) place: Place,
     /// What is done once in a call, wherever its questions go.
     pub(crate) steps: Steps,
+    /// How many of these are being done, and wait for no answer themselves.
+    pub(crate) doing: usize,
+    /// How often something had to wait for another round, or for what may wait for one.
+    pub(crate) held_up: usize,
     /// What the client lacks that was needed.
     pub(crate) missing: Option<&'static str>,
     /// How long the call has waited for its client.
@@ -72,7 +76,8 @@ pub(crate) struct Desk {
     pub(crate) waiting: Option<(tokio::time::Instant, usize)>,
     /// The handler asks to go on as a task.
     pub(crate) wants_task: bool,
-    waker: Option<Waker>,
+    /// Those that wait until it is one, or cannot become one any more.
+    wakers: Vec<Waker>,
     /// Polls the handler. It must look here when something is asked by a task that the handler
     /// has spawned, as nothing else wakes it then.
     driver: Option<Waker>,
@@ -119,11 +124,13 @@ impl Context {
         let desk = Desk {
             place,
             steps,
+            doing: 0,
+            held_up: 0,
             missing: None,
             waited: Duration::ZERO,
             waiting: None,
             wants_task: false,
-            waker: None,
+            wakers: Vec::new(),
             driver: None,
         };
         let inner = Inner {
@@ -138,7 +145,7 @@ impl Context {
             desk: Mutex::new(desk),
             can_become_task,
             calls_within: AtomicUsize::new(0),
-            calls_begun: AtomicUsize::new(0),
+            calls_begun: Begun::default(),
             core: Arc::clone(core),
             snapshot: Arc::clone(snapshot),
         };
@@ -261,7 +268,10 @@ impl Context {
                 return Poll::Ready(());
             }
             desk.wants_task = true;
-            desk.waker = Some(cx.waker().clone());
+            // Parts of the work may each wait for it, with wakers of their own.
+            if !desk.wakers.iter().any(|known| known.will_wake(cx.waker())) {
+                desk.wakers.push(cx.waker().clone());
+            }
             desk.wake_driver();
             Poll::Pending
         })
@@ -278,11 +288,12 @@ impl Desk {
     pub(crate) fn move_to(&mut self, task: Arc<Running>) {
         self.place = Place::Task(task);
         self.wants_task = false;
-        self.waker.take().inspect(Waker::wake_by_ref);
+        self.wakers.drain(..).for_each(Waker::wake);
     }
 
     /// The handler waits for another round: its driver is told, and it hears when this one is over.
     pub(crate) fn end_round(&mut self) -> watch::Receiver<()> {
+        self.held_up += 1;
         self.wake_driver();
         match &mut self.place {
             Place::Rounds(rounds) => rounds.until_over(),
@@ -294,6 +305,14 @@ impl Desk {
     /// What is done once under that key.
     pub(crate) fn step(&mut self, key: &str) -> Step {
         Arc::clone(self.steps.entry(key.to_owned()).or_default())
+    }
+
+    /// A step is done, or waits for an answer: the round may end now.
+    pub(crate) fn end_step(&mut self) {
+        self.doing -= 1;
+        if self.doing == 0 && self.held_up > 0 {
+            self.wake_driver();
+        }
     }
 
     /// Whom to wake when something is asked.
@@ -318,7 +337,7 @@ impl Desk {
     pub(crate) fn close(&mut self) {
         if let Place::Rounds(_) = self.place {
             self.place = Place::Over;
-            self.waker.take().inspect(Waker::wake_by_ref);
+            self.wakers.drain(..).for_each(Waker::wake);
         }
         self.driver = None;
     }

@@ -35,15 +35,21 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    /// What a request brings of earlier rounds, where its revision asks in rounds.
+    /// What a request brings of earlier rounds, where its revision asks in rounds. `define` appends
+    /// what is asked for.
     ///
     /// # Errors
     /// It brings what is not ours.
-    pub(crate) fn rounds(&self, ask: &Ask<'_>) -> Result<Option<Rounds>, Refusal> {
+    pub(crate) fn rounds(
+        &self,
+        snapshot: &Snapshot,
+        ask: &Ask<'_>,
+        define: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<Option<Rounds>, Refusal> {
         if !ask.revision.asks_in_rounds() {
             return Ok(None);
         }
-        Rounds::open(ask, &self.sealer, &self.limits).map(Some)
+        Rounds::open(ask, snapshot, define, (&self.sealer, &self.limits)).map(Some)
     }
 
     /// What the server says of itself now.

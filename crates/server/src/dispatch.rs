@@ -10,8 +10,9 @@ use crate::prompt::Prompt;
 use crate::reads;
 use crate::registry::{self, Entry, Kinds, Part, Snapshot};
 use crate::resource::{Resource, ResourceTemplate};
-use crate::sealed::{Sealer, StateKey};
+use crate::sealed::{KeysFrom, Sealer, StateKey};
 use crate::subscriptions;
+use crate::suggest;
 use crate::task_calls;
 use crate::tasks::Tasks;
 use crate::tool::Tool;
@@ -206,9 +207,10 @@ impl Server {
 
     /// Seals what clients keep with the first of these keys from now on, and opens what any of them
     /// has sealed. Replicas that share keys take each other's; to rotate, put the new key first
-    /// and leave the old one out once [`Limits::state_ttl`] has passed.
+    /// and leave the old one out once [`Limits::state_ttl`] has passed. Without keys, the server
+    /// makes one up, or goes on with the one that it made up; what others sealed is refused.
     pub fn set_state_keys(&self, keys: &[StateKey]) {
-        self.core.sealer.set_keys(keys);
+        self.core.sealer.set_keys(keys, KeysFrom::Holder);
     }
 
     /// Tells whoever watches it that a resource has changed.
@@ -301,7 +303,7 @@ impl Service for Server {
             | Method::ResourcesTemplatesList => self.list(snapshot, &ask, out),
             Method::ResourcesRead => reads::read(&self.core, snapshot, &ask, out),
             Method::PromptsGet => reads::get(&self.core, snapshot, &ask, out),
-            Method::Complete => reads::complete(&self.core, snapshot, &ask, out),
+            Method::Complete => suggest::complete(&self.core, snapshot, &ask, out),
             Method::Discover | Method::Initialize => {
                 let hello = snapshot.face.hello(ask.revision);
                 encode::result(out, ask.id, |out| out.extend_from_slice(hello));
@@ -309,12 +311,14 @@ impl Service for Server {
             }
             Method::Ping => empty_result(&ask, out),
             Method::SetLevel => set_level(&ask, out),
-            Method::SubscriptionsListen => subscriptions::listen(&self.core, &ask, out),
+            Method::SubscriptionsListen => {
+                subscriptions::listen((&self.core, &snapshot.face), &ask, out)
+            }
             Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
-                subscriptions::subscribe(&self.core, &ask, out)
+                subscriptions::subscribe((&self.core, &snapshot.face), &ask, out)
             }
             Method::TasksCancel | Method::TasksGet | Method::TasksUpdate => {
-                task_calls::call(&self.core, &ask, out)
+                task_calls::call((&self.core, &snapshot.face), &ask, out)
             }
             _ => self.not_offered(&ask, out),
         }

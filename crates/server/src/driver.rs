@@ -4,6 +4,7 @@
 
 use crate::context::{Context, Place};
 use crate::core::Core;
+use crate::face::Face;
 use crate::rounds::{Binding, Pause};
 use crate::task_calls::reply;
 use crate::task_store::TaskState;
@@ -26,6 +27,12 @@ use tokio::time::{Instant, sleep, timeout};
 pub(crate) trait Ending: Send + 'static {
     /// What the handler makes.
     type Made: Send + 'static;
+
+    /// What the server said of itself when the request came.
+    fn face(&self) -> &Face;
+
+    /// Appends what is asked for, as a list has it, if what a client keeps is good for that alone.
+    fn define(&self, _: &mut Vec<u8>) {}
 
     /// Appends the result that it is.
     ///
@@ -158,9 +165,9 @@ impl<E: Ending> Job<E> {
             Err(refusal) => return reply(&self.id, Err(refusal)),
         };
         let mut created = Vec::new();
-        let (core, revision, id) = (Arc::clone(&self.core), self.revision, self.id.clone());
-        task.with_task(core.tasks.poll_interval(), |task| {
-            encode::task::created(&mut created, revision, &core.face().info, task);
+        let (info, id) = (&self.ending.face().info, self.id.clone());
+        task.with_task(self.core.tasks.poll_interval(), |task| {
+            encode::task::created(&mut created, self.revision, info, task);
         });
         self.burn();
         if let Some(context) = &self.context {
@@ -210,7 +217,13 @@ impl<E: Ending> Job<E> {
 
     fn pause(&self, driver: &Waker) -> Option<Pause> {
         let mut desk = self.context.as_ref()?.desk();
+        let is_doing = desk.doing > 0;
         let pause = match &mut desk.place {
+            // What is done once is not cut off, to be done again in the next round.
+            Place::Rounds(rounds) if is_doing && rounds.must_pause() => {
+                desk.driven_by(driver);
+                return None;
+            }
             // Questions come first: nobody would answer them once the call is a task.
             Place::Rounds(rounds) => rounds.pause(),
             Place::Over | Place::Task(_) | Place::Wire => None,
@@ -271,12 +284,13 @@ impl<E: Ending> Job<E> {
         let Place::Rounds(rounds) = &desk.place else {
             return Err(panicked(E::KIND));
         };
-        let binding = self.binding.as_ref().map(Binding::text).unwrap_or_default();
+        let text = |binding: &Binding| binding.text(|out| self.ending.define(out));
+        let binding = self.binding.as_ref().map(text).unwrap_or_default();
         let (sealer, limits) = (&self.core.sealer, &self.core.limits);
         let (asked, state) = rounds.next(&desk.steps, &binding, sealer, limits)?;
         let asked = asked.iter().map(|(key, question)| (&**key, question));
-        let face = self.core.face();
-        encode::question::input_required(out, self.revision, &face.info, asked, &state);
+        let info = &self.ending.face().info;
+        encode::question::input_required(out, self.revision, info, asked, &state);
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use crate::calls::ToolEnding;
 use crate::context::Context;
 use crate::core::Core;
 use crate::driver::Ending;
+use crate::face::Face;
 use crate::handler::{Answer, Call, Made};
 use crate::middleware::{Handling, Middleware, Next, Outcome, Request};
 use crate::tool::Registered;
@@ -58,6 +59,14 @@ pub(crate) struct LayeredEnding(pub(crate) ToolEnding);
 
 impl Ending for LayeredEnding {
     type Made = Outcome;
+
+    fn face(&self) -> &Face {
+        self.0.face()
+    }
+
+    fn define(&self, out: &mut Vec<u8>) {
+        self.0.define(out);
+    }
 
     fn write(&self, made: Outcome, out: &mut Vec<u8>) -> Result<(), Refusal> {
         match made {

@@ -47,6 +47,7 @@ pub mod schema;
 mod sealed;
 mod state;
 mod subscriptions;
+mod suggest;
 mod swap;
 mod task_calls;
 mod task_store;

@@ -3,7 +3,7 @@
 //! wire; the caller, its principal and its cancellation are those of the call that it is part of.
 
 use crate::calls::{explain, mend, misfit};
-use crate::context::Context;
+use crate::context::{Context, Place};
 use crate::driver::panicked;
 use crate::layers;
 use crate::middleware::{Outcome, Request};
@@ -15,18 +15,18 @@ use haft_proto::error::{Mistake, Refusal};
 use haft_proto::json::Cursor;
 use haft_proto::method::Method;
 use haft_proto::spec::tool_result::ToolResult;
-use rustc_hash::FxBuildHasher;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::future::{Future, poll_fn};
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 use tokio::task::yield_now;
@@ -39,32 +39,79 @@ pub(crate) struct Nesting {
     depth: usize,
     /// Which call within a call this is.
     link: Option<Arc<Link>>,
+    /// What the calls of this part are told from others by, if not by their arguments.
+    name: Option<u64>,
+    /// Which attempt of one that is made again this is.
+    attempt: Option<Arc<Attempt>>,
     /// Which part of the progress of the outermost call this is.
     part: Option<Part>,
 }
 
 /// A call within a call, told from the others around and beside it. It is the same again when the
-/// whole runs again in another round, as handlers do the same in the same order.
+/// whole runs again, in another round or attempt, whichever of those beside it begins first.
 struct Link {
     around: Option<Arc<Self>>,
     tool: Arc<Registered>,
-    /// Of its arguments: whoever calls with others is answered for itself.
-    arguments: u64,
-    /// How many calls began before it in the one around it.
+    told_by: ToldBy,
+    /// How many equal ones began before it in the one around it.
     index: usize,
-    /// How many calls have begun in it.
-    begun: AtomicUsize,
+    /// How many attempts within one another it is in, since the one around it.
+    attempts: usize,
+    begun: Begun,
+}
+
+/// What tells a call from others of the same tool.
+#[derive(Clone, Copy, Hash)]
+enum ToldBy {
+    /// Whoever calls with others is answered for itself.
+    Arguments(u64),
+    /// The name that the caller gave it.
+    Name(u64),
+}
+
+/// How many calls began, by what they are told from others by. No more than there may be calls.
+#[derive(Default)]
+pub(crate) struct Begun(Mutex<FxHashMap<u64, usize>>);
+
+impl Begun {
+    /// How many equal ones there were before this one.
+    fn count(&self, tool: &str, told_by: ToldBy) -> usize {
+        let mut begun = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = begun.entry(FxBuildHasher.hash_one((tool, told_by))).or_default();
+        *count += 1;
+        *count - 1
+    }
+}
+
+/// A call that may be made again: what begins in one attempt is what began in the one before.
+#[derive(Default)]
+struct Attempt {
+    /// How many attempts are around it in the same call.
+    around: usize,
+    begun: Begun,
 }
 
 impl Link {
+    /// Calls `act` with the tools of this call and of those around it.
+    fn each(&self, act: &mut impl FnMut(&Registered)) {
+        act(&self.tool);
+        if let Some(around) = &self.around {
+            around.each(act);
+        }
+    }
+
     /// Appends what tells its questions and steps from those of others.
     fn path(&self, path: &mut String) {
         if let Some(around) = &self.around {
             around.path(path);
         }
-        let (tool, Self { arguments, index, .. }) = (&self.tool.tool.name, self);
+        path.extend(std::iter::repeat_n('~', self.attempts));
+        let (tool, index) = (&self.tool.tool.name, self.index);
         // Writing to a string does not fail.
-        let _ = write!(path, "{tool}.{index}.{arguments:x}/");
+        let _ = match self.told_by {
+            ToldBy::Arguments(arguments) => write!(path, "{tool}.{index}.{arguments:x}/"),
+            ToldBy::Name(name) => write!(path, "{tool}.{index}#{name:x}/"),
+        };
     }
 }
 
@@ -219,28 +266,75 @@ impl Context {
         Ok(before)
     }
 
-    /// The context of a call within this one.
-    fn within(&self, tool: &Arc<Registered>, arguments: &str) -> Self {
-        let begun = match &self.nesting.link {
-            Some(link) => &link.begun,
-            None => &self.inner.calls_begun,
-        };
-        let link = Link {
-            around: self.nesting.link.clone(),
-            tool: Arc::clone(tool),
-            arguments: FxBuildHasher.hash_one(arguments),
-            index: begun.fetch_add(1, Ordering::Relaxed),
-            begun: AtomicUsize::new(0),
-        };
-        let mut context = self.clone();
-        context.nesting.depth += 1;
-        context.nesting.link = Some(Arc::new(link));
-        context
+    /// The same context for a part of the work whose calls are told from others by this name, not
+    /// by their arguments. What a call within this one was told, and what it has done
+    /// [`once`](Context::once), is found again by which tool was called with which arguments, and
+    /// how often before. Where arguments are not the same each time the handler runs (there is a
+    /// time in them, or what another tool said), and where equal calls begin in an order that is
+    /// not always the same, each needs a name that is. Names within names add up.
+    ///
+    /// ```
+    /// # async fn all(context: haft_server::Context, paths: Vec<String>) {
+    /// for (index, path) in paths.iter().enumerate() {
+    ///     let now = std::time::SystemTime::now();
+    ///     let remove = serde_json::json!({ "path": path, "at": format!("{now:?}") });
+    ///     let removed = context.named(("remove", index)).call("remove", remove).await;
+    /// }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn named(&self, name: impl Hash) -> Self {
+        let mut part = self.clone();
+        let name = FxBuildHasher.hash_one(name);
+        part.nesting.name = Some(match self.nesting.name {
+            Some(around) => FxBuildHasher.hash_one((around, name)),
+            None => name,
+        });
+        part
     }
 
-    /// A key of a question or step, as it is told from the same key of other calls.
+    /// The same context for one attempt of a call that may be made again: what begins in it is what
+    /// began in the attempt before.
+    pub(crate) fn attempt(&self) -> Self {
+        let around = self.nesting.attempt.as_ref().map_or(0, |attempt| attempt.around + 1);
+        let mut attempt = self.clone();
+        attempt.nesting.attempt = Some(Arc::new(Attempt { around, begun: Begun::default() }));
+        attempt
+    }
+
+    /// The context of a call within this one.
+    fn within(&self, tool: &Arc<Registered>, arguments: &str) -> Self {
+        let Nesting { depth, link, name, attempt, .. } = &self.nesting;
+        let told_by = match name {
+            Some(name) => ToldBy::Name(*name),
+            None => ToldBy::Arguments(FxBuildHasher.hash_one(arguments)),
+        };
+        let begun = match (attempt, link) {
+            (Some(attempt), _) => &attempt.begun,
+            (None, Some(link)) => &link.begun,
+            (None, None) => &self.inner.calls_begun,
+        };
+        let link = Link {
+            around: link.clone(),
+            tool: Arc::clone(tool),
+            told_by,
+            index: begun.count(&tool.tool.name, told_by),
+            attempts: attempt.as_ref().map_or(0, |attempt| attempt.around + 1),
+            begun: Begun::default(),
+        };
+        let part = self.nesting.part;
+        let nesting =
+            Nesting { depth: depth + 1, link: Some(Arc::new(link)), part, ..Nesting::default() };
+        Self { inner: Arc::clone(&self.inner), nesting }
+    }
+
+    /// A key of a question or step, as it is told from the same key of other calls. What comes of it
+    /// is good for the tools that are called here now.
     pub(crate) fn key<'k>(&self, key: &'k str) -> Cow<'k, str> {
         let Some(link) = &self.nesting.link else { return Cow::Borrowed(key) };
+        if let Place::Rounds(rounds) = &mut self.desk().place {
+            link.each(&mut |tool| rounds.note(tool));
+        }
         let mut path = String::new();
         link.path(&mut path);
         path.push_str(key);

@@ -1,8 +1,7 @@
-//! The paths of `resources/read`, `prompts/get` and `completion/complete`: look up → check → run →
-//! write. Called by `dispatch`; knows no wire.
+//! The paths of `resources/read` and `prompts/get`: look up → check → run → write. Called by
+//! `dispatch`; knows no wire.
 
 use crate::calls::refuse;
-use crate::completion::{Completer, Completing};
 use crate::context::Context;
 use crate::core::Core;
 use crate::driver::{Ending, Job};
@@ -13,9 +12,8 @@ use crate::middleware::{Next, Outcome, Request};
 use crate::nearest::nearest;
 use crate::prompt::{Get, Prompt};
 use crate::reading::{Answering, Reader};
-use crate::registry::Snapshot;
+use crate::registry::{Entry, Snapshot};
 use crate::resource::Read;
-use crate::schema::wording::one_line;
 use crate::uri_template::Variables;
 use haft_proto::encode;
 use haft_proto::encode::fields::Caching;
@@ -23,12 +21,10 @@ use haft_proto::error::{Mistake, Refusal};
 use haft_proto::json::JsonStr;
 use haft_proto::service::{Ask, Principal, Turn};
 use haft_proto::spec::Meta;
-use haft_proto::spec::completion::Completion;
 use haft_proto::spec::prompt::PromptResult;
 use haft_proto::spec::resource::ReadResult;
 use haft_proto::spec::tool::Annotations;
 use haft_proto::version::Revision;
-use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
@@ -59,7 +55,7 @@ pub(crate) fn read(
     ask: &Ask<'_>,
     out: &mut Vec<u8>,
 ) -> Turn {
-    let face = &*snapshot.face;
+    let face = &snapshot.face;
     let uri = ask.message.params.uri.and_then(JsonStr::from_raw).map(JsonStr::decode);
     let Some(uri) = uri.filter(|uri| uri.len() <= core.limits.uri_bytes) else {
         let limit = core.limits.uri_bytes;
@@ -72,7 +68,7 @@ pub(crate) fn read(
         let nothing = ReadEnding::new((core, face), ask, uri, Defaults::default());
         return refuse(out, ask.id, &nothing.not_found());
     };
-    let context = match context((core, snapshot), ask, found.wants_headers) {
+    let context = match context((core, snapshot), ask, |_| {}, found.wants_headers) {
         Ok(context) => context,
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
@@ -125,17 +121,17 @@ pub(crate) fn get(
     out: &mut Vec<u8>,
 ) -> Turn {
     let admitted = admit_get(snapshot, ask).and_then(|(prompt, arguments)| {
-        let context = context((core, snapshot), ask, prompt.wants_headers)?;
+        let define = |out: &mut Vec<u8>| prompt.write(out, Revision::LATEST);
+        let context = context((core, snapshot), ask, define, prompt.wants_headers)?;
         Ok((prompt, Get { arguments, context }))
     });
     let (prompt, request) = match admitted {
         Ok(admitted) => admitted,
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
-    let fields = Arc::clone(snapshot.face.fields(ask.revision));
     let ending = PromptEnding {
-        description: prompt.spec.description.clone(),
-        fields,
+        prompt: Arc::clone(prompt),
+        face: Arc::clone(&snapshot.face),
         revision: ask.revision,
     };
     let context = request.context.clone();
@@ -172,7 +168,7 @@ pub(crate) fn get(
 fn admit_get<'a>(
     snapshot: &'a Snapshot,
     ask: &Ask<'_>,
-) -> Result<(&'a Prompt, BTreeMap<String, String>), Refusal> {
+) -> Result<(&'a Arc<Prompt>, BTreeMap<String, String>), Refusal> {
     let invalid = |message: String| Refusal::new(Mistake::InvalidParams, message);
     let params = &ask.message.params;
     let name = params
@@ -211,99 +207,15 @@ fn text_arguments(raw: &str) -> Result<BTreeMap<String, String>, Refusal> {
     Ok(read.unwrap_or_default())
 }
 
-/// Answers `completion/complete`.
-pub(crate) fn complete(
-    core: &Arc<Core>,
-    snapshot: &Snapshot,
-    ask: &Ask<'_>,
-    out: &mut Vec<u8>,
-) -> Turn {
-    let (completer, typing) = match admit_completion(snapshot, ask) {
-        Ok(admitted) => admitted,
-        Err(refusal) => return refuse(out, ask.id, &refusal),
-    };
-    let ending = CompletionEnding { fields: Arc::clone(snapshot.face.fields(ask.revision)) };
-    let work = Box::pin(async move {
-        match completer {
-            Some(completer) => Ok(completer.complete(typing).await),
-            None => Ok(Completion::default()),
-        }
-    });
-    Job::new(core, ask, ending, work, None, core.limits.request_timeout).start(false, out)
-}
-
-/// What suggests values for the argument that is being typed. An argument without suggestions has
-/// none; one that is not there is a mistake.
-fn admit_completion(
-    snapshot: &Snapshot,
-    ask: &Ask<'_>,
-) -> Result<(Option<Completer>, Completing), Refusal> {
-    #[derive(Deserialize)]
-    struct Written {
-        r#ref: Reference,
-        argument: Argument,
-        #[serde(default)]
-        context: Known,
-    }
-    #[derive(Deserialize)]
-    #[serde(tag = "type")]
-    enum Reference {
-        #[serde(rename = "ref/prompt")]
-        Prompt { name: String },
-        #[serde(rename = "ref/resource")]
-        Resource { uri: String },
-    }
-    #[derive(Deserialize)]
-    struct Argument {
-        name: String,
-        value: String,
-    }
-    #[derive(Default, Deserialize)]
-    struct Known {
-        #[serde(default)]
-        arguments: BTreeMap<String, String>,
-    }
-    let invalid = |message: String| Refusal::new(Mistake::InvalidParams, message);
-    let written: Written = serde_json::from_str(ask.message.params.raw.unwrap_or("{}"))
-        .map_err(|error| invalid(format!("Invalid params: {}", one_line(&error.to_string()))))?;
-    let argument = &written.argument.name;
-    let (completers, is_known, of) = match &written.r#ref {
-        Reference::Prompt { name } => {
-            let prompt = snapshot.prompts.find(name);
-            let unknown = || invalid(format!("Unknown prompt: {:?}", shown(name)));
-            let prompt = prompt.ok_or_else(unknown)?;
-            let mut arguments = prompt.spec.arguments.iter();
-            (&prompt.completers, arguments.any(|known| known.name == *argument), name)
-        }
-        Reference::Resource { uri } => {
-            let family = snapshot.templates.find(uri);
-            let unknown = || invalid(format!("Unknown resource template: {:?}", shown(uri)));
-            let family = family.ok_or_else(unknown)?;
-            let mut variables = family.template.variables();
-            (&family.built.completers, variables.any(|known| known == argument), uri)
-        }
-    };
-    if !is_known {
-        let argument = shown(argument);
-        return Err(invalid(format!("Invalid params: {of:?} has no argument {argument:?}")));
-    }
-    let completer = completers.find(argument).cloned();
-    let Argument { value, .. } = written.argument;
-    Ok((completer, Completing { value, arguments: written.context.arguments }))
-}
-
-/// As much of a name as is told back.
-fn shown(name: &str) -> String {
-    name.chars().take(128).collect()
-}
-
 fn context(
     (core, snapshot): (&Arc<Core>, &Arc<Snapshot>),
     ask: &Ask<'_>,
+    define: impl FnOnce(&mut Vec<u8>),
     wants_headers: bool,
 ) -> Result<Context, Refusal> {
     let headers = ask.headers.filter(|_| wants_headers).map(Headers::copy).unwrap_or_default();
-    Ok(Context::new((core, snapshot), ask, core.rounds(ask)?, headers, false))
+    let rounds = core.rounds(snapshot, ask, define)?;
+    Ok(Context::new((core, snapshot), ask, rounds, headers, false))
 }
 
 /// Sends a request through the middleware of the server.
@@ -343,7 +255,13 @@ fn begin<E: Ending>(
     Job::new(core, ask, ending, work, Some(context), timeout).start(false, out)
 }
 
-fn timed_out(what: &str, limit: Duration) -> Refusal {
+/// As much of a name as is told back.
+pub(crate) fn shown(name: &str) -> String {
+    name.chars().take(128).collect()
+}
+
+/// The refusal of what took too long.
+pub(crate) fn timed_out(what: &str, limit: Duration) -> Refusal {
     Refusal::new(Mistake::TimedOut, format!("Timed out: the {what} took longer than {limit:?}"))
 }
 
@@ -361,12 +279,17 @@ struct ReadEnding {
     defaults: Defaults,
     bytes_max: usize,
     caching: Caching,
-    fields: Arc<[u8]>,
+    face: Arc<Face>,
     revision: Revision,
 }
 
 impl ReadEnding {
-    fn new((core, face): (&Core, &Face), ask: &Ask<'_>, uri: String, defaults: Defaults) -> Self {
+    fn new(
+        (core, face): (&Core, &Arc<Face>),
+        ask: &Ask<'_>,
+        uri: String,
+        defaults: Defaults,
+    ) -> Self {
         // A reader may look at who asks: what it says to one is not for all.
         let is_public = face.caching.is_public && !matches!(ask.principal, Principal::Named(_));
         Self {
@@ -374,7 +297,7 @@ impl ReadEnding {
             bytes_max: core.limits.resource_bytes,
             caching: defaults.caching.unwrap_or(Caching { is_public, ..face.caching }),
             defaults,
-            fields: Arc::clone(face.fields(ask.revision)),
+            face: Arc::clone(face),
             revision: ask.revision,
         }
     }
@@ -394,6 +317,10 @@ impl ReadEnding {
 
 impl Ending for ReadEnding {
     type Made = Result<ReadResult, Refusal>;
+
+    fn face(&self) -> &Face {
+        &self.face
+    }
 
     fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Result<(), Refusal> {
         let mut result = made.map_err(|refusal| match refusal.mistake {
@@ -415,7 +342,7 @@ impl Ending for ReadEnding {
                 contents.meta.clone_from(&self.defaults.meta);
             }
         }
-        let (revision, fields) = (self.revision, &self.fields);
+        let (revision, fields) = (self.revision, self.face.fields(self.revision));
         encode::resource::read_result(out, revision, fields, self.caching, &result);
         Ok(())
     }
@@ -433,20 +360,29 @@ impl Ending for ReadEnding {
 
 /// How prompts end.
 struct PromptEnding {
-    description: Option<String>,
-    fields: Arc<[u8]>,
+    prompt: Arc<Prompt>,
+    face: Arc<Face>,
     revision: Revision,
 }
 
 impl Ending for PromptEnding {
     type Made = Result<PromptResult, Refusal>;
 
+    fn face(&self) -> &Face {
+        &self.face
+    }
+
+    fn define(&self, out: &mut Vec<u8>) {
+        self.prompt.write(out, Revision::LATEST);
+    }
+
     fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Result<(), Refusal> {
         let mut result = made?;
         if result.description.is_none() {
-            result.description.clone_from(&self.description);
+            result.description.clone_from(&self.prompt.spec.description);
         }
-        encode::prompt::prompt_result(out, self.revision, &self.fields, &result);
+        let fields = self.face.fields(self.revision);
+        encode::prompt::prompt_result(out, self.revision, fields, &result);
         Ok(())
     }
 
@@ -459,28 +395,4 @@ impl Ending for PromptEnding {
     }
 
     const KIND: &'static str = "prompt";
-}
-
-/// How suggestions end.
-struct CompletionEnding {
-    fields: Arc<[u8]>,
-}
-
-impl Ending for CompletionEnding {
-    type Made = Result<Completion, Refusal>;
-
-    fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Result<(), Refusal> {
-        encode::prompt::completion(out, &self.fields, &made?);
-        Ok(())
-    }
-
-    fn has_failed(made: &Self::Made) -> bool {
-        made.is_err()
-    }
-
-    fn too_long(&self, limit: Duration, _: &mut Vec<u8>) -> Result<(), Refusal> {
-        Err(timed_out("completion", limit))
-    }
-
-    const KIND: &'static str = "completion";
 }

@@ -8,6 +8,7 @@ use crate::face::Face;
 use crate::list_cache::{ListCache, Listing};
 use crate::prompt::Prompt;
 use crate::resource::{RegisteredTemplate, Resource, ResourceTemplate};
+use crate::rounds::short;
 use crate::state::States;
 use crate::tasks::TaskUse;
 use crate::tool::{Registered, Tool};
@@ -266,6 +267,15 @@ pub(crate) fn prompt(prompt: Prompt, states: &States) -> Result<Arc<Prompt>, Bui
     let arguments = prompt.spec.arguments.iter().map(|argument| argument.name.as_str());
     check_completers(&prompt.completers, prompt.name(), &arguments.collect::<Vec<_>>())?;
     Ok(Arc::new(prompt))
+}
+
+impl Registered {
+    /// Tells it from another of its name, by what it says of itself.
+    pub(crate) fn print(&self) -> u64 {
+        let mut text = Vec::new();
+        self.write(&mut text, Revision::LATEST);
+        short(&text)
+    }
 }
 
 impl Entry for Registered {

@@ -3,13 +3,16 @@
 //! been told before travels sealed in `requestState`. This is that memory; `sealed` protects it.
 
 use crate::canonical;
+use crate::registry::Snapshot;
 use crate::sealed::{Claim, Sealer};
+use crate::tool::Registered;
 use haft_proto::encode;
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::json::JsonStr;
 use haft_proto::limits::Limits;
 use haft_proto::service::Ask;
 use haft_proto::spec::question::Question;
+use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -17,12 +20,15 @@ use std::sync::Arc;
 use tokio::sync::{Mutex, watch};
 
 /// What one call has been told so far, and what it asks now.
+#[derive(Default)]
 pub(crate) struct Rounds {
-    /// Answers by the keys of their questions.
+    /// Answers by their questions: see [`told`].
     answers: BTreeMap<String, Box<RawValue>>,
+    /// The prints of the tools that were called within, by their names.
+    called: BTreeMap<String, u64>,
     /// What was done once in earlier rounds, until somebody takes it.
     pub(crate) steps: Steps,
-    /// This round's answers that nobody has asked for yet.
+    /// This round's answers to what was not asked in the round before.
     fresh: BTreeMap<String, Box<RawValue>>,
     asked: Vec<(Box<str>, Question)>,
     /// Why the call cannot go on.
@@ -40,9 +46,15 @@ pub(crate) type Step = Arc<Mutex<Option<Box<RawValue>>>>;
 /// What travels in `requestState`.
 #[derive(Default, Deserialize, Serialize)]
 struct Memory {
-    /// Answers by the keys of their questions.
+    /// Answers by their questions.
     #[serde(rename = "a", default)]
     answers: BTreeMap<String, Box<RawValue>>,
+    /// The prints of the tools within which something was asked or done, by their names.
+    #[serde(rename = "t", default)]
+    called: BTreeMap<String, u64>,
+    /// The prints of the questions that are asked with this, by their keys.
+    #[serde(rename = "q", default)]
+    prints: BTreeMap<String, Option<u64>>,
     /// Results of steps that are done once.
     #[serde(rename = "s", default)]
     steps: BTreeMap<String, Box<RawValue>>,
@@ -62,22 +74,33 @@ pub(crate) enum Pause {
 }
 
 impl Rounds {
-    /// Reads what a request brings of earlier rounds, if it brings something.
+    /// Reads what a request brings of earlier rounds, if it brings something; `define` appends what
+    /// is asked for.
     pub(crate) fn open(
         ask: &Ask<'_>,
-        sealer: &Arc<Sealer>,
-        limits: &Limits,
+        snapshot: &Snapshot,
+        define: impl FnOnce(&mut Vec<u8>),
+        (sealer, limits): (&Arc<Sealer>, &Limits),
     ) -> Result<Self, Refusal> {
         let params = &ask.message.params;
+        if params.request_state.is_none() && params.input_responses.is_none() {
+            return Ok(Self::default());
+        }
         let (mut memory, mut claim) = (Memory::default(), None);
         if let Some(raw) = params.request_state {
             let state = JsonStr::from_raw(raw).filter(|_| raw.len() <= limits.state_bytes);
             let state = state.ok_or_else(not_ours)?.decode();
-            let (opened, claimed) = sealer.open(&Binding::of(ask).text(), &state)?;
+            let (opened, claimed) = sealer.open(&Binding::of(ask).text(define), &state)?;
             memory = serde_json::from_slice(&opened).map_err(|_| not_ours())?;
+            let is_same = |(name, print): (&String, &u64)| {
+                snapshot.tools.find(name).is_some_and(|tool| tool.print() == *print)
+            };
+            if !memory.called.iter().all(is_same) {
+                return Err(not_ours());
+            }
             claim = Some(claimed);
         }
-        let fresh = match params.input_responses {
+        let mut fresh: BTreeMap<String, Box<RawValue>> = match params.input_responses {
             None | Some("null") => BTreeMap::new(),
             Some(raw) => serde_json::from_str(raw).map_err(|_| {
                 let message = "Invalid params: `inputResponses` must be an object with an answer \
@@ -85,23 +108,39 @@ impl Rounds {
                 Refusal::new(Mistake::InvalidParams, message)
             })?,
         };
-        let Memory { answers, steps } = memory;
+        let Memory { mut answers, called, prints, steps } = memory;
+        // Kept though the handler may not come to that question in this round.
+        for (key, print) in prints {
+            if let Some(answer) = fresh.remove(&key) {
+                answers.insert(told(&key, print), answer);
+            }
+        }
         let step = |(key, result)| (key, Arc::new(Mutex::new(Some(result))));
         let steps = steps.into_iter().map(step).collect();
-        Ok(Self { answers, steps, fresh, asked: Vec::new(), refusal: None, claim, open: None })
+        let asked = Vec::new();
+        Ok(Self { answers, called, steps, fresh, asked, refusal: None, claim, open: None })
+    }
+
+    /// A tool that is called within has asked or done something.
+    pub(crate) fn note(&mut self, tool: &Registered) {
+        let name = &tool.tool.name;
+        if !self.called.contains_key(name) {
+            self.called.insert(name.clone(), tool.print());
+        }
     }
 
     /// The answer to a question, if it has come; else the question is noted.
     pub(crate) fn answer(
         &mut self,
         key: &str,
-        question: impl FnOnce() -> Question,
+        question: Question,
         limit: usize,
     ) -> Option<Box<RawValue>> {
+        let told = told(key, print(&question));
         if let Some(answer) = self.fresh.remove(key) {
-            self.answers.insert(key.to_owned(), answer);
+            self.answers.insert(told.clone(), answer);
         }
-        if let Some(answer) = self.answers.get(key) {
+        if let Some(answer) = self.answers.get(&told) {
             return Some(answer.clone());
         }
         let is_asked = self.asked.iter().any(|(asked, _)| **asked == *key);
@@ -109,7 +148,7 @@ impl Rounds {
             let message = format!("Internal error: the call asks more than {limit} questions");
             self.refusal = Some(Refusal::new(Mistake::Internal, message));
         } else if !is_asked {
-            self.asked.push((key.into(), question()));
+            self.asked.push((key.into(), question));
         }
         None
     }
@@ -125,6 +164,11 @@ impl Rounds {
         let message =
             format!("Invalid params: `inputResponses` has no answer at {shown:?}: {reason}");
         self.refusal = Some(Refusal::new(Mistake::InvalidParams, message));
+    }
+
+    /// Whether the call cannot go on once its handler waits.
+    pub(crate) fn must_pause(&self) -> bool {
+        self.refusal.is_some() || !self.asked.is_empty()
     }
 
     /// Whether the call can go on, now that its handler waits.
@@ -154,7 +198,10 @@ impl Rounds {
         let done =
             |(key, step): (&String, &Step)| Some((key.clone(), step.try_lock().ok()?.clone()?));
         let steps = steps.iter().filter_map(done).collect();
-        let memory = Memory { answers: self.answers.clone(), steps };
+        let asked = self.asked.iter();
+        let prints = asked.map(|(key, question)| (key.to_string(), print(question))).collect();
+        let (answers, called) = (self.answers.clone(), self.called.clone());
+        let memory = Memory { answers, called, prints, steps };
         let memory = serde_json::to_vec(&memory).expect("texts become JSON");
         let state = sealer.seal(binding, &memory)?;
         if state.len() + 2 > limits.state_bytes {
@@ -165,8 +212,32 @@ impl Rounds {
     }
 }
 
-/// What a state is good for: this method with these parameters, asked by this principal. Kept as it
-/// came; most calls never ask, and need no [`Binding::text`].
+/// What is asked of a person, in so many bits: an answer counts for the form that it was given to.
+/// An address or a conversation may be another each time, and is what its key says.
+fn print(question: &Question) -> Option<u64> {
+    let Question::Form(form) = question else { return None };
+    let mut text = Vec::with_capacity(256);
+    encode::string(&mut text, &form.message);
+    text.extend_from_slice(form.schema.get().as_bytes());
+    Some(short(&text))
+}
+
+/// The same number for the same text, in every process.
+pub(crate) fn short(text: &[u8]) -> u64 {
+    let print = digest(&SHA256, text).as_ref()[..8].try_into();
+    u64::from_be_bytes(print.expect("SHA-256 has 32 bytes"))
+}
+
+/// What an answer is kept under.
+fn told(key: &str, print: Option<u64>) -> String {
+    match print {
+        Some(print) => format!("{key}\0{print:x}"),
+        None => key.to_owned(),
+    }
+}
+
+/// What a state is good for: this method with these parameters, asked by this principal, of a tool or
+/// prompt that says the same of itself. Kept as it came; most calls never ask, and need no [`Binding::text`].
 pub(crate) struct Binding {
     asked: Vec<u8>,
     arguments: Box<str>,
@@ -187,10 +258,12 @@ impl Binding {
         Self { asked, arguments: params.arguments.unwrap_or("{}").into() }
     }
 
-    /// The same for the same arguments, however a client orders or spaces them.
-    pub(crate) fn text(&self) -> Vec<u8> {
+    /// The same for the same arguments, however a client orders or spaces them, of what `define`
+    /// appends.
+    pub(crate) fn text(&self, define: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
         let mut text = self.asked.clone();
         canonical::append(&mut text, &self.arguments);
+        define(&mut text);
         text
     }
 }
@@ -209,8 +282,9 @@ mod tests {
     use super::*;
 
     fn is_same(one: &str, other: &str) -> bool {
-        let text =
-            |arguments: &str| Binding { asked: b"x".to_vec(), arguments: arguments.into() }.text();
+        let text = |arguments: &str| {
+            Binding { asked: b"x".to_vec(), arguments: arguments.into() }.text(|_| {})
+        };
         text(one) == text(other)
     }
 

@@ -77,10 +77,36 @@ impl Key {
     }
 }
 
+/// The first seals, all open.
+struct Keys {
+    all: Vec<Key>,
+    from: KeysFrom,
+}
+
+/// Who gave keys.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeysFrom {
+    /// A description of the server; they go when another has none.
+    Builder,
+    /// Whoever holds the server.
+    Holder,
+    /// The server, which made one up.
+    Own,
+}
+
+impl Keys {
+    fn of(keys: &[StateKey], from: KeysFrom) -> Self {
+        Self { all: keys.iter().map(StateKey::compile).collect(), from }
+    }
+
+    fn own() -> Result<Self, Refusal> {
+        Ok(Self::of(&[StateKey::random()?], KeysFrom::Own))
+    }
+}
+
 /// Seals and opens.
 pub(crate) struct Sealer {
-    /// The first seals, all open.
-    keys: ArcSwap<Vec<Key>>,
+    keys: ArcSwap<Keys>,
     used: Mutex<Used>,
     ttl_ms: u64,
     used_max: usize,
@@ -122,29 +148,41 @@ impl Drop for Claim {
 }
 
 impl Sealer {
-    /// A sealer with a key of its own, made up now.
+    /// A sealer with these keys or, without any, with one of its own, made up now.
     pub(crate) fn new(keys: &[StateKey], limits: &Limits) -> Result<Self, Refusal> {
-        let own = if keys.is_empty() { vec![StateKey::random()?] } else { Vec::new() };
-        let compiled = keys.iter().chain(&own).map(StateKey::compile).collect();
+        let keys = match keys {
+            [] => Keys::own()?,
+            keys => Keys::of(keys, KeysFrom::Builder),
+        };
         Ok(Self {
-            keys: ArcSwap::from_pointee(compiled),
+            keys: ArcSwap::from_pointee(keys),
             used: Mutex::default(),
             ttl_ms: u64::try_from(limits.state_ttl.as_millis()).unwrap_or(u64::MAX),
             used_max: limits.states_used.max(1),
         })
     }
 
-    /// Seals with the first key from now on, and opens what any of them has sealed.
-    pub(crate) fn set_keys(&self, keys: &[StateKey]) {
-        if !keys.is_empty() {
-            self.keys.store(Arc::new(keys.iter().map(StateKey::compile).collect()));
-        }
+    /// Seals with the first key from now on, and opens what any of them has sealed. Without any, what
+    /// the same giver gave before is good for nothing any more, and the server makes up its own.
+    pub(crate) fn set_keys(&self, keys: &[StateKey], from: KeysFrom) {
+        let before = self.keys.load().from;
+        let keys = match keys {
+            [] if before == KeysFrom::Own
+                || (before, from) == (KeysFrom::Holder, KeysFrom::Builder) =>
+            {
+                return;
+            }
+            // Without random numbers nothing can be sealed, and nothing is opened.
+            [] => Keys::own().unwrap_or_else(|_| Keys::of(&[], KeysFrom::Own)),
+            keys => Keys::of(keys, from),
+        };
+        self.keys.store(Arc::new(keys));
     }
 
     /// Seals a text for one request, which `binding` tells from all others.
     pub(crate) fn seal(&self, binding: &[u8], text: &[u8]) -> Result<String, Refusal> {
         let keys = self.keys.load();
-        let key = keys.first().ok_or_else(|| internal("there is no key to seal with"))?;
+        let key = keys.all.first().ok_or_else(|| internal("there is no key to seal with"))?;
         let mut sealed = Vec::with_capacity(HEAD + text.len() + 16);
         sealed.extend_from_slice(&key.name);
         let mut nonce = [0; NONCE];
@@ -169,7 +207,7 @@ impl Sealer {
         let mut sealed = URL_SAFE_NO_PAD.decode(state).map_err(|_| not_ours())?;
         let (head, body) = sealed.split_at_mut_checked(HEAD).ok_or_else(not_ours)?;
         let keys = self.keys.load();
-        let key = keys.iter().find(|key| key.name == head[..4]).ok_or_else(not_ours)?;
+        let key = keys.all.iter().find(|key| key.name == head[..4]).ok_or_else(not_ours)?;
         let nonce: [u8; NONCE] = head[4..4 + NONCE].try_into().expect("it is that long");
         let made_ms = u64::from_be_bytes(head[4 + NONCE..].try_into().expect("eight bytes"));
         let aad = Aad::from([&*head, binding].concat());

@@ -5,6 +5,7 @@
 use crate::calls::refuse;
 use crate::changes::{Change, Watch};
 use crate::core::Core;
+use crate::face::Face;
 use crate::schema::wording::one_line;
 use crate::task_calls::{takes_tasks, wished_for};
 use crate::tasks::Running;
@@ -22,8 +23,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// Answers `subscriptions/listen`.
-pub(crate) fn listen(core: &Arc<Core>, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
-    let (wishes, tasks) = match wishes(core, ask) {
+pub(crate) fn listen(
+    (core, face): (&Arc<Core>, &Arc<Face>),
+    ask: &Ask<'_>,
+    out: &mut Vec<u8>,
+) -> Turn {
+    let (wishes, tasks) = match wishes((core, face), ask) {
         Ok(read) => read,
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
@@ -33,15 +38,18 @@ pub(crate) fn listen(core: &Arc<Core>, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn
     for task in tasks.iter().filter(|task| task.is_over()) {
         core.changes.publish(Change::Task(Arc::clone(task.id())));
     }
-    let (core, id) = (Arc::clone(core), ask.id.raw().into());
-    Turn::Stream(Box::new(Listening { core, watch, tasks, id, unsaid: Some(wishes) }))
+    let (core, face, id) = (Arc::clone(core), Arc::clone(face), ask.id.raw().into());
+    Turn::Stream(Box::new(Listening { core, face, watch, tasks, id, unsaid: Some(wishes) }))
 }
 
 /// Tasks that are watched.
 type Tasks = Vec<Arc<Running>>;
 
 /// What a client asks for, as far as this server has it.
-fn wishes(core: &Core, ask: &Ask<'_>) -> Result<(Wishes<Arc<str>>, Tasks), Refusal> {
+fn wishes(
+    (core, face): (&Core, &Face),
+    ask: &Ask<'_>,
+) -> Result<(Wishes<Arc<str>>, Tasks), Refusal> {
     #[derive(Deserialize)]
     struct Params {
         notifications: Written,
@@ -81,7 +89,7 @@ fn wishes(core: &Core, ask: &Ask<'_>) -> Result<(Wishes<Arc<str>>, Tasks), Refus
         let limit = limits.uri_bytes;
         return Err(invalid(format!("Invalid params: an address has at most {limit} bytes")));
     }
-    let offers = &core.face().offers;
+    let offers = &face.offers;
     let lists = offers.list_changed;
     let tasks = core.tasks.running_of(&written.task_ids, ask.principal);
     let wishes = Wishes {
@@ -97,6 +105,7 @@ fn wishes(core: &Core, ask: &Ask<'_>) -> Result<(Wishes<Arc<str>>, Tasks), Refus
 /// One modern subscription.
 struct Listening {
     core: Arc<Core>,
+    face: Arc<Face>,
     watch: Watch,
     /// Those that it watches; what they came to is told even once they are over.
     tasks: Tasks,
@@ -128,7 +137,7 @@ impl Feed for Listening {
     }
 
     fn end(&mut self, out: &mut Vec<u8>) -> bool {
-        notice::listen_ended(out, &self.id, &self.core.face().info);
+        notice::listen_ended(out, &self.id, &self.face.info);
         true
     }
 }
@@ -158,25 +167,25 @@ impl Feed for News {
 
 /// The stream of a session, if there will ever be something on it.
 pub(crate) fn news(core: &Arc<Core>, session: &Session) -> Option<Box<dyn Feed>> {
-    let offers = &core.face().offers;
-    let can_change = offers.list_changed != Lists::default() || offers.subscribe;
-    let watch = watch_of(core, session).filter(|_| can_change)?;
+    let face = core.face();
+    let can_change = face.offers.list_changed != Lists::default() || face.offers.subscribe;
+    let watch = watch_of((core, &face), session).filter(|_| can_change)?;
     Some(Box::new(News(Arc::clone(watch))))
 }
 
 /// A session is told of all lists, and of the resources that it subscribes to.
-fn watch_of<'s>(core: &Arc<Core>, session: &'s Session) -> Option<&'s Arc<Watch>> {
-    let Lists { tools, prompts, resources } = core.face().offers.list_changed;
+fn watch_of<'s>((core, face): (&Core, &Face), session: &'s Session) -> Option<&'s Arc<Watch>> {
+    let Lists { tools, prompts, resources } = face.offers.list_changed;
     let wishes = Wishes { tools, prompts, resources, ..Wishes::default() };
     session.keep(|| Arc::new(core.changes.watch(&wishes)))
 }
 
 /// Answers `resources/subscribe` and `resources/unsubscribe`.
-pub(crate) fn subscribe(core: &Arc<Core>, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
+pub(crate) fn subscribe((core, face): (&Core, &Face), ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
     let limits = &core.limits;
     let uri = ask.message.params.uri.and_then(JsonStr::from_raw).map(JsonStr::decode);
     let uri = uri.filter(|uri| uri.len() <= limits.uri_bytes);
-    let watch = ask.session.and_then(|session| watch_of(core, session));
+    let watch = ask.session.and_then(|session| watch_of((core, face), session));
     let (Some(uri), Some(watch)) = (uri, watch) else {
         let limit = limits.uri_bytes;
         let message =

@@ -5,8 +5,9 @@ use crate::builder::{BuildError, Growth, ServerBuilder};
 use crate::changes::Change;
 use crate::dispatch::{Server, offers};
 use crate::face::Face;
-use crate::registry::{self, Snapshot};
+use crate::registry::{self, Kinds, Snapshot};
 use crate::resource::{Resource, ResourceTemplate};
+use crate::sealed::KeysFrom;
 use std::sync::{Arc, PoisonError};
 
 impl Server {
@@ -16,8 +17,10 @@ impl Server {
     /// no others. What of a tool is compiled stays if its schemas are the same.
     ///
     /// Limits, middleware, shared values, the task store and what clients were told of growth stay
-    /// as they were; keys for state are taken over if there are some. A client of the legacy era
-    /// that began before keeps the capabilities that it was told of.
+    /// as they were. Keys for state are taken over; without any, those of the builder before are good
+    /// for nothing any more, and those of [`Server::set_state_keys`] stay. What clients were told
+    /// that there is stays too: the last prompt leaves an empty list, not an unknown method. Of a
+    /// kind that is new, a client of the legacy era that began before is not told.
     ///
     /// # Errors
     /// [`BuildError`], and then nothing has changed.
@@ -27,17 +30,22 @@ impl Server {
             builder;
         let before = core.snapshot.load_full();
         let needs = (&core.limits, &core.states);
-        let next = Snapshot::new(parts, needs, Some(&before), |kinds| {
-            let offers = offers(kinds, core.growth);
-            Face::new(info, instructions.as_deref(), caching, offers, is_strict)
-        })?;
-        if !state_keys.is_empty() {
-            core.sealer.set_keys(&state_keys);
-        }
-        let now = Arc::new(next);
-        let gone = {
+        let face = |kinds: Kinds, told: &Face| {
+            let offers = offers(kinds, core.growth).or(&told.offers);
+            Face::new(info.clone(), instructions.as_deref(), caching, offers, is_strict)
+        };
+        let mut next =
+            Snapshot::new(parts, needs, Some(&before), |kinds| face(kinds, &before.face))?;
+        core.sealer.set_keys(&state_keys, KeysFrom::Builder);
+        let (now, gone) = {
             let _changing = core.changing.lock().unwrap_or_else(PoisonError::into_inner);
-            core.snapshot.swap(Arc::clone(&now))
+            let told = Arc::clone(&core.snapshot.load().face);
+            if !Arc::ptr_eq(&told, &before.face) {
+                // Somebody else has replaced it meanwhile.
+                next.face = Arc::new(face(next.kinds(), &told));
+            }
+            let now = Arc::new(next);
+            (Arc::clone(&now), core.snapshot.swap(now))
         };
         let differ = [
             (Change::Tools, !now.tools.lists_as(&gone.tools)),

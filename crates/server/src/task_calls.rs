@@ -3,6 +3,7 @@
 
 use crate::calls::refuse;
 use crate::core::Core;
+use crate::face::Face;
 use crate::schema::wording::one_line;
 use crate::tasks::unknown;
 use haft_proto::encode;
@@ -24,7 +25,11 @@ use std::task::{Context, Poll, Waker};
 pub(crate) const TASKS_NEEDED: &str = r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
 
 /// Answers a request about a task.
-pub(crate) fn call(core: &Arc<Core>, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
+pub(crate) fn call(
+    (core, face): (&Arc<Core>, &Arc<Face>),
+    ask: &Ask<'_>,
+    out: &mut Vec<u8>,
+) -> Turn {
     let params = &ask.message.params;
     if let Err(refusal) = takes_tasks(ask) {
         return refuse(out, ask.id, &refusal);
@@ -43,7 +48,7 @@ pub(crate) fn call(core: &Arc<Core>, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
         },
         _ => HashMap::<Box<str>, Box<RawValue>>::new(),
     };
-    let (core, task) = (Arc::clone(core), task.into_owned());
+    let (core, face, task) = (Arc::clone(core), Arc::clone(face), task.into_owned());
     let (method, revision) = (ask.method, ask.revision);
     let (id, principal): (Box<str>, _) = (ask.id.raw().into(), ask.principal.clone());
     answer(out, async move {
@@ -51,7 +56,7 @@ pub(crate) fn call(core: &Arc<Core>, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
         let done = match method {
             Method::TasksGet => {
                 let write = |task: &Task<'_>| {
-                    encode::task::state(&mut result, revision, &core.face().info, task);
+                    encode::task::state(&mut result, revision, &face.info, task);
                 };
                 core.tasks.write_state(&task, &principal, write).await
             }

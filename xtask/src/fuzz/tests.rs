@@ -27,6 +27,7 @@ fn check_plan(typed: &str, expected: Option<(u32, Option<&str>, Option<&str>)>) 
     let arguments: Vec<String> = typed.split_whitespace().map(str::to_owned).collect();
     let expected = expected.map(|(seconds, target, input)| Plan {
         seconds,
+        seed: None,
         target: target.map(str::to_owned),
         input: input.map(str::to_owned),
     });
@@ -47,6 +48,13 @@ fn what_is_not_understood_is_refused() {
     check_plan("--seconds many", None);
     check_plan("--second 5", None);
     check_plan("envelope crash-1 crash-2", None);
+    check_plan("--seed", None);
+}
+
+#[test]
+fn a_search_can_begin_where_another_began() {
+    let arguments = ["--seed", "7", "repair"].map(str::to_owned);
+    assert_eq!(parse(&arguments).map(|plan| plan.seed).ok(), Some(Some(7)));
 }
 
 #[test]

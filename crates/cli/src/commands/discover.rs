@@ -15,8 +15,8 @@ use std::path::Path;
 /// Find the servers that editors on this machine know
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Every name in the list is a target: haft list NAME, or HOST:NAME where two \
-hosts have one name.
+    after_help = "Every name in the list is a target: haft list NAME, or HOST:NAME or FILE:NAME \
+where there are two of one name.
 
 Examples:
   haft discover                        what all editors know

@@ -5,7 +5,6 @@ use super::discover::known_host;
 use crate::exit::{Exit, Failure};
 use crate::named::{shown, surroundings};
 use crate::print::{NAME, Printer};
-use crate::wanted;
 use haft_editors::{
     Change, Edit, Entry, Host, HostFile, How, Mistake, Surroundings, Transport, check_name,
     discover_file, written,
@@ -242,8 +241,7 @@ fn entry(args: &Args, printer: Printer) -> Result<Entry, Failure> {
     };
     check_name(&name)?;
     let env = variables(&args.env)?;
-    let text = std::fs::read_to_string(file).unwrap_or_default();
-    for wanted in wanted::variables(&text) {
+    for wanted in manifest.variables() {
         if env.iter().all(|(name, _)| name != wanted) {
             printer.warn(&format!(
                 "the file needs {wanted}, which the editor may not have; --env {wanted} gives it"

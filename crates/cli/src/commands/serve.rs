@@ -4,6 +4,7 @@
 
 use crate::edits;
 use crate::exit::{Exit, Failure};
+use crate::metrics;
 use crate::print::{NAME, Printer};
 use haft_manifest::{Listen, Live, Manifest, Reading};
 use haft_proto::limits::Limits;
@@ -37,6 +38,9 @@ pub(crate) struct Args {
     /// Listen here instead: 127.0.0.1:7300, :7300 or 7300; port 0 is any free one
     #[arg(long, value_name = "ADDRESS", value_parser = http::address)]
     pub(crate) http: Option<SocketAddr>,
+    /// Count and time requests, and tell Prometheus at this address, under /metrics
+    #[arg(long, value_name = "ADDRESS", value_parser = http::address)]
+    pub(crate) metrics: Option<SocketAddr>,
 }
 
 /// Runs it.
@@ -48,20 +52,28 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
 
 /// Serves a file.
 pub(crate) fn serve(args: &Args, reading: Reading, printer: Printer) -> Result<Exit, Failure> {
-    let live = Arc::new(Live::new(&args.file, reading)?);
+    let live = Arc::new(Live::new(&args.file, reading, args.metrics.is_some())?);
     if args.stdio {
-        return serve_stdio(&live, reading, printer);
+        return serve_stdio(&live, reading, args.metrics, printer);
     }
     let places = places(&live.manifest(), args.http);
-    serve_http(&live, places, reading, printer)
+    serve_http(&live, (places, args.metrics), reading, printer)
 }
 
 /// One thread: a client on a pipe is one client.
-fn serve_stdio(live: &Arc<Live>, reading: Reading, printer: Printer) -> Result<Exit, Failure> {
+fn serve_stdio(
+    live: &Arc<Live>,
+    reading: Reading,
+    metrics: Option<SocketAddr>,
+    printer: Printer,
+) -> Result<Exit, Failure> {
     let server = Arc::new(live.server().clone());
     let runtime = started(runtime::Builder::new_current_thread().enable_all().build())?;
     let limits = server.limits().clone();
     let served = runtime.block_on(async {
+        if let Some(address) = metrics {
+            metrics::start(address, printer).await?;
+        }
         tokio::spawn(Arc::clone(live).watch_resources());
         if reading == Reading::Edits {
             tokio::spawn(edits::follow(Arc::clone(live), printer));
@@ -72,17 +84,17 @@ fn serve_stdio(live: &Arc<Live>, reading: Reading, printer: Printer) -> Result<E
                 gone = stop::parent_died() => gone,
             }
         };
-        stdio::serve(server, &limits, stop).await
+        let served = stdio::serve(server, &limits, stop).await;
+        served.map_err(|error| Failure::new(Exit::Other, format!("stdin or stdout: {error}")))
     });
     // A tool that blocks a thread must not keep the process.
     runtime.shutdown_background();
-    served.map_err(|error| Failure::new(Exit::Other, format!("stdin or stdout: {error}")))?;
-    Ok(Exit::Ok)
+    served.map(|_| Exit::Ok)
 }
 
 fn serve_http(
     live: &Arc<Live>,
-    places: Vec<(SocketAddr, Options)>,
+    (places, metrics): (Vec<(SocketAddr, Options)>, Option<SocketAddr>),
     reading: Reading,
     printer: Printer,
 ) -> Result<Exit, Failure> {
@@ -90,6 +102,9 @@ fn serve_http(
     let runtime = started(runtime::Builder::new_multi_thread().enable_all().build())?;
     let limits = server.limits().clone();
     let served = runtime.block_on(async {
+        if let Some(address) = metrics {
+            metrics::start(address, printer).await?;
+        }
         let mut listeners = Vec::new();
         for (address, options) in places {
             listeners.push(bind(address, options, &server, printer).await?);

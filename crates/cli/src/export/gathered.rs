@@ -72,6 +72,8 @@ impl Gathered {
         if text.is_empty() || text.len() > 4096 || text.contains(['\n', '\0', '{']) {
             return Ok(());
         }
+        // Files of pforge name a file by its address alone.
+        let text = text.strip_prefix("file://").unwrap_or(text);
         let inner = Path::new(text);
         let means_directory = DIRECTORY_KEYS.contains(&key) || text.starts_with("./");
         if inner.is_absolute() || plain(inner).as_os_str().is_empty() {

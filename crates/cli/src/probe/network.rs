@@ -5,6 +5,7 @@ use super::Findings;
 use crate::exit::{Exit, Failure};
 use crate::reach::Route;
 use haft_client::{ClientError, Target, connect};
+use haft_editors::shown_url;
 use http::Uri;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
@@ -85,12 +86,13 @@ pub(super) async fn other_scheme(url: &str) -> Option<String> {
         is_tls_spoken(stream, &place).await.then_some(())
     };
     timeout(GUESS_TIME_MAX, guess).await.ok().flatten()?;
-    Some(format!("TLS is spoken there; try https{}", url.strip_prefix("http")?))
+    Some(format!("TLS is spoken there; try https{}", shown_url(url).strip_prefix("http")?))
 }
 
 fn place(url: &str) -> Result<Place, Failure> {
     let no_url = || {
-        let failure = Failure::usage(format!("{url:?} is no http:// or https:// URL"));
+        let shown = shown_url(url);
+        let failure = Failure::usage(format!("{shown:?} is no http:// or https:// URL"));
         failure.hint("write it as http://host:port/mcp")
     };
     let uri: Uri = url.parse().map_err(|_| no_url())?;

@@ -12,8 +12,10 @@ mod editors;
 mod export;
 mod foreign;
 mod foreign_servers;
+mod forge;
 mod haft;
 mod list_call_inspect;
+mod metrics;
 mod new_rust;
 #[path = "../../../fetch/tests/it/origin.rs"]
 #[expect(dead_code, reason = "other crates count connections and wait for their ends")]

@@ -6,7 +6,7 @@
 //! to somebody else. A program that starts a session of its own leaves the group and is out of
 //! reach.
 
-use crate::limits::{LAST_WORDS_BYTES, LEFT_BEHIND_GRACE};
+use crate::limits::LEFT_BEHIND_GRACE;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::io;
 use std::process::{ExitStatus, Stdio};
@@ -28,14 +28,15 @@ pub(crate) struct Spoken {
     pub(crate) is_cut: bool,
 }
 
-/// Runs a program to its end. Dropping the future kills it and all that it started, at once.
+/// Runs a program to its end. Dropping the future kills it and all that it started, at once. The
+/// limits are those of its output and of the last words that are kept, in bytes.
 ///
 /// # Errors
 /// It cannot be started.
 pub(crate) async fn run(
     mut command: Command,
     stdin: Option<Vec<u8>>,
-    out_limit: usize,
+    (out_limit, words_limit): (usize, usize),
 ) -> io::Result<Spoken> {
     // Before the program runs, so that its end is not missed.
     let mut ends = signal(SignalKind::child())?;
@@ -49,7 +50,7 @@ pub(crate) async fn run(
         let feeding = feed(group.leader.stdin.take(), stdin);
         let hearing = async {
             tokio::try_join!(hear(stdout, &mut out, out_limit), async {
-                overhear(stderr, &mut last_words).await;
+                overhear(stderr, &mut last_words, words_limit).await;
                 Ok(())
             })
         };
@@ -192,13 +193,13 @@ async fn hear(
 }
 
 /// Keeps the last of what a program writes.
-async fn overhear(stderr: Option<impl AsyncRead + Unpin>, last_words: &mut Vec<u8>) {
+async fn overhear(stderr: Option<impl AsyncRead + Unpin>, last_words: &mut Vec<u8>, limit: usize) {
     let Some(mut stderr) = stderr else { return };
     while let Ok(1..) = stderr.read_buf(last_words).await {
-        if last_words.len() > 4 * LAST_WORDS_BYTES {
-            last_words.drain(..last_words.len() - LAST_WORDS_BYTES);
+        if last_words.len() > 4 * limit {
+            last_words.drain(..last_words.len() - limit);
         }
     }
-    let spare = last_words.len().saturating_sub(LAST_WORDS_BYTES);
+    let spare = last_words.len().saturating_sub(limit);
     last_words.drain(..spare);
 }

@@ -4,7 +4,9 @@
 use crate::command::group::{self, Spoken};
 use crate::command::{Command, spoken};
 use crate::kind::Setting;
+use crate::limits::LAST_WORDS_BYTES;
 use crate::template::RenderError;
+use crate::written::tool::Parse;
 use haft_proto::spec::tool_result::{Cause, ToolResult};
 use haft_server::handler::{Answer, Call, Handler, Made};
 use std::io;
@@ -79,10 +81,16 @@ impl Command {
     async fn run(&self, prepared: Prepared) -> ToolResult {
         let mut command = process::Command::new(&self.program.path);
         command.args(prepared.arguments).envs(prepared.env).current_dir(&self.cwd.value);
-        match group::run(command, prepared.stdin, self.output.limit).await {
+        let limits = (self.output.limit, self.last_words_limit());
+        match group::run(command, prepared.stdin, limits).await {
             Ok(spoken) => self.result(spoken),
             Err(error) => ToolResult::error(self.cannot_start(&error)),
         }
+    }
+
+    /// How much of stderr is kept, in bytes.
+    fn last_words_limit(&self) -> usize {
+        if self.output.parse == Parse::Report { self.output.limit } else { LAST_WORDS_BYTES }
     }
 
     fn result(&self, spoken: Spoken) -> ToolResult {
@@ -96,9 +104,15 @@ impl Command {
         let code = spoken.status.code().and_then(|code| u8::try_from(code).ok());
         if !code.is_some_and(|code| self.ok_exit.contains(&code)) {
             let cause = spoken.status.code().map(Cause::Exit);
+            if self.output.parse == Parse::Report {
+                return ToolResult { cause, is_error: true, ..spoken::report(&spoken) };
+            }
             return ToolResult { cause, ..ToolResult::error(spoken::failure(program, &spoken)) };
         }
-        spoken::understand(program, &self.output, spoken.out)
+        match self.output.parse {
+            Parse::Report => spoken::report(&spoken),
+            _ => spoken::understand(program, &self.output, spoken.out),
+        }
     }
 
     fn cannot_start(&self, error: &io::Error) -> String {

@@ -3,7 +3,7 @@
 
 pub(crate) mod group;
 pub(crate) mod handler;
-mod spoken;
+pub(crate) mod spoken;
 
 use crate::fault::Wrong;
 use crate::fill::Surroundings;

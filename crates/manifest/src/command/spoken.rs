@@ -1,4 +1,5 @@
-//! What a program printed becomes a result: text, JSON or lines, or the story of its failure.
+//! What a program printed becomes a result: text, JSON, lines or a report, or the story of its
+//! failure.
 //! Called by `handler`; runs nothing.
 
 use crate::command::group::Spoken;
@@ -6,6 +7,7 @@ use crate::limits::LAST_WORDS_BYTES;
 use crate::output::{self, Flaw, Output};
 use crate::written::tool::Parse;
 use haft_proto::spec::tool_result::ToolResult;
+use serde_json::json;
 use std::os::unix::process::ExitStatusExt;
 
 /// The result of a program that did what was asked.
@@ -24,8 +26,24 @@ pub(crate) fn understand(program: &str, output: &Output, out: Vec<u8>) -> ToolRe
             }
         }),
         Parse::Lines => output::lines(text),
-        Parse::Auto | Parse::Binary | Parse::Text => ToolResult::text(text),
+        Parse::Auto | Parse::Binary | Parse::Report | Parse::Text => ToolResult::text(text),
     }
+}
+
+/// The schema of [`report`].
+pub(crate) const REPORT_SCHEMA: &str = concat!(
+    r#"{"type":"object","properties":{"stdout":{"type":"string"},"stderr":{"type":"string"},"#,
+    r#""exit_code":{"type":"integer"}},"required":["stdout","stderr","exit_code"]}"#
+);
+
+/// All that a program said and how it ended; -1 is a signal.
+pub(crate) fn report(spoken: &Spoken) -> ToolResult {
+    let report = json!({
+        "stdout": String::from_utf8_lossy(&spoken.out),
+        "stderr": String::from_utf8_lossy(&spoken.last_words),
+        "exit_code": spoken.status.code().unwrap_or(-1),
+    });
+    ToolResult::json(&report.to_string())
 }
 
 /// How a program failed, with its last words.

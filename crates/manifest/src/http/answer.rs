@@ -6,6 +6,7 @@ use crate::http::auth::Who;
 use crate::limits::{FAILURE_BYTES_MAX, LAST_WORDS_BYTES};
 use crate::output::{self, Flaw};
 use crate::written::tool::Parse;
+use bytes::Bytes;
 use haft_fetch::{Answer, Auth, FetchError};
 use haft_proto::spec::content::{Content, ResourceContents};
 use haft_proto::spec::tool_result::{Cause, ToolResult};
@@ -15,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 /// What kind of data an answer has.
 #[derive(Debug, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     Audio,
     Image,
     Json,
@@ -61,8 +62,11 @@ impl Http {
         answer: Answer,
         auth: &Auth,
     ) -> Result<ToolResult, Failure> {
+        if self.output.parse == Parse::Report {
+            return self.report(answer, auth).await;
+        }
         let status = answer.status.as_u16();
-        if !self.ok_status.iter().any(|range| range.contains(&status)) {
+        if !self.is_ok(status) {
             let cause = Some(Cause::Status(status));
             return Err(Failure { reason: failure(answer, &self.auth, auth).await, cause });
         }
@@ -70,22 +74,14 @@ impl Http {
             return Ok(head(&answer));
         }
         let host = answer.url.host().to_owned();
-        let coding = header(&answer.headers, &CONTENT_ENCODING);
-        if coding.is_some_and(|coding| !coding.eq_ignore_ascii_case("identity")) {
-            return Err(format!("`{host}` packed its answer, which nobody asked for.").into());
-        }
+        refuse_packed(&answer)?;
         let mime_type = header(&answer.headers, &CONTENT_TYPE).unwrap_or_default().to_owned();
         let uri = match self.address.is_filled {
             true => answer.url.origin(),
             false => format!("{}{}", answer.url.origin(), answer.url.path()),
         };
         let line = answer.status;
-        let body = answer.bytes(self.output.limit).await.map_err(|error| match error {
-            error @ FetchError::TooLarge { .. } => {
-                format!("{} Ask for less at once.", failed(&error)).into()
-            }
-            error => Failure { cause: cause(&error), ..failed(&error).into() },
-        })?;
+        let body = body(answer, self.output.limit).await?;
         if body.is_empty() && matches!(self.output.parse, Parse::Auto | Parse::Text) {
             return Ok(ToolResult::text(format!("`{host}` answered {line} without a body.")));
         }
@@ -94,7 +90,7 @@ impl Http {
         match self.output.parse {
             Parse::Json => self.json(&host, text()),
             Parse::Lines => Ok(output::lines(text())),
-            Parse::Text => Ok(ToolResult::text(text())),
+            Parse::Report | Parse::Text => Ok(ToolResult::text(text())),
             Parse::Binary => Ok(embedded(uri, &mime_type, body.to_vec())),
             Parse::Auto => match kind {
                 // Pointing into it is only possible if it is what it says.
@@ -113,6 +109,10 @@ impl Http {
         }
     }
 
+    pub(crate) fn is_ok(&self, status: u16) -> bool {
+        self.ok_status.iter().any(|range| range.contains(&status))
+    }
+
     fn json(&self, host: &str, text: String) -> Result<ToolResult, Failure> {
         self.output.json(text).map_err(|flaw| {
             Failure::from(match flaw {
@@ -125,6 +125,25 @@ impl Http {
     }
 }
 
+/// The body, of so many bytes at most.
+pub(crate) async fn body(answer: Answer, limit: usize) -> Result<Bytes, Failure> {
+    answer.bytes(limit).await.map_err(|error| match error {
+        error @ FetchError::TooLarge { .. } => {
+            format!("{} Ask for less at once.", failed(&error)).into()
+        }
+        error => Failure { cause: cause(&error), ..failed(&error).into() },
+    })
+}
+
+pub(crate) fn refuse_packed(answer: &Answer) -> Result<(), Failure> {
+    let coding = header(&answer.headers, &CONTENT_ENCODING);
+    if coding.is_some_and(|coding| !coding.eq_ignore_ascii_case("identity")) {
+        let host = answer.url.host();
+        return Err(format!("`{host}` packed its answer, which nobody asked for.").into());
+    }
+    Ok(())
+}
+
 fn one(content: Content) -> ToolResult {
     ToolResult { content: vec![content], ..ToolResult::default() }
 }
@@ -134,7 +153,7 @@ fn embedded(uri: String, mime_type: &str, data: Vec<u8>) -> ToolResult {
     one(Content::Embedded(ResourceContents::blob(uri, data).mime_type(kind)))
 }
 
-fn header<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+pub(crate) fn header<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim)
 }
 
@@ -143,7 +162,7 @@ fn essence(mime_type: &str) -> String {
     mime_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-fn kind(mime_type: &str) -> Kind {
+pub(crate) fn kind(mime_type: &str) -> Kind {
     const TEXTS: [&str; 9] = [
         "application/ecmascript",
         "application/graphql",
@@ -170,7 +189,7 @@ fn kind(mime_type: &str) -> Kind {
 
 /// The text of a body: UTF-8 unless the server says Latin-1; what is neither is shown as unknown
 /// characters.
-fn decode(mime_type: &str, body: &[u8]) -> String {
+pub(crate) fn decode(mime_type: &str, body: &[u8]) -> String {
     let lower = mime_type.to_ascii_lowercase();
     let charset = lower.split("charset=").nth(1).unwrap_or_default().trim_start_matches('"');
     if ["iso-8859-1", "latin1"].iter().any(|name| charset.starts_with(name)) {

@@ -10,6 +10,7 @@ pub(crate) mod handler;
 pub(crate) mod json;
 pub(crate) mod mistake;
 pub(crate) mod path_style;
+pub(crate) mod report;
 mod request;
 pub(crate) mod slot;
 
@@ -20,7 +21,7 @@ use crate::http::auth::Who;
 use crate::http::body::Body;
 use crate::http::json::Json;
 use crate::http::mistake::HttpMistake;
-use crate::http::slot::Slot;
+use crate::http::slot::{Slot, Style};
 use crate::input::Input;
 use crate::output::{self, Output};
 use crate::place::{Place, Placed};
@@ -94,6 +95,10 @@ pub(crate) fn check(
         address::check(&typed(&url), allow_dynamic, known, surroundings, compiler)?;
     address.check_secrets(&typed(&url), &written, surroundings)?;
     query.extend(body::form(pairs(written.query.take()), known, compiler)?);
+    if tool.foreign.open_query {
+        let name = "query".to_owned();
+        query.push((name.clone(), Slot::Argument { name, style: Style::Form }));
+    }
     let headers = headers(written.headers.take(), known, compiler)?;
     let reach = written.allow_private.take().map(reach).transpose()?.unwrap_or_default();
     let auth = match &written.auth {

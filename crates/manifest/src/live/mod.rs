@@ -40,6 +40,7 @@ pub struct Live {
     path: PathBuf,
     server: Server,
     clients: Clients,
+    measured: bool,
     /// One reading at a time, to the end: what was read last is served last.
     reading: Mutex<()>,
     now: Mutex<Now>,
@@ -56,21 +57,22 @@ struct Now {
 }
 
 impl Live {
-    /// Reads a file, and makes a server of it.
+    /// Reads a file, and makes a server of it. `measured` is whether requests are counted and timed
+    /// ([`haft_server::around::Measure`]).
     ///
     /// # Errors
     /// The first [`Fault`] of the file.
-    pub fn new(path: &Path, reading: Reading) -> Result<Self, Fault> {
+    pub fn new(path: &Path, reading: Reading, measured: bool) -> Result<Self, Fault> {
         let seen = Seen::default();
         let manifest = load_seen(path, &seen)?;
-        let means = Means::new(manifest.store()?);
+        let means = Means { measured, ..Means::new(manifest.store()?) };
         let builder = offer::builder(&manifest.meant, &means);
         let built = reading.settle(builder, &manifest.meant).build();
         let server = built.map_err(|error| manifest.refused(&error))?;
-        let Means { store, clients } = means;
+        let Means { store, clients, measured } = means;
         let now = Now { manifest: Arc::new(manifest), files: seen.into_files(), store };
         let (path, reading, now) = (path.to_owned(), Mutex::default(), Mutex::new(now));
-        Ok(Self { path, server, clients, reading, now, swapped: Notify::new() })
+        Ok(Self { path, server, clients, measured, reading, now, swapped: Notify::new() })
     }
 
     /// The server: always the same, whatever it offers.
@@ -106,7 +108,7 @@ impl Live {
                 Some(store) => Some(store.clone()),
                 None => manifest.store()?,
             };
-            let means = Means { store, clients: self.clients.clone() };
+            let means = Means { store, clients: self.clients.clone(), measured: self.measured };
             let replaced = self.server.replace(offer::builder(&manifest.meant, &means));
             replaced.map_err(|error| manifest.refused(&error))?;
             now.store = means.store;

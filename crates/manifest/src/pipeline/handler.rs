@@ -28,9 +28,13 @@ impl Handler for PipelineHandler {
             }
         };
         let (pipeline, setting) = (Arc::clone(&self.pipeline), Arc::clone(&self.setting));
-        let (scope, context) = (Scope::new(arguments.context), call.context());
+        let context = call.context();
         Made::Later(Box::pin(async move {
             let run = Run::new(&setting, context, pipeline.steps.len());
+            if let Some(variables) = pipeline.report {
+                return Ok(run.report(&pipeline.steps, arguments, variables).await);
+            }
+            let scope = Scope::new(arguments.context);
             Ok(answer_of(&pipeline, &run, scope).await.unwrap_or_else(|failure| {
                 let Failure { at, reason } = failure;
                 ToolResult::error(format!("`{}` stopped at {at}: {reason}", setting.name))
@@ -60,7 +64,7 @@ async fn answer_of(
 }
 
 /// A text is a text, and anything else structured.
-fn result(value: &Value) -> Result<ToolResult, String> {
+pub(crate) fn result(value: &Value) -> Result<ToolResult, String> {
     if value.is_undefined() || value.is_none() {
         return Ok(ToolResult::default());
     }

@@ -44,7 +44,10 @@ impl<'a> Callable<'a> {
             _ => tool.output_schema.as_ref().map(Prepared::text),
         };
         let pipeline = match &tool.kind {
-            Kind::Pipeline(pipeline) => Some((&**pipeline, &tool.input)),
+            // Of one that reports, the values are known in a call alone.
+            Kind::Pipeline(pipeline) if pipeline.report.is_none() => {
+                Some((&**pipeline, &tool.input))
+            }
             _ => None,
         };
         let (name, input) = (tool.name.value.as_str(), tool.input.schema.text());

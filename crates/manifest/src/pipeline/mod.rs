@@ -12,6 +12,7 @@ pub(crate) mod link;
 pub(crate) mod mistake;
 mod passed;
 mod path;
+pub(crate) mod report;
 mod run;
 mod scope;
 mod shape;
@@ -30,6 +31,7 @@ use crate::tool::out_of_range;
 use crate::tree::Tree;
 use crate::written;
 use crate::written::pipeline::OnError;
+use crate::written::tool::Variables;
 use form::Form;
 use mistake::Mistake;
 
@@ -38,6 +40,8 @@ use mistake::Mistake;
 pub(crate) struct Pipeline {
     pub(crate) steps: Vec<Step>,
     pub(crate) result: Option<Form>,
+    /// It answers with what each step did.
+    pub(crate) report: Option<Variables>,
 }
 
 /// A step.
@@ -127,13 +131,17 @@ pub(crate) fn check(
     let steps = tree_of("pipeline").expect("the typed key comes from this tree");
     let is_wanted = tree_of("result").is_none();
     let help = "name a tool to call: [{ call: word_count }]";
-    let steps = reader.steps(("pipeline", help), (written, steps), "", is_wanted)?;
+    let mut steps = reader.steps(("pipeline", help), (written, steps), "", is_wanted)?;
     let result = tree_of("result").map(|result| reader.form(result)).transpose()?;
     if let Some(argument) = input.arguments.iter().find(|known| known.name == scope::ERRORS) {
         let mistake = Mistake::BadName { key: "argument", name: argument.name.clone() };
         return Err(Wrong::new(argument.place, Problem::Pipeline(mistake)));
     }
-    Ok(Pipeline { steps, result })
+    let report = tool.foreign.steps;
+    if report.is_some() {
+        steps.iter_mut().for_each(Step::name_for_report);
+    }
+    Ok(Pipeline { steps, result, report })
 }
 
 /// Typed steps, as they stand in the file.
@@ -312,7 +320,7 @@ const RESERVED: [&str; 18] = [
     "True",
 ];
 
-fn check_name(key: &'static str, name: &Placed<String>) -> Result<(), Wrong> {
+pub(crate) fn check_name(key: &'static str, name: &Placed<String>) -> Result<(), Wrong> {
     let text = name.value.as_str();
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let is_name = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')

@@ -5,7 +5,7 @@ use crate::kind::Setting;
 use crate::limits::{KEPT_BYTES_MAX, PASSED_BYTES_MAX, REASON_BYTES};
 use crate::pipeline::form::Form;
 use crate::pipeline::scope::{Added, Scope};
-use crate::pipeline::{Action, Each, Step};
+use crate::pipeline::{Action, Each, Step, report};
 use crate::place::Placed;
 use crate::written::pipeline::OnError;
 use futures_util::future::try_join_all;
@@ -16,6 +16,7 @@ use haft_server::Context;
 use minijinja::Value;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::future::Future;
 use std::io::{self, Write};
 use std::pin::Pin;
@@ -25,7 +26,7 @@ use tokio::task::yield_now;
 
 /// A call of a pipeline.
 pub(crate) struct Run<'r> {
-    setting: &'r Setting,
+    pub(crate) setting: &'r Setting,
     context: Context,
     /// The steps of the pipeline itself.
     total: usize,
@@ -66,11 +67,20 @@ const WHOLE: u64 = 1 << 40;
 /// How many steps are skipped before others get a turn.
 const STEPS_AT_ONCE: usize = 64;
 
-/// How much of the whole a step is.
+/// Which part of the whole a step is.
 #[derive(Clone, Copy)]
 struct Share<'s> {
+    /// How much.
     parts: u64,
     within: Option<&'s Attempt<'s>>,
+    item: Option<&'s Item<'s>>,
+}
+
+/// Which of the items of an `each` a step is for.
+#[derive(Hash)]
+struct Item<'s> {
+    index: usize,
+    around: Option<&'s Self>,
 }
 
 /// What may fail without an end to the pipeline: then the rest of its share is done as well.
@@ -92,7 +102,7 @@ impl<'s> Share<'s> {
 
 impl<'s> Attempt<'s> {
     fn share(&'s self) -> Share<'s> {
-        Share { parts: self.share.parts, within: Some(self) }
+        Share { within: Some(self), ..self.share }
     }
 
     /// What is left of it.
@@ -115,7 +125,12 @@ impl<'r> Run<'r> {
 
     /// The steps of the pipeline itself, one after the other.
     pub(crate) async fn all(&self, steps: &[Step], scope: Scope) -> Result<Done, Failure> {
-        self.row(steps, scope, Share { parts: WHOLE, within: None }).await
+        self.row(steps, scope, Share { parts: WHOLE, within: None, item: None }).await
+    }
+
+    /// One step of the pipeline itself.
+    pub(crate) async fn one(&self, step: &Step, scope: Scope) -> Result<Done, Failure> {
+        self.step(step, scope, Share { parts: WHOLE, within: None, item: None }).await
     }
 
     /// A value for what a step sees.
@@ -220,7 +235,8 @@ impl<'r> Run<'r> {
         share: Share<'s>,
     ) -> Doing<'s, (Value, Option<Why>)> {
         Box::pin(async move {
-            let attempt = share.attempt();
+            let item = Item { index, around: share.item };
+            let attempt = Share { item: Some(&item), ..share }.attempt();
             match self.once(step, scope, attempt.share()).await {
                 Ok(done) => Ok((done.value, None)),
                 Err(Failure { at, reason }) => {
@@ -271,14 +287,18 @@ impl<'r> Run<'r> {
         let mut arguments = Vec::with_capacity(with.len());
         for (name, form) in with {
             let value = self.value(form, &context)?;
-            if !value.is_undefined() && !value.is_none() {
-                arguments.push((name.value.as_str(), value));
+            if name.value == report::ALL {
+                arguments.extend(report::members(&value)?);
+            } else if !value.is_undefined() && !value.is_none() {
+                arguments.push((Cow::Borrowed(name.value.as_str()), value));
             }
         }
         let arguments = json(&Members(&arguments), PASSED_BYTES_MAX)?;
         let arguments = RawValue::from_string(arguments).map_err(|error| error.to_string())?;
         let done = self.done.load(Ordering::Relaxed);
         let part = self.context.part(steps(done)..steps(done + share.parts), self.total as f64);
+        // Steps run in any order, with what others made: their calls are told by where they stand.
+        let part = part.named((&step.label, share.item));
         let result = part.call_raw(&tool.value, arguments).await;
         let result = result.map_err(|refusal| refusal.message.into_owned())?;
         if result.is_error {
@@ -406,7 +426,7 @@ fn cut(mut text: String) -> String {
 }
 
 /// Names and values as a mapping.
-struct Members<'v>(&'v [(&'v str, Value)]);
+struct Members<'v>(&'v [(Cow<'v, str>, Value)]);
 
 impl Serialize for Members<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

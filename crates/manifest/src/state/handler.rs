@@ -49,7 +49,8 @@ impl Handler for StateHandler {
                 Made::Later(Box::pin(async move {
                     Ok(match store.keys(&prefix, None, KEYS_MAX).await {
                         Ok(keys) => {
-                            let listed = json!({ "more": keys.len() == KEYS_MAX, "keys": keys });
+                            let more = keys.len() == KEYS_MAX;
+                            let listed = json!({ "keys": keys, "more": more });
                             ToolResult::json(&listed.to_string())
                         }
                         Err(error) => ToolResult::error(sentence(&error)),

@@ -56,7 +56,8 @@ pub(crate) struct Tool {
     /// The directory that the program runs in; without this key, the one of this file.
     pub(crate) cwd: Option<Placed<String>>,
     /// What the program prints or the server answers, or these with a limit and a part to pick:
-    /// `text`, `json`, `lines`; of a server `auto`, as without this key, and `binary`, too.
+    /// `text`, `json`, `lines`, or a whole `report`; of a server `auto`, as without this key, and
+    /// `binary`, too.
     pub(crate) output: Option<Placed<Output>>,
     /// The exit codes that are no failure; `[0]` without this key.
     pub(crate) ok_exit: Option<Placed<Vec<u8>>>,
@@ -90,6 +91,27 @@ pub(crate) struct Tool {
     /// last step did.
     #[expect(dead_code, reason = "`pipeline` reads it from the tree")]
     pub(crate) result: Option<Anything>,
+    /// What only the files of others ask for.
+    #[serde(skip)]
+    pub(crate) foreign: Foreign,
+}
+
+/// What tools from the files of others do that none of haft.yaml does.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Foreign {
+    /// The members of the argument `query` are further parameters of the query.
+    pub(crate) open_query: bool,
+    /// A pipeline answers with what each of its steps did, and sees whatever callers name.
+    pub(crate) steps: Option<Variables>,
+}
+
+/// Where a pipeline finds what callers give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Variables {
+    /// Each is an argument.
+    Arguments,
+    /// They are the members of the argument `variables`.
+    Members,
 }
 
 /// How a tool behaves.
@@ -119,6 +141,10 @@ pub(crate) enum Parse {
     Json,
     /// As lines, which become a structured result: `{"lines": […]}`.
     Lines,
+    /// With everything around it, as a structured result: what a program prints and its exit code,
+    /// `{"stdout": …, "stderr": …, "exit_code": …}`, or what a server answers,
+    /// `{"status": …, "body": …, "headers": …}`.
+    Report,
     /// As text; what a program prints, without the line end at its end.
     Text,
 }
@@ -170,7 +196,7 @@ impl<'de> Visitor<'de> for OutputVisitor {
     type Value = Output;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("text, json, lines, auto or binary, or a mapping")
+        f.write_str("text, json, lines, report, auto or binary, or a mapping")
     }
 
     fn visit_str<E: Error>(self, word: &str) -> Result<Output, E> {
@@ -179,8 +205,12 @@ impl<'de> Visitor<'de> for OutputVisitor {
             "binary" => Ok(Output::Word(Parse::Binary)),
             "json" => Ok(Output::Word(Parse::Json)),
             "lines" => Ok(Output::Word(Parse::Lines)),
+            "report" => Ok(Output::Word(Parse::Report)),
             "text" => Ok(Output::Word(Parse::Text)),
-            _ => Err(E::unknown_variant(word, &["text", "json", "lines", "auto", "binary"])),
+            _ => Err(E::unknown_variant(
+                word,
+                &["text", "json", "lines", "report", "auto", "binary"],
+            )),
         }
     }
 

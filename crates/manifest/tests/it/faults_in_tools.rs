@@ -204,7 +204,7 @@ fn a_word_out_of_a_few_is_one_of_them() {
             r#"haft.yaml:5:13: `output` cannot be "yaml""#,
             "5 |     output: yaml",
             "  |             ^^^^",
-            "  = help: known words are text, json, lines, auto, binary",
+            "  = help: known words are text, json, lines, report, auto, binary",
         ],
     );
     check_fault_of_tool(

@@ -211,8 +211,8 @@ fn a_value_out_of_a_few_says_which_ones() {
     check_fault_of_tool(
         "command: [wc]\noutput: [text]",
         &[
-            "haft.yaml:5:13: `output` must be text, json, lines, auto or binary, or a mapping, \
-             not a list",
+            "haft.yaml:5:13: `output` must be text, json, lines, report, auto or binary, or a \
+             mapping, not a list",
             "5 |     output: [text]",
             "  |             ^",
         ],

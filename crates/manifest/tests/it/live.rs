@@ -30,7 +30,7 @@ fn desk(yaml: &str) -> Desk {
 }
 
 fn live(desk: &Desk, reading: Reading) -> Live {
-    Live::new(&desk.file("haft.yaml"), reading).unwrap_or_else(|fault| panic!("{fault}"))
+    Live::new(&desk.file("haft.yaml"), reading, false).unwrap_or_else(|fault| panic!("{fault}"))
 }
 
 fn reload(live: &Live) -> Edit {

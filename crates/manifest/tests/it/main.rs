@@ -15,6 +15,7 @@ mod faults_in_tools;
 mod faults_in_yaml;
 mod faults_of_files;
 mod fixture;
+mod forge;
 mod lifetimes;
 mod live;
 mod openapi;

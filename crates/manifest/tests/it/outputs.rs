@@ -36,6 +36,27 @@ async fn lines_are_a_structured_result_and_a_text() {
 }
 
 #[tokio::test]
+async fn a_report_is_all_that_was_said_whether_it_failed_or_not() {
+    let said = r"echo out; echo err >&2; exit ";
+    for (code, is_error) in [(0, Value::Null), (3, json!(true)), (4, Value::Null)] {
+        let keys = "output: { parse: report, limit: 1KiB }\n    ok_exit: [0, 4]";
+        let result = call(&script(&format!("{said}{code}"), keys), "run", json!({})).await;
+        let report = json!({"stdout": "out\n", "stderr": "err\n", "exit_code": code});
+        assert_eq!((&result["structuredContent"], &result["isError"]), (&report, &is_error));
+        assert_eq!(result["content"], json!([{"type": "text", "text": report.to_string()}]));
+    }
+}
+
+#[tokio::test]
+async fn of_stderr_a_report_has_the_last_within_its_limit() {
+    let keys = "output: { parse: report, limit: 10KB }";
+    let script = script("head -c 60000 /dev/zero | tr '\\0' x >&2; printf last >&2", keys);
+    let result = call(&script, "run", json!({})).await;
+    let stderr = result["structuredContent"]["stderr"].as_str().expect("a text");
+    assert!(stderr.len() == 10_000 && stderr.ends_with("xlast"), "{}", stderr.len());
+}
+
+#[tokio::test]
 async fn json_is_passed_on_as_it_was_printed() {
     let server = script(r#"printf '{"b": 1.10,\n "a": 123456789012345678901}\n'"#, "output: json");
     let Begun::Later(later) = begin(&server, "run", &json!({})) else { panic!("it runs") };

@@ -1,9 +1,11 @@
 //! Tools that call other tools: what passes from step to step, with real programs.
 
 use crate::fixture::{Desk, Served, ask, call, failure, text};
-use haft_server::Server;
+use haft_server::{AskError, Context, Server, Tool, handler};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Tools that the pipelines here call: what they take, they give back or fail over.
 const TOOLS: &str = "
@@ -217,4 +219,57 @@ fn what_is_odd_about_a_pipeline_is_noticed() {
         "14:24: p: nothing reads `z`".to_owned(),
     ];
     assert_eq!(found, expected);
+}
+
+/// Calls a pipeline and accepts all that it asks, until there is a result; how often it asked.
+async fn accept_all(server: &Server) -> (usize, Value) {
+    let mut params = json!({"name": "p", "arguments": {}});
+    for count in 0.. {
+        let result = ask(server, "tools/call", params.clone()).await;
+        let Some(asked) = result["inputRequests"].as_object() else { return (count, result) };
+        assert!(count < 9, "it asks for ever: {result}");
+        let accepted = json!({"action": "accept", "content": {}});
+        let answers = asked.keys().map(|key| (key.clone(), accepted.clone())).collect();
+        params["inputResponses"] = Value::Object(answers);
+        params["requestState"] = result["requestState"].clone();
+    }
+    unreachable!("it counts for ever")
+}
+
+#[tokio::test]
+async fn a_step_that_asks_is_told_again_whatever_the_steps_before_it_make() {
+    let server = server(
+        r#"pipeline:
+  - call: say
+    with: { text: '' }
+    as: now
+  - each: [[tea, milk], [tea]]
+    item: shop
+    concurrency: 2
+    do:
+      - each: "{{ shop }}"
+        item: what
+        concurrency: 2
+        call: add
+        with: { a: "{{ now | int }}" }"#,
+    );
+    let runs = Arc::new(AtomicUsize::new(0));
+    let say = move |_: Value| runs.fetch_add(1, Ordering::Relaxed).to_string();
+    let say = Tool::new("say", handler::function(say)).input_schema(r#"{"type":"object"}"#);
+    server.add_tool(say).expect("it is offered");
+    let charged = Arc::new(AtomicUsize::new(0));
+    let charges = Arc::clone(&charged);
+    let pay = handler::future(move |_: Value, context: Context| {
+        let charges = Arc::clone(&charges);
+        async move {
+            context.once("charge", async { charges.fetch_add(1, Ordering::Relaxed) }).await;
+            let said = context.elicit::<Value>("sure", "Sure?", r#"{"type":"object"}"#).await?;
+            Ok::<_, AskError>(said.action())
+        }
+    });
+    let pay = Tool::new("add", pay).input_schema(r#"{"type":"object"}"#);
+    server.add_tool(pay).expect("it is offered");
+    let (asked, result) = accept_all(&server).await;
+    assert_eq!((asked, charged.load(Ordering::Relaxed)), (1, 3), "{result}");
+    assert_eq!(result.get("isError"), None, "{result}");
 }

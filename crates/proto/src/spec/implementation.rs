@@ -42,6 +42,40 @@ pub struct Capabilities {
     pub ui: bool,
 }
 
+impl Capabilities {
+    /// All that either offers.
+    #[must_use]
+    pub fn or(&self, other: &Self) -> Self {
+        // All by name, so that none is forgotten.
+        let Self {
+            tools,
+            resources,
+            prompts,
+            completions,
+            logging,
+            list_changed,
+            subscribe,
+            tasks,
+            ui,
+        } = other;
+        Self {
+            tools: self.tools || *tools,
+            resources: self.resources || *resources,
+            prompts: self.prompts || *prompts,
+            completions: self.completions || *completions,
+            logging: self.logging || *logging,
+            list_changed: Lists {
+                tools: self.list_changed.tools || list_changed.tools,
+                prompts: self.list_changed.prompts || list_changed.prompts,
+                resources: self.list_changed.resources || list_changed.resources,
+            },
+            subscribe: self.subscribe || *subscribe,
+            tasks: self.tasks || *tasks,
+            ui: self.ui || *ui,
+        }
+    }
+}
+
 /// Some of the lists that a server has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lists {

@@ -1,7 +1,8 @@
 //! Middleware that comes with haft: what stands around calls in every serious server. Each is put
 //! around one tool ([`Tool::middleware`](crate::Tool::middleware)) or around all of them
 //! ([`ServerBuilder::middleware`](crate::ServerBuilder::middleware)); around all, each tool still
-//! has its own count, and only a [`Turns`] is shared. Resources and prompts pass through untouched.
+//! has its own count, and only a [`Turns`] is shared. Resources and prompts pass through untouched,
+//! but for [`Measure`], which counts them too.
 //!
 //! From the outside in, the order that serves most: [`Redact`], [`MaxSize`], [`Cache`],
 //! [`Turns`], [`Breaker`], [`Retry`]: calls that waited for their turn do not go on to a tool that
@@ -25,6 +26,7 @@
 mod breaker;
 mod cache;
 mod max_size;
+mod measure;
 mod redact;
 mod retry;
 mod turns;
@@ -32,6 +34,7 @@ mod turns;
 pub use breaker::Breaker;
 pub use cache::Cache;
 pub use max_size::MaxSize;
+pub use measure::{METRICS, Measure, Metric};
 pub use redact::{BadPattern, Redact};
 pub use retry::Retry;
 pub use turns::Turns;

@@ -95,7 +95,8 @@ impl Middleware for Retry {
         Box::pin(async move {
             let mut attempts = 1;
             loop {
-                let handling = next.clone().run(request.clone());
+                let context = request.context.attempt();
+                let handling = next.clone().run(Request { context, ..request.clone() });
                 let outcome = retry.attempt(&request.context, handling).await;
                 let is_over = failure(&outcome).is_none_or(|result| !(retry.judge)(result));
                 if is_over || attempts == retry.attempts {

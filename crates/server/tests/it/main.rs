@@ -8,6 +8,7 @@ mod hostile_schemas;
 mod lists;
 mod middleware;
 mod nested;
+mod nested_rounds;
 mod reads;
 mod registration;
 mod repair_properties;

@@ -244,6 +244,29 @@ async fn replicas_share_keys_and_keys_rotate() {
 }
 
 #[tokio::test]
+async fn a_key_that_is_taken_away_opens_and_seals_nothing_more() {
+    let key = || vec![StateKey::from_text("a key that somebody published").expect("long enough")];
+    let (thief, wire) = (server_with(Limits::default(), key()), client());
+    let bring = |answer: &Value| json!({"requestState": state_of(answer), "inputResponses": accept("first", "Ada")});
+    let server = server_with(Limits::default(), key());
+    server.replace(Server::builder("s", "2").tool(two_names(Arc::default()))).expect("right");
+    let forged = call(&thief, &wire, json!({})).await;
+    assert_eq!(error_of(&call(&server, &wire, bring(&forged)).await).0, -32602);
+    let sealed = call(&server, &wire, json!({})).await;
+    assert_eq!(error_of(&call(&thief, &wire, bring(&sealed)).await).0, -32602);
+    // What the server made up stays, edit after edit.
+    server.replace(Server::builder("s", "3").tool(two_names(Arc::default()))).expect("right");
+    server.set_state_keys(&[]);
+    let answer = call(&server, &wire, bring(&sealed)).await;
+    assert!(answer["result"]["inputRequests"]["second"].is_object(), "{answer}");
+    // What whoever holds the server gave is his to take away.
+    server.set_state_keys(&key());
+    server.replace(Server::builder("s", "4").tool(two_names(Arc::default()))).expect("right");
+    let answer = call(&server, &wire, bring(&forged)).await;
+    assert!(answer["result"]["inputRequests"]["second"].is_object(), "{answer}");
+}
+
+#[tokio::test]
 async fn a_client_that_cannot_is_told_what_it_lacks() {
     let server = server(Limits::default());
     let answer = call(&server, &TestWire::default(), json!({})).await;
@@ -419,4 +442,52 @@ fn what_is_read_may_use_its_context() {
     });
     let text = is_done.recv_timeout(Duration::from_secs(20)).expect("nobody waits for himself");
     assert_eq!(text, "accept");
+}
+
+/// Asks in each round for the next of these, by its key and in its words; the rounds that were
+/// asked, as keys, until it is done.
+async fn rounds_of(asks: &'static [&'static [(&'static str, &'static str)]]) -> Vec<String> {
+    let runs = AtomicUsize::new(0);
+    let work = move |_: Nothing, context: Context| {
+        let asks = asks[runs.fetch_add(1, Ordering::Relaxed)];
+        async move {
+            let mut names = Vec::new();
+            for (key, text) in asks {
+                let name = context.elicit::<Name>(key, text, NAME).await?.accepted();
+                names.push(name.expect("it is given").name);
+            }
+            Ok::<_, AskError>(names.join(" "))
+        }
+    };
+    let tool = Tool::new("names", handler::future(work));
+    let server = Server::builder("s", "1").tool(tool).build().expect("right");
+    let (mut rounds, mut more) = (Vec::new(), json!({}));
+    loop {
+        let answer = call(&server, &client(), more).await;
+        let Some(asked) = answer["result"]["inputRequests"].as_object() else {
+            rounds.push(answer["result"]["content"][0]["text"].as_str().expect("a text").into());
+            return rounds;
+        };
+        let key = asked.keys().next().expect("a question").clone();
+        more = json!({"inputResponses": accept(&key, &format!("{key}{}", rounds.len()))});
+        more["requestState"] = state_of(&answer).into();
+        rounds.push(key);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_is_kept_until_its_question_comes_again() {
+    const A: (&str, &str) = ("a", "A?");
+    const B: (&str, &str) = ("b", "B?");
+    assert_eq!(rounds_of(&[&[B], &[A, B], &[B, A]]).await, ["b", "a", "b0 a1"]);
+}
+
+#[tokio::test]
+async fn an_answer_counts_for_the_form_that_it_was_given_to() {
+    const STAGING: &[(&str, &str)] = &[("a", "Delete staging?")];
+    const ALL: &[(&str, &str)] = &[("a", "Delete all?")];
+    assert_eq!(rounds_of(&[STAGING, ALL, ALL]).await, ["a", "a", "a1"]);
+    // Two under one key are two.
+    const BOTH: &[(&str, &str)] = &[("a", "Sure?"), ("a", "Really?")];
+    assert_eq!(rounds_of(&[BOTH; 3]).await, ["a", "a", "a0 a1"]);
 }

@@ -1,9 +1,12 @@
 //! A server that becomes another while it runs.
 
-use crate::wire::{TestWire, ask_on, next};
+use crate::wire::{TestWire, ask_on, next, read};
 use haft_proto::service::Feed;
 use haft_proto::version::Revision;
-use haft_server::{BuildError, Prompt, Resource, Server, ServerBuilder, Tool, handler};
+use haft_server::{
+    BuildError, Completing, Context, Get, Prompt, Resource, Server, ServerBuilder, TaskUse, Tool,
+    handler,
+};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -51,13 +54,49 @@ async fn everything_is_swapped_at_once() {
     let hello = ask(&server, "server/discover", json!({})).await;
     assert_eq!(hello["result"]["instructions"], "Answer.");
     assert!(hello["result"]["capabilities"]["prompts"].is_object(), "{hello}");
-    assert!(hello["result"]["capabilities"]["resources"].is_null(), "{hello}");
     let list = ask(&server, "tools/list", json!({})).await;
     assert_eq!(list["result"]["tools"][0]["name"], "b");
     let gone = ask(&server, "tools/call", json!({"name": "a"})).await;
     assert_eq!(gone["error"]["code"], -32602);
     let said = ask(&server, "prompts/get", json!({"name": "p"})).await;
     assert_eq!(said["result"]["messages"][0]["content"]["text"], "Hi");
+}
+
+#[tokio::test]
+async fn what_clients_were_told_of_stays_though_there_is_nothing_of_it_left() {
+    let work = |_: Value, _| std::future::pending::<String>();
+    let slow = Tool::new("slow", handler::future(work)).task(TaskUse::Always);
+    let prompt = Prompt::new("p", |_| async { "" }).optional("a", "Anything");
+    let prompt = prompt.complete("a", async |typing: Completing| typing.among(["b"]));
+    let server = first().tool(slow).prompt(prompt).build().expect("right");
+    let mut feed = feed(&server).await;
+    let extensions = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let wire = TestWire::to_client(extensions);
+    let latest = Revision::LATEST;
+    let begun = ask_on(&wire, &server, latest, "tools/call", json!({"name": "slow"})).await;
+    let before = ask(&server, "server/discover", json!({})).await;
+    server.replace(Server::builder("second", "2").tool(tool("a", "old"))).expect("right");
+    let after = ask(&server, "server/discover", json!({})).await;
+    assert_eq!(before["result"]["capabilities"], after["result"]["capabilities"]);
+    let all =
+        ["tools", "prompts", "resources"].map(|kind| format!("notifications/{kind}/list_changed"));
+    assert_eq!(told(&mut *feed), all);
+    for kind in ["prompts", "resources"] {
+        let list = ask(&server, &format!("{kind}/list"), json!({})).await;
+        assert_eq!(list["result"][kind], json!([]), "{list}");
+    }
+    let task = json!({"taskId": begun["result"]["taskId"]});
+    let task = ask_on(&wire, &server, latest, "tasks/get", task).await;
+    assert_eq!(task["result"]["status"], "working", "{task}");
+    let typed = json!({"ref": {"type": "ref/prompt", "name": "p"},
+        "argument": {"name": "a", "value": ""}});
+    let gone = ask(&server, "completion/complete", typed).await;
+    assert_eq!(gone["error"]["code"], -32602, "the prompt is unknown, not the method: {gone}");
+    let uri = json!({"uri": "a:1"});
+    for method in ["resources/subscribe", "resources/unsubscribe"] {
+        let answer = ask_on(&wire, &server, Revision::V2025_11_25, method, uri.clone()).await;
+        assert_eq!(answer["result"], json!({}), "{answer}");
+    }
 }
 
 #[tokio::test]
@@ -122,4 +161,73 @@ async fn a_call_in_flight_ends_on_the_tool_that_it_began_with() {
     assert_eq!(then["result"]["content"][0]["text"], "old");
     let named = &then["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"];
     assert_eq!(named, "first", "{then}");
+}
+
+#[tokio::test]
+async fn a_request_that_asks_listens_or_becomes_a_task_ends_with_the_name_that_it_began_with() {
+    let (begun, may_go_on) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let (begins, goes_on) = (Arc::clone(&begun), Arc::clone(&may_go_on));
+    let slow = move |asked: Value, context: Context| {
+        let (begins, goes_on) = (Arc::clone(&begins), Arc::clone(&goes_on));
+        async move {
+            begins.add_permits(1);
+            goes_on.acquire().await.expect("it is never closed").forget();
+            if asked["task"] == true {
+                context.become_task().await;
+            }
+            context.elicit::<Value>("a", "A?", r#"{"type":"object"}"#).await.map(|_| "done")
+        }
+    };
+    let slow = Tool::new("slow", handler::future(slow)).task(TaskUse::OnDemand);
+    let slow = slow.input_schema(r#"{"type":"object"}"#);
+    let server = Server::builder("first", "1").tool(slow).build().expect("right");
+    let mut feed = feed(&server).await;
+    let extensions = json!({"io.modelcontextprotocol/tasks": {}});
+    let wire = TestWire::to_client(json!({"elicitation": {}, "extensions": extensions}));
+    let calls = [false, true].map(|task| {
+        let (server, wire) = (server.clone(), wire.clone());
+        let params = json!({"name": "slow", "arguments": {"task": task}});
+        tokio::spawn(
+            async move { ask_on(&wire, &server, Revision::LATEST, "tools/call", params).await },
+        )
+    });
+    begun.acquire_many(2).await.expect("it is never closed").forget();
+    server.replace(Server::builder("second", "2")).expect("right");
+    may_go_on.add_permits(2);
+    let name = |answer: &Value| {
+        answer["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"].clone()
+    };
+    for (call, kind) in calls.into_iter().zip(["input_required", "task"]) {
+        let answer = call.await.expect("it does not panic");
+        assert_eq!(
+            (&answer["result"]["resultType"], name(&answer)),
+            (&json!(kind), json!("first"))
+        );
+    }
+    let mut end = Vec::new();
+    assert!(feed.end(&mut end));
+    assert_eq!(name(&read(&end)), "first");
+}
+
+#[tokio::test]
+async fn what_a_prompt_was_told_is_good_for_that_prompt() {
+    let described = |text: &str| {
+        let prompt = Prompt::new("p", |get: Get| async move {
+            let said = get.context.elicit::<Value>("a", "A?", r#"{"type":"object"}"#).await;
+            said.map_or("nothing", |said| said.action())
+        });
+        Server::builder("s", "1").prompt(prompt.description(text))
+    };
+    let server = described("one").build().expect("right");
+    let wire = TestWire::to_client(json!({"elicitation": {}}));
+    let mut params = json!({"name": "p"});
+    let first = ask_on(&wire, &server, Revision::LATEST, "prompts/get", params.clone()).await;
+    params["requestState"] = first["result"]["requestState"].clone();
+    params["inputResponses"] = json!({"a": {"action": "accept", "content": {}}});
+    server.replace(described("two")).expect("right");
+    let refused = ask_on(&wire, &server, Revision::LATEST, "prompts/get", params.clone()).await;
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    server.replace(described("one")).expect("right");
+    let said = ask_on(&wire, &server, Revision::LATEST, "prompts/get", params).await;
+    assert_eq!(said["result"]["messages"][0]["content"]["text"], "accept", "{said}");
 }

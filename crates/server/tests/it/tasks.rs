@@ -1,10 +1,12 @@
 //! Calls that go on after their answer: who gets a task, what can be asked of it, and how it ends.
 
 use crate::wire::{TestWire, ask_on, next};
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
 use haft_proto::service::{Feed, Principal};
 use haft_proto::version::Revision;
+use haft_server::around::Retry;
 use haft_server::{
     AskError, Context, FolderTasks, Server, Stored, TaskRecord, TaskState, TaskStore, TaskUse,
     Tool, handler,
@@ -267,6 +269,58 @@ async fn a_question_that_nobody_answers_is_told_to_be_gone() {
     state_once(&server, &task, "working").await;
     assert_eq!(next(&mut *feed).expect("a change")["params"]["status"], "working");
     assert_eq!(next(&mut *feed), None);
+}
+
+#[tokio::test]
+async fn all_parts_of_a_call_go_on_that_want_it_to_be_a_task() {
+    let work = |_: Value, context: Context| async move {
+        let parts: FuturesUnordered<_> = (0..3).map(|_| context.become_task()).collect();
+        parts.count().await.to_string()
+    };
+    let parts = Tool::new("parts", handler::future(work)).task(TaskUse::OnDemand);
+    let server = Server::builder("s", "1").tool(parts).build().expect("right");
+    let task = begin(&server, "parts").await;
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    while state(&server, &task).await["status"] != "completed" {
+        assert!(std::time::Instant::now() < deadline, "some parts wait for ever");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_person_who_answers_a_task_late_takes_no_time_of_a_tool() {
+    let work = |_: Value, context: Context| async move {
+        let said = context.elicit::<Value>("sure", "Sure?", CONFIRM).await?;
+        Ok::<_, AskError>(said.action())
+    };
+    let within = Duration::from_secs(1);
+    let timed = Tool::new("timed", handler::future(work)).timeout(within);
+    let tried = Tool::new("tried", handler::future(work)).idempotent(true);
+    let tried = tried.middleware(Retry::new(2).each(within));
+    for inner in [timed, tried] {
+        let name = inner.definition().expect("right").name;
+        let outer = move |_: Value, context: Context| {
+            let name = name.clone();
+            async move {
+                context.become_task().await;
+                context.call(&name, json!({})).await
+            }
+        };
+        let outer = Tool::new("outer", handler::future(outer)).task(TaskUse::OnDemand);
+        let server = Server::builder("s", "1").tools([inner, outer]).build().expect("right");
+        let task = begin(&server, "outer").await;
+        let asked = state_once(&server, &task, "input_required").await;
+        let keys: Vec<_> = asked["inputRequests"].as_object().expect("questions").keys().collect();
+        for _ in 0..10 {
+            tokio::time::advance(Duration::from_secs(1)).await;
+            assert_eq!(state(&server, &task).await["inputRequests"], asked["inputRequests"]);
+        }
+        let answers = json!({keys[0]: {"action": "accept"}});
+        let params = json!({"taskId": task, "inputResponses": answers});
+        ask(&server, "tasks/update", params).await;
+        let done = state_once(&server, &task, "completed").await;
+        assert_eq!(done["result"]["content"][0]["text"], "accept", "{done}");
+    }
 }
 
 #[tokio::test]

@@ -124,12 +124,29 @@ fn a_name_with_two_meanings_is_asked_about() {
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.stderr.contains("cursor:desk, gemini:desk, zed:desk"), "{ran:?}");
     home.haft(&["list", "gemini:desk"]).printed();
-    // Within a host the project counts.
+    // Nor does a project decide what the name of a server means that its user has.
     home.write(
         "project/.zed/settings.json",
         &json!({"context_servers": {"desk": serving(&example())}}).to_string(),
     );
-    home.haft(&["list", "zed:desk"]).printed();
+    let ran = home.haft(&["list", "zed:desk"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    let files = [".zed/settings.json:desk", "~/.config/zed/settings.json:desk"];
+    assert!(files.iter().all(|file| ran.stderr.contains(file)), "{ran:?}");
+    home.haft(&["list", ".zed/settings.json:desk"]).printed();
+}
+
+#[test]
+fn a_server_in_any_file_is_a_target() {
+    let home = Home::new();
+    let one = json!({"mcpServers": {"desk": serving(&example())}});
+    home.write("project/servers.json", &one.to_string());
+    let ran = home.haft(&["list", "servers.json"]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("try servers.json:desk"), "{ran:?}");
+    home.haft(&["list", "servers.json:desk"]).printed();
+    let ran = home.haft(&["list", "./servers.json:dsek"]);
+    let meant = "did you mean ./servers.json:desk?";
+    assert!(ran.code == Some(2) && ran.stderr.contains(meant), "{ran:?}");
 }
 
 #[test]

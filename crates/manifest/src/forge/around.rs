@@ -1,0 +1,315 @@
+//! What a pforge file puts around calls: time limits, retries, breakers, bulkheads, middleware.
+//! What haft has becomes that, the rest is a note. Called by `server` for all tools, and by `tool`.
+
+use super::build::{self, Mapping};
+use super::section::{Section, Work, text_of};
+use crate::cost::Part;
+use crate::fault::Wrong;
+use crate::limits::RUNNING_MAX;
+use crate::place::{Place, Placed};
+use crate::tree::{Entry, Node, Tree};
+
+/// Around all tools: `fault_tolerance` and `middleware`.
+pub(super) fn of_all(
+    sections: [Section<'_>; 2],
+    out: &mut Mapping,
+    work: &mut Work<'_>,
+) -> Result<(), Wrong> {
+    let mut defaults = Mapping::new(sections[0].tree.place);
+    for section in sections {
+        if let Some(tree) = section.get("fault_tolerance") {
+            let section = Section { name: "fault_tolerance", ..section };
+            recovery(section.within(tree, "fault_tolerance")?, true, &mut defaults, work)?;
+        }
+        middleware(section, true, &mut defaults, work)?;
+    }
+    if !defaults.is_empty() {
+        out.put("defaults", defaults.tree());
+    }
+    Ok(())
+}
+
+/// Around one tool. `repeats` is whether it may be called twice for one call.
+pub(super) fn of_tool(
+    tool: Section<'_>,
+    repeats: bool,
+    out: &mut Mapping,
+    work: &mut Work<'_>,
+) -> Result<(), Wrong> {
+    if let Some(timeout) = tool.entry("timeout_ms") {
+        out.put_at("timeout", timeout.key_place, milliseconds(timeout)?);
+    } else if let Some(timeout) = tool.entry("timeout") {
+        out.put_at("timeout", timeout.key_place, time(timeout)?);
+    }
+    if let Some(entry) = tool.entry("retry") {
+        match repeats {
+            true => retry(tool.within(&entry.value, "retry")?, entry, out, work)?,
+            false => not_twice(tool, entry.key_place, work),
+        }
+    }
+    if let Some(tree) = tool.get("circuit_breaker") {
+        breaker(tool.within(tree, "circuit_breaker")?, tree.place, out, work)?;
+    }
+    if let Some(tree) = tool.get("bulkhead") {
+        bulkhead(tool.within(tree, "bulkhead")?, out, work)?;
+    }
+    if let Some(entry) = tool.entry("fallback") {
+        work.note(
+            tool,
+            entry.key_place,
+            "`fallback` is left out: make a pipeline that calls this tool with `error_policy: \
+             continue`, and then another on the `condition` that there is no result",
+        );
+    }
+    middleware(tool, repeats, out, work)
+}
+
+/// `fault_tolerance`, and the middleware that is called `recovery`.
+fn recovery(
+    section: Section<'_>,
+    repeats: bool,
+    out: &mut Mapping,
+    work: &mut Work<'_>,
+) -> Result<(), Wrong> {
+    if let Some(tree) = section.get("circuit_breaker") {
+        breaker(section.within(tree, "circuit_breaker")?, tree.place, out, work)?;
+    }
+    let again = section.any(&["retry", "max_retries"]);
+    match again.filter(|_| repeats) {
+        Some(entry) if entry.key == "retry" => {
+            retry(section.within(&entry.value, "retry")?, entry, out, work)?;
+        }
+        Some(entry) => attempts(&text_of(&entry.value, &entry.key)?, section, out, work),
+        None => again.into_iter().for_each(|entry| not_twice(section, entry.key_place, work)),
+    }
+    if let Some(entry) = section.entry("error_tracking") {
+        work.note(section, entry.key_place, "nothing reads `error_tracking`; remove it");
+    }
+    const KNOWN: [&str; 6] =
+        ["type", "enabled", "circuit_breaker", "retry", "max_retries", "error_tracking"];
+    section.know(&KNOWN, work);
+    Ok(())
+}
+
+fn breaker(
+    section: Section<'_>,
+    place: Place,
+    out: &mut Mapping,
+    work: &mut Work<'_>,
+) -> Result<(), Wrong> {
+    if !section.is_on()? || out.has("breaker") {
+        return Ok(());
+    }
+    let mut breaker = Mapping::new(place);
+    if let Some(failures) = section.entry("failure_threshold") {
+        breaker.put_at("failures", failures.key_place, failures.value.clone());
+    }
+    if let Some(rest) = section.entry("timeout_ms") {
+        breaker.put_at("rest", rest.key_place, milliseconds(rest)?);
+    } else if let Some(rest) = section.entry("timeout") {
+        breaker.put_at("rest", rest.key_place, time(rest)?);
+    }
+    let is_one = |entry: &Entry| matches!(&entry.value.node, Node::Number(_, text) if text == "1");
+    if let Some(entry) = section.entry("success_threshold").filter(|entry| !is_one(entry)) {
+        work.note(
+            section,
+            entry.key_place,
+            "`success_threshold` is 1: after its rest, one call that succeeds ends it",
+        );
+    }
+    const KNOWN: [&str; 5] =
+        ["enabled", "failure_threshold", "timeout", "timeout_ms", "success_threshold"];
+    section.know(&KNOWN, work);
+    out.put("breaker", breaker.tree());
+    Ok(())
+}
+
+/// That a call is not made again.
+fn not_twice(section: Section<'_>, place: Place, work: &mut Work<'_>) {
+    let message = "`retry` is left out: what failed may have been done, and would be done twice";
+    work.note(section, place, message);
+}
+
+/// How often a call is made, where it is said how often it is made again.
+fn attempts(number: &Placed<String>, section: Section<'_>, out: &mut Mapping, work: &mut Work<'_>) {
+    const MOST: u32 = 10;
+    let wanted = number.value.parse::<u32>().unwrap_or(0).saturating_add(1);
+    if out.has("retry") || wanted < 2 {
+        return;
+    }
+    if wanted > MOST {
+        work.note(section, number.place, format!("{MOST} attempts are the most that there are"));
+    }
+    let mut retry = Mapping::new(number.place);
+    retry.put("attempts", build::number(number.place, wanted.min(MOST).into()));
+    out.put("retry", retry.tree());
+}
+
+fn retry(
+    section: Section<'_>,
+    entry: &Entry,
+    out: &mut Mapping,
+    work: &mut Work<'_>,
+) -> Result<(), Wrong> {
+    if !section.is_on()? || out.has("retry") {
+        return Ok(());
+    }
+    const DEFAULT: u64 = 3;
+    let mut retry = Mapping::new(entry.value.place);
+    let attempts = section.any(&["max_attempts", "attempts"]);
+    match attempts.map(|attempts| &attempts.value) {
+        Some(Tree { node: Node::Number(number, _), .. }) if number.as_u64() <= Some(1) => {
+            return Ok(());
+        }
+        Some(attempts) => retry.put("attempts", attempts.clone()),
+        None => retry.put("attempts", build::number(entry.value.place, DEFAULT)),
+    }
+    let first = section.any(&["backoff_ms", "initial_delay_ms", "initial_delay", "delay"]);
+    for (key, entry) in
+        [("delay", first), ("max_delay", section.any(&["max_delay_ms", "max_delay"]))]
+    {
+        let Some(entry) = entry else { continue };
+        let is_number = entry.key.ends_with("_ms");
+        let value = if is_number { milliseconds(entry)? } else { time(entry)? };
+        retry.put_at(key, entry.key_place, value);
+    }
+    let is_two = |entry: &Entry| matches!(&entry.value.node, Node::Number(number, _) if number.as_f64() == Some(2.0));
+    let factor = section.any(&["multiplier", "backoff_multiplier"]);
+    if let Some(entry) = factor.filter(|entry| !is_two(entry)) {
+        let message = format!("`{}` is 2: each pause may be twice as long as the last", entry.key);
+        work.note(section, entry.key_place, message);
+    }
+    if section.truth("jitter")? == Some(false) {
+        let place = section.entry("jitter").map_or(section.tree.place, |entry| entry.key_place);
+        work.note(section, place, "how long a pause is, is always left to chance");
+    }
+    const KNOWN: [&str; 13] = [
+        "type",
+        "enabled",
+        "max_attempts",
+        "attempts",
+        "backoff_ms",
+        "initial_delay_ms",
+        "initial_delay",
+        "delay",
+        "max_delay_ms",
+        "max_delay",
+        "multiplier",
+        "backoff_multiplier",
+        "jitter",
+    ];
+    section.know(&KNOWN, work);
+    out.put_at("retry", entry.key_place, retry.tree());
+    Ok(())
+}
+
+fn bulkhead(section: Section<'_>, out: &mut Mapping, work: &mut Work<'_>) -> Result<(), Wrong> {
+    if !section.is_on()? {
+        return Ok(());
+    }
+    if let Some(most) = section.entry("max_concurrent") {
+        let number = match &most.value.node {
+            Node::Number(number, _) => number.as_u64(),
+            _ => None,
+        };
+        let value = match number {
+            Some(number) if number > RUNNING_MAX as u64 => {
+                work.note(section, most.value.place, format!("{RUNNING_MAX} are the most"));
+                build::number(most.value.place, RUNNING_MAX as u64)
+            }
+            _ => most.value.clone(),
+        };
+        out.put_at("concurrency", most.key_place, value);
+    }
+    for key in ["max_queued", "timeout"] {
+        if let Some(entry) = section.entry(key) {
+            let message = format!(
+                "nothing reads `{key}`: 64 calls wait for their turn at most, for as long as a call \
+                 may take"
+            );
+            work.note(section, entry.key_place, message);
+        }
+    }
+    section.know(&["enabled", "max_concurrent", "max_queued", "timeout"], work);
+    Ok(())
+}
+
+/// A list of what stands around calls, by its types.
+fn middleware(
+    section: Section<'_>,
+    repeats: bool,
+    out: &mut Mapping,
+    work: &mut Work<'_>,
+) -> Result<(), Wrong> {
+    let is_of_file = section.part == Part::File;
+    let section = if is_of_file { Section { name: "middleware", ..section } } else { section };
+    for item in section.list("middleware")? {
+        let one = section.within(item, "middleware")?;
+        if !one.is_on()? {
+            continue;
+        }
+        let kind = one.need("type")?;
+        let note = match &*kind.value {
+            "recovery" => {
+                recovery(one, repeats, out, work)?;
+                continue;
+            }
+            "retry" if !repeats => {
+                not_twice(one, kind.place, work);
+                continue;
+            }
+            "retry" => {
+                let entry = Entry {
+                    key: "retry".to_owned(),
+                    key_place: kind.place,
+                    value: one.tree.clone(),
+                };
+                retry(one, &entry, out, work)?;
+                continue;
+            }
+            "timeout" => {
+                let ms = one.any(&["timeout_ms", "duration_ms"]);
+                let timeout = match (ms, one.any(&["timeout", "duration"])) {
+                    (Some(entry), _) => Some(milliseconds(entry)?),
+                    (None, Some(entry)) => Some(time(entry)?),
+                    (None, None) => None,
+                };
+                if let Some(timeout) = timeout.filter(|_| !out.has("timeout")) {
+                    out.put("timeout", timeout);
+                }
+                continue;
+            }
+            "logging" => "haft writes no log of calls; a proxy before `haft serve` can",
+            "metrics" => "`haft serve --metrics` tells Prometheus what is asked",
+            "validation" => "arguments are always checked against `params`: say it there",
+            "auth" => "put a proxy that knows who may call before `haft serve`",
+            "ratelimit" | "rate_limit" => {
+                "say how many calls may run at once: `bulkhead: { \
+                max_concurrent: 4 }`"
+            }
+            _ => "haft has none like it",
+        };
+        let message = format!("middleware `{}` is left out: {note}", kind.value);
+        work.note(section, kind.place, message);
+    }
+    Ok(())
+}
+
+/// A number of milliseconds.
+fn milliseconds(entry: &Entry) -> Result<Tree, Wrong> {
+    match &entry.value.node {
+        Node::Number(number, _) => Ok(build::text(entry.value.place, format!("{number}ms"))),
+        _ => Err(entry.value.wrong_type(&entry.key, "a number of milliseconds")),
+    }
+}
+
+/// A length of time: a number alone is one of seconds.
+fn time(entry: &Entry) -> Result<Tree, Wrong> {
+    match &entry.value.node {
+        Node::Number(number, _) => Ok(build::text(entry.value.place, format!("{number}s"))),
+        _ => {
+            let text = text_of(&entry.value, &entry.key)?;
+            Ok(build::text(text.place, text.value))
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! `type: cli` becomes `command`. Called by `tool`.
+
+use super::around;
+use super::build::{self, Mapping};
+use super::params::{self, Param};
+use super::placeholder::{ARGUMENT, Holds, REQUEST, Slots, VALUE, literal};
+use super::section::{Section, Work, text_of};
+use super::tool::{Given, Made};
+use crate::fault::Wrong;
+use crate::place::{Place, Placed};
+use crate::tree::Tree;
+use crate::written::tool::Foreign;
+
+/// Of what the file does not say: nothing is wrong with how it is written.
+const NOWHERE: Place = Place { start: 0, end: 0 };
+/// Changes to a directory that a caller chooses, and becomes the program.
+const CHANGE: &str = "CDPATH= cd -- \"$1\" && shift && exec \"$@\"";
+
+pub(super) fn translate(
+    section: Section<'_>,
+    mut tool: Mapping,
+    work: &mut Work<'_>,
+) -> Result<Option<Made>, Wrong> {
+    let program = section.need("command")?;
+    if Slots::names_any(&program.value, ARGUMENT) {
+        let why = "left out: whoever calls would choose the program; name it in `command`";
+        work.note(section, program.place, why);
+        return Ok(None);
+    }
+    let mut given = Given::new(section, work)?;
+    let place = section.tree.place;
+    let mut command = Vec::new();
+    if let Some(cwd) = section.text("cwd")? {
+        directory(section, &cwd, &mut given, &mut command, &mut tool, work);
+    }
+    command.push(build::text(program.place, literal(&program.value)));
+    for argument in section.list("args")? {
+        let argument = text_of(argument, "args")?;
+        let template = given.slots.template(&argument, ARGUMENT);
+        command.push(build::text(argument.place, template));
+    }
+    env(section, &mut given, &mut tool)?;
+    let mut more = Vec::new();
+    if given.is_open() || given.slots.found.iter().any(|found| found.value == "args") {
+        if given.is_open() {
+            command.push(build::text(NOWHERE, "{{args}}"));
+        }
+        more.push(args(place));
+    }
+    // Parameters that no text names stand at the end, in their order.
+    for param in given.params.iter().flatten() {
+        if !given.slots.used.contains(&param.name.value) {
+            let is_there = param.is_required || param.schema.has("default");
+            let place = if is_there { param.name.place } else { NOWHERE };
+            command.push(build::text(place, format!("{{{{{}}}}}", param.name.value)));
+        }
+    }
+    tool.put("command", build::list(program.place, command));
+    tool.put("output", build::text(place, "report"));
+    if section.truth("stream")? == Some(true) {
+        let place = section.entry("stream").map_or(place, |entry| entry.key_place);
+        work.note(
+            section,
+            place,
+            "`stream` changes nothing: the answer comes when the program ends",
+        );
+    }
+    around::of_tool(section, false, &mut tool, work)?;
+    let input = given.input(section, place, more, work);
+    tool.put("input", input);
+    know(section, work);
+    Ok(Some(Made { tool, foreign: Foreign::default(), calls: Vec::new() }))
+}
+
+/// The directory, which a caller may choose here as pforge's documents have it.
+fn directory(
+    section: Section<'_>,
+    cwd: &Placed<String>,
+    given: &mut Given,
+    command: &mut Vec<Tree>,
+    tool: &mut Mapping,
+    work: &mut Work<'_>,
+) {
+    const HOLDS: Holds = REQUEST;
+    if !Slots::names_any(&cwd.value, HOLDS) {
+        tool.put("cwd", build::text(cwd.place, given.slots.template(cwd, VALUE)));
+        return;
+    }
+    work.note(section, cwd.place, "whoever calls chooses the directory that the program runs in");
+    let chosen = given.slots.template(cwd, HOLDS);
+    for text in ["sh", "-c", CHANGE, "sh", &chosen] {
+        command.push(build::text(NOWHERE, text));
+    }
+}
+
+fn env(section: Section<'_>, given: &mut Given, tool: &mut Mapping) -> Result<(), Wrong> {
+    let Some(tree) = section.get("env") else { return Ok(()) };
+    section.within(tree, "env")?;
+    let mut env = Mapping::new(tree.place);
+    for entry in tree.entries().unwrap_or_default() {
+        let value = text_of(&entry.value, &entry.key)?;
+        let template = given.slots.template(&value, VALUE);
+        env.put_at(&entry.key, entry.key_place, build::text(value.place, template));
+    }
+    tool.put("env", env.tree());
+    Ok(())
+}
+
+/// What callers may add to a program whose file names no parameters.
+fn args(place: Place) -> Param {
+    let mut schema = params::typed(place, "array");
+    schema.put("items", params::typed(place, "string").tree());
+    schema.put("description", build::text(place, "Further arguments of the program."));
+    Param { name: Placed::new(place, "args".to_owned()), schema, is_required: false }
+}
+
+fn know(section: Section<'_>, work: &mut Work<'_>) {
+    const KNOWN: [&str; 16] = [
+        "type",
+        "name",
+        "description",
+        "command",
+        "args",
+        "cwd",
+        "env",
+        "stream",
+        "params",
+        "timeout_ms",
+        "timeout",
+        "retry",
+        "circuit_breaker",
+        "bulkhead",
+        "fallback",
+        "middleware",
+    ];
+    section.know(&KNOWN, work);
+}

@@ -1,0 +1,82 @@
+//! The condition of a step: from what pforge and its documents write to an expression of templates.
+//! Called by `pipeline`.
+
+use super::placeholder::{is_name, is_path};
+
+/// A name alone asks whether there is such a value; everything else is calculated. `known` are the
+/// names of parameters and of what steps have made.
+pub(super) fn translate(condition: &str, known: &[String]) -> String {
+    let condition = condition.trim();
+    let (is_not, name) = match condition.strip_prefix('!') {
+        Some(name) => (true, name.trim()),
+        None => (false, condition),
+    };
+    if is_name(name) {
+        let is_there = format!("{name} is defined and {name} is not none");
+        return if is_not { format!("not ({is_there})") } else { is_there };
+    }
+    let mut out = String::new();
+    let mut rest = condition;
+    while let Some(first) = rest.chars().next() {
+        let (written, length) = next(rest, first, known);
+        out.push_str(&written);
+        rest = &rest[length..];
+    }
+    out.trim().to_owned()
+}
+
+/// The next word of a condition as an expression has it, and its length in the condition.
+fn next(rest: &str, first: char, known: &[String]) -> (String, usize) {
+    const WORDS: [(&str, &str); 6] =
+        [("&&", " and "), ("||", " or "), ("!=", "!="), ("!", "not "), ("{{", "("), ("}}", ")")];
+    if let Some((word, written)) = WORDS.iter().find(|(word, _)| rest.starts_with(word)) {
+        return ((*written).to_owned(), word.len());
+    }
+    if matches!(first, '"' | '\'') {
+        let end = rest[1..].find(first).map_or(rest.len(), |end| end + 2);
+        return (rest[..end].to_owned(), end);
+    }
+    if !first.is_ascii_alphabetic() && first != '_' {
+        return (first.to_string(), first.len_utf8());
+    }
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || "_.".contains(letter);
+    let end = rest.find(|letter| !is_part(letter)).unwrap_or(rest.len());
+    let path = &rest[..end];
+    let (root, inner) = path.split_once('.').unwrap_or((path, ""));
+    // What a pipeline was called with has no name of its own here.
+    let is_all = ["input", "params", "variables"].contains(&root) && is_path(inner);
+    let is_named = known.iter().any(|name| name == root);
+    let written = match path {
+        "null" | "nil" => "none",
+        _ if is_all && !is_named => inner,
+        _ => path,
+    };
+    (written.to_owned(), end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(condition: &str, expected: &str) {
+        assert_eq!(translate(condition, &["known".to_owned()]), expected);
+    }
+
+    #[test]
+    fn a_name_asks_whether_it_is_there() {
+        check("data", "data is defined and data is not none");
+        check("!data", "not (data is defined and data is not none)");
+    }
+
+    #[test]
+    fn everything_else_is_calculated() {
+        check("weather.is_alert", "weather.is_alert");
+        check("!tier.is_high", "not tier.is_high");
+        check("balance.value >= 1000", "balance.value >= 1000");
+        check("{{a.ok}} && !{{b.ok}}", "(a.ok)  and  not (b.ok)");
+        check("{{a.grade}} < 'B && C'", "(a.grade) < 'B && C'");
+        check("input.source == \"api\" || x != null", "source == \"api\"  or  x != none");
+        check("known.x", "known.x");
+    }
+}

@@ -1,0 +1,323 @@
+//! `type: http` becomes `http`. Called by `tool`.
+
+use super::around;
+use super::build::{self, Mapping};
+use super::params::{self, Param};
+use super::placeholder::{Holds, REQUEST, Slots, VALUE, filled};
+use super::section::{Section, Work, text_of};
+use super::tool::{Given, Made};
+use crate::fault::Wrong;
+use crate::place::{Place, Placed};
+use crate::problem::Problem;
+use crate::tree::{Node, Tree};
+use crate::written::tool::Foreign;
+use haft_fetch::Url;
+use haft_server::nearest;
+
+/// Methods as pforge and as haft write them.
+const METHODS: [(&str, &str); 6] = [
+    ("GET", "get"),
+    ("POST", "post"),
+    ("PUT", "put"),
+    ("DELETE", "delete"),
+    ("PATCH", "patch"),
+    ("HEAD", "head"),
+];
+
+pub(super) fn translate(
+    section: Section<'_>,
+    mut tool: Mapping,
+    work: &mut Work<'_>,
+) -> Result<Option<Made>, Wrong> {
+    let place = section.tree.place;
+    let mut given = Given::new(section, work)?;
+    let (method, method_place) = method(section, work)?;
+    let mut http = Mapping::new(place);
+    let endpoint = match section.text("url")? {
+        Some(url) => url,
+        None => section.need("endpoint")?,
+    };
+    let address = given.slots.template(&endpoint, REQUEST);
+    reach(&endpoint, &address, &mut http, work);
+    http.put_at(method, method_place, build::text(endpoint.place, address));
+    for key in ["query", "headers"] {
+        pairs(section, key, &mut given, &mut http)?;
+    }
+    let Some(()) = auth(section, &mut given, &mut http, work)? else { return Ok(None) };
+    body(section, &mut given, &mut http)?;
+    let is_reading = ["get", "head"].contains(&method);
+    let mut foreign = Foreign::default();
+    let mut more = Vec::new();
+    // Without a word about what callers give, it is what pforge lets them give.
+    if given.params.is_none() {
+        let names = |name: &str| given.slots.found.iter().any(|found| found.value == name);
+        if !http.has("query") && !names("query") && given.is_open() {
+            foreign.open_query = true;
+            more.push(query(place));
+        }
+        let has_body = ["json", "body"].iter().any(|key| http.has(key));
+        if !has_body && !names("body") && !is_reading {
+            http.put("json", build::text(place, "{{body}}"));
+            more.push(param(place, "body", "What is sent, as JSON."));
+        }
+    }
+    tool.put("http", http.tree());
+    tool.put("output", build::text(place, "report"));
+    tool.put("annotations", annotations(method, place));
+    around::of_tool(section, is_reading || method != "post" && method != "patch", &mut tool, work)?;
+    let input = given.input(section, place, more, work);
+    tool.put("input", input);
+    know(section, work);
+    Ok(Some(Made { tool, foreign, calls: Vec::new() }))
+}
+
+fn method(section: Section<'_>, work: &mut Work<'_>) -> Result<(&'static str, Place), Wrong> {
+    let Some(written) = section.text("method")? else {
+        work.note(section, section.tree.place, "there is no `method`; this is a GET");
+        return Ok(("get", section.tree.place));
+    };
+    let word = written.value.to_ascii_uppercase();
+    match METHODS.iter().find(|(known, _)| *known == word) {
+        Some((_, method)) => Ok((method, written.place)),
+        None => {
+            let known = METHODS.map(|(known, _)| known);
+            let nearest = nearest(&word, known.iter().copied()).map(str::to_owned);
+            let known = known.map(str::to_owned).to_vec();
+            let (key, word) = ("method".to_owned(), written.value);
+            Err(Wrong::new(written.place, Problem::UnknownWord { key, word, nearest, known }))
+        }
+    }
+}
+
+/// The server that the file names is reached wherever it is, and no other private one.
+fn reach(endpoint: &Placed<String>, address: &str, http: &mut Mapping, work: &Work<'_>) {
+    let place = endpoint.place;
+    let template = Placed::new(place, address.to_owned());
+    let Ok(filled) = work.surroundings.fill(&template) else { return };
+    let before_path = match filled.value.split_once("://") {
+        Some((scheme, rest)) => {
+            let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+            format!("{scheme}://{}", &rest[..end])
+        }
+        None => filled.value.clone(),
+    };
+    if before_path.contains("{{") {
+        http.put("allow_dynamic_host", build::truth(place, true));
+        return;
+    }
+    if let Ok(url) = Url::parse(&before_path) {
+        let host = build::text(place, url.host());
+        http.put("allow_private", build::list(place, vec![host]));
+    }
+}
+
+/// `query` and `headers`.
+fn pairs(
+    section: Section<'_>,
+    key: &str,
+    given: &mut Given,
+    http: &mut Mapping,
+) -> Result<(), Wrong> {
+    let Some(entry) = section.entry(key) else { return Ok(()) };
+    section.within(&entry.value, key)?;
+    let mut pairs = Mapping::new(entry.value.place);
+    for pair in entry.value.entries().unwrap_or_default() {
+        let value = text_of(&pair.value, &pair.key)?;
+        let template = given.slots.template(&value, REQUEST);
+        pairs.put_at(&pair.key, pair.key_place, build::text(value.place, template));
+    }
+    http.put_at(key, entry.key_place, pairs.tree());
+    Ok(())
+}
+
+/// Who asks; `None` if haft would have to let callers say it where it does not.
+fn auth(
+    section: Section<'_>,
+    given: &mut Given,
+    http: &mut Mapping,
+    work: &mut Work<'_>,
+) -> Result<Option<()>, Wrong> {
+    let Some(entry) = section.entry("auth") else { return Ok(Some(())) };
+    let place = entry.value.place;
+    let auth = section.within(&entry.value, "auth")?;
+    let kind = auth.need("type")?;
+    // A variable by its name alone, or the text itself.
+    let secret = |key: &str| -> Result<Placed<String>, Wrong> {
+        match auth.text(&format!("{key}_env"))? {
+            Some(name) => Ok(Placed::new(name.place, format!("${{{}}}", name.value))),
+            None => auth.need(key),
+        }
+    };
+    let mut out = Mapping::new(place);
+    match &*kind.value {
+        "bearer" => {
+            let token = secret("token")?;
+            if Slots::names_any(&token.value, VALUE) {
+                let header = Placed::new(token.place, format!("Bearer {}", token.value));
+                put_header("Authorization", &header, given, http);
+                return Ok(Some(()));
+            }
+            out.put("bearer", build::text(token.place, filled(&token.value)));
+        }
+        "basic" => {
+            let (user, password) = (secret("username")?, secret("password")?);
+            if [&user, &password].iter().any(|text| Slots::names_any(&text.value, VALUE)) {
+                let why = "left out: callers would have to know the password; put it into the \
+                           environment: `password: ${PASSWORD}`";
+                work.note(section, password.place, why);
+                return Ok(None);
+            }
+            let mut basic = Mapping::new(place);
+            basic.put("user", build::text(user.place, filled(&user.value)));
+            basic.put("password", build::text(password.place, filled(&password.value)));
+            out.put("basic", basic.tree());
+        }
+        "apikey" | "api_key" => {
+            let key = secret("key")?;
+            let name = match auth.text("header")? {
+                Some(name) => name,
+                None => Placed::new(place, "X-API-Key".to_owned()),
+            };
+            if Slots::names_any(&key.value, VALUE) {
+                put_header(&name.value, &key, given, http);
+                return Ok(Some(()));
+            }
+            let mut header = Mapping::new(place);
+            header.put("name", build::text(name.place, name.value));
+            header.put("value", build::text(key.place, filled(&key.value)));
+            out.put("header", header.tree());
+        }
+        _ => {
+            let known = ["bearer", "basic", "apikey"];
+            let nearest = nearest(&kind.value, known.into_iter()).map(str::to_owned);
+            let known = known.map(str::to_owned).to_vec();
+            let (key, word) = ("type".to_owned(), kind.value);
+            return Err(Wrong::new(kind.place, Problem::UnknownWord { key, word, nearest, known }));
+        }
+    }
+    const KNOWN: [&str; 9] = [
+        "type",
+        "token",
+        "token_env",
+        "username",
+        "password",
+        "username_env",
+        "password_env",
+        "key",
+        "header",
+    ];
+    let known: Vec<_> = KNOWN.into_iter().chain(["key_env"]).collect();
+    auth.know(&known, work);
+    http.put_at("auth", entry.key_place, out.tree());
+    Ok(Some(()))
+}
+
+/// A secret that callers give is a header like any other.
+fn put_header(name: &str, value: &Placed<String>, given: &mut Given, http: &mut Mapping) {
+    let template = build::text(value.place, given.slots.template(value, VALUE));
+    http.put_within("headers", name, template);
+}
+
+fn body(section: Section<'_>, given: &mut Given, http: &mut Mapping) -> Result<(), Wrong> {
+    const BODY: Holds = VALUE;
+    let entry = section.any(&["body", "body_template", "json"]);
+    let Some(entry) = entry else { return Ok(()) };
+    let Node::Text(text) = &entry.value.node else {
+        let json = templates(&entry.value, given, BODY);
+        http.put_at("json", entry.key_place, json);
+        return Ok(());
+    };
+    let place = entry.value.place;
+    // The values of a template of JSON stand in its texts, and are escaped there.
+    if let Ok(json) = serde_json::from_str::<serde_json::Value>(text) {
+        let tree = build::of_json(place, &json);
+        http.put_at("json", entry.key_place, templates(&tree, given, BODY));
+        return Ok(());
+    }
+    let text = Placed::new(place, text.clone());
+    let is_one = matches!(
+        &*super::placeholder::pieces(text.value.trim(), BODY),
+        [super::placeholder::Piece::Name(_)]
+    );
+    let template = given.slots.template(&text, BODY);
+    let key = if is_one { "json" } else { "body" };
+    http.put_at(key, entry.key_place, build::text(place, template));
+    Ok(())
+}
+
+/// A value of any shape, with templates in its texts.
+pub(super) fn templates(tree: &Tree, given: &mut Given, holds: Holds) -> Tree {
+    let place = tree.place;
+    match &tree.node {
+        Node::Text(text) => {
+            let text = Placed::new(place, text.clone());
+            build::text(place, given.slots.template(&text, holds))
+        }
+        Node::List(items) => {
+            build::list(place, items.iter().map(|item| templates(item, given, holds)).collect())
+        }
+        Node::Map(entries) => {
+            let mut out = Mapping::new(place);
+            for entry in entries {
+                let value = templates(&entry.value, given, holds);
+                out.put_at(&entry.key, entry.key_place, value);
+            }
+            out.tree()
+        }
+        Node::Bool(..) | Node::Null | Node::Number(..) => tree.clone(),
+    }
+}
+
+fn param(place: Place, name: &str, description: &str) -> Param {
+    let mut schema = Mapping::new(place);
+    schema.put("description", build::text(place, description));
+    Param { name: Placed::new(place, name.to_owned()), schema, is_required: false }
+}
+
+/// What pforge lets callers add to any address.
+fn query(place: Place) -> Param {
+    let mut param = param(place, "query", "Parameters for the query.");
+    param.schema.put("type", build::text(place, "object"));
+    param.schema.put("additionalProperties", params::typed(place, "string").tree());
+    param
+}
+
+/// What HTTP says of a method (RFC 9110, 9.2).
+fn annotations(method: &str, place: Place) -> Tree {
+    let is_safe = ["get", "head"].contains(&method);
+    let mut out = Mapping::new(place);
+    out.put("readOnly", build::truth(place, is_safe));
+    if !is_safe {
+        out.put("destructive", build::truth(place, method == "delete"));
+    }
+    let is_idempotent = is_safe || ["put", "delete"].contains(&method);
+    out.put("idempotent", build::truth(place, is_idempotent));
+    out.put("openWorld", build::truth(place, true));
+    out.tree()
+}
+
+fn know(section: Section<'_>, work: &mut Work<'_>) {
+    const KNOWN: [&str; 19] = [
+        "type",
+        "name",
+        "description",
+        "endpoint",
+        "url",
+        "method",
+        "auth",
+        "headers",
+        "query",
+        "body",
+        "body_template",
+        "json",
+        "params",
+        "timeout_ms",
+        "timeout",
+        "retry",
+        "circuit_breaker",
+        "bulkhead",
+        "fallback",
+    ];
+    let known: Vec<_> = KNOWN.into_iter().chain(["middleware"]).collect();
+    section.know(&known, work);
+}

@@ -1,0 +1,183 @@
+//! `type: pipeline` becomes `pipeline`. Called by `tool`.
+
+use super::around;
+use super::build::{self, Mapping};
+use super::condition;
+use super::params::{self, Param};
+use super::placeholder::{self, ARGUMENT, Piece, literal};
+use super::section::{Section, Work};
+use super::tool::{Given, Made};
+use crate::fault::Wrong;
+use crate::pipeline::check_name;
+use crate::pipeline::report::ALL;
+use crate::place::{Place, Placed};
+use crate::problem::Problem;
+use crate::tree::{Entry, Node, Tree};
+use crate::written::tool::{Foreign, Variables};
+use haft_server::nearest;
+
+pub(super) fn translate(
+    section: Section<'_>,
+    mut tool: Mapping,
+    work: &mut Work<'_>,
+) -> Result<Made, Wrong> {
+    let place = section.tree.place;
+    let given = Given::new(section, work)?;
+    let steps = section.list("steps")?;
+    if steps.is_empty() {
+        section.get("steps").map_or_else(
+            || Err(section.need("steps").err().unwrap_or_else(|| missing(section))),
+            |list| {
+                let help = "name a tool to call: - tool: NAME";
+                let problem = Problem::EmptyList { key: "steps", help };
+                Err(Wrong::new(list.place, problem))
+            },
+        )?;
+    }
+    let mut made: Vec<String> = given.slots.declared.clone();
+    let (mut list, mut calls) = (Vec::new(), Vec::new());
+    for step in steps {
+        let step = section.within(step, "steps")?;
+        calls.push(step.need("tool")?);
+        list.push(self::step(step, &mut made, work)?);
+    }
+    let steps = section.entry("steps").map_or(place, |entry| entry.value.place);
+    tool.put("pipeline", build::list(steps, list));
+    let variables = if given.params.is_none() { Variables::Members } else { Variables::Arguments };
+    around::of_tool(section, false, &mut tool, work)?;
+    let input = match given.params {
+        None => params::input(place, vec![self::variables(place)]),
+        Some(params) => params::input(place, params),
+    };
+    tool.put("input", input);
+    const KNOWN: [&str; 12] = [
+        "type",
+        "name",
+        "description",
+        "steps",
+        "params",
+        "timeout_ms",
+        "timeout",
+        "retry",
+        "circuit_breaker",
+        "bulkhead",
+        "fallback",
+        "middleware",
+    ];
+    section.know(&KNOWN, work);
+    let foreign = Foreign { steps: Some(variables), ..Foreign::default() };
+    Ok(Made { tool, foreign, calls })
+}
+
+fn missing(section: Section<'_>) -> Wrong {
+    Wrong::new(section.tree.place, Problem::NoValue { key: "steps".to_owned() })
+}
+
+/// A step; `made` are the names that it can see.
+fn step(step: Section<'_>, made: &mut Vec<String>, work: &mut Work<'_>) -> Result<Tree, Wrong> {
+    let mut out = Mapping::new(step.tree.place);
+    let tool = step.need("tool")?;
+    out.put("call", build::text(tool.place, tool.value));
+    if let Some(entry) = step.any(&["input", "inputs", "params", "with"]) {
+        step.within(&entry.value, &entry.key)?;
+        out.put_at("with", entry.key_place, templates(&entry.value));
+    } else if let Some(from) = step.text("input_from")? {
+        let mut with = Mapping::new(from.place);
+        with.put(ALL, build::text(from.place, format!("{{{{ {} }}}}", from.value)));
+        out.put("with", with.tree());
+    }
+    if let Some(when) = step.any(&["condition", "when", "if"]) {
+        let text = super::section::text_of(&when.value, &when.key)?;
+        let expression = condition::translate(&text.value, made);
+        let when_tree = build::text(text.place, format!("{{{{ {expression} }}}}"));
+        out.put_at("when", when.key_place, when_tree);
+    }
+    if policy(step)? {
+        out.put("on_error", build::text(step.tree.place, "continue"));
+    }
+    if let Some(entry) = step.any(&["output_var", "output_key", "output"]) {
+        let name = super::section::text_of(&entry.value, &entry.key)?;
+        check_name("output_var", &name)?;
+        made.push(name.value.clone());
+        out.put_at("as", entry.key_place, build::text(name.place, name.value));
+    }
+    if let Some(entry) = step.any(&["timeout_ms", "timeout"]) {
+        let message = format!("nothing reads `{}` of a step; give it to the tool", entry.key);
+        work.note(step, entry.key_place, message);
+    }
+    const KNOWN: [&str; 16] = [
+        "tool",
+        "name",
+        "description",
+        "input",
+        "inputs",
+        "params",
+        "with",
+        "input_from",
+        "condition",
+        "when",
+        "if",
+        "error_policy",
+        "on_error",
+        "output_var",
+        "output_key",
+        "output",
+    ];
+    let known: Vec<_> = KNOWN.into_iter().chain(["timeout_ms", "timeout"]).collect();
+    step.know(&known, work);
+    Ok(out.tree())
+}
+
+/// Whether the pipeline goes on after this step has failed.
+fn policy(step: Section<'_>) -> Result<bool, Wrong> {
+    let Some(Entry { key, value, .. }) = step.any(&["error_policy", "on_error"]) else {
+        return Ok(false);
+    };
+    let word = super::section::text_of(value, key)?;
+    match &*word.value {
+        "continue" => Ok(true),
+        "fail_fast" | "fail" | "stop" => Ok(false),
+        _ => {
+            let known = ["fail_fast", "continue"];
+            let nearest = nearest(&word.value, known.into_iter()).map(str::to_owned);
+            let known = known.map(str::to_owned).to_vec();
+            let problem =
+                Problem::UnknownWord { key: key.clone(), word: word.value, nearest, known };
+            Err(Wrong::new(word.place, problem))
+        }
+    }
+}
+
+/// A value of any shape with templates in its texts. Every name may be one that callers give.
+fn templates(tree: &Tree) -> Tree {
+    let place = tree.place;
+    match &tree.node {
+        Node::Text(text) => {
+            let piece = |piece: Piece<'_>| match piece {
+                Piece::Name(path) => format!("{{{{{path}}}}}"),
+                Piece::Text(text) => literal(text),
+                Piece::Variable(name) => format!("$${{{name}}}"),
+            };
+            let pieces = placeholder::pieces(text, ARGUMENT).into_iter();
+            build::text(place, pieces.map(piece).collect::<String>())
+        }
+        Node::List(items) => build::list(place, items.iter().map(templates).collect()),
+        Node::Map(entries) => {
+            let mut out = Mapping::new(place);
+            for entry in entries {
+                out.put_at(&entry.key, entry.key_place, templates(&entry.value));
+            }
+            out.tree()
+        }
+        Node::Bool(..) | Node::Null | Node::Number(..) => tree.clone(),
+    }
+}
+
+/// What callers give to a pipeline whose file names no parameters.
+fn variables(place: Place) -> Param {
+    let mut schema = params::typed(place, "object");
+    let what = "Values by the names that the steps have for them.";
+    schema.put("description", build::text(place, what));
+    let name = Placed::new(place, "variables".to_owned());
+    Param { name, schema, is_required: false }
+}

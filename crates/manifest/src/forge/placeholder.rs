@@ -1,0 +1,240 @@
+//! `{{name}}`, `{name}` and `${NAME}` in the texts of a pforge file become what they are in
+//! haft.yaml; whatever else has braces stays what it is. Called for every text that is a template;
+//! knows no engine.
+
+use crate::place::{Place, Placed};
+
+/// A part of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Piece<'t> {
+    /// `{{name}}` or `{{name.part}}`, or the same between single braces.
+    Name(&'t str),
+    Text(&'t str),
+    /// `${NAME}`
+    Variable(&'t str),
+}
+
+/// The arguments of a tool, while its texts are read.
+#[derive(Debug, Default)]
+pub(super) struct Slots {
+    /// Those that the file declares.
+    pub(super) declared: Vec<String>,
+    /// Those that a text names all the same, and where.
+    pub(super) found: Vec<Placed<String>>,
+    /// Those of both kinds that some text names.
+    pub(super) used: Vec<String>,
+}
+
+/// What a text may hold.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Holds {
+    /// `{name}`
+    pub(super) single: bool,
+    /// `${NAME}`
+    pub(super) variables: bool,
+}
+
+/// What a program gets: braces and dollars are often its own.
+pub(super) const ARGUMENT: Holds = Holds { single: false, variables: false };
+/// What nobody but this file reads.
+pub(super) const VALUE: Holds = Holds { single: false, variables: true };
+/// Addresses, and what goes with them.
+pub(super) const REQUEST: Holds = Holds { single: true, variables: true };
+
+impl Slots {
+    /// The text as a template of haft.yaml.
+    pub(super) fn template(&mut self, text: &Placed<String>, holds: Holds) -> String {
+        let mut template = String::new();
+        for piece in pieces(&text.value, holds) {
+            match piece {
+                Piece::Text(text) => template.push_str(&literal(text)),
+                Piece::Variable(name) => template.push_str(&format!("${{env:{name}}}")),
+                Piece::Name(path) => match self.name(path, text.place) {
+                    Named::Argument => template.push_str(&format!("{{{{{path}}}}}")),
+                    Named::Variable => template.push_str(&format!("${{env:{path}}}")),
+                    Named::Nothing => template.push_str(&literal(&format!("{{{{{path}}}}}"))),
+                },
+            }
+        }
+        template
+    }
+
+    fn name(&mut self, path: &str, place: Place) -> Named {
+        let root = path.split('.').next().unwrap_or_default();
+        let is_known = self.declared.iter().any(|name| name == root);
+        if !is_known {
+            if is_capital(path) {
+                return Named::Variable;
+            }
+            // The templates of other programs look like this.
+            if root != path {
+                return Named::Nothing;
+            }
+            if !self.found.iter().any(|found| found.value == root) {
+                self.found.push(Placed::new(place, root.to_owned()));
+            }
+        }
+        if !self.used.iter().any(|name| name == root) {
+            self.used.push(root.to_owned());
+        }
+        Named::Argument
+    }
+
+    /// Whether a text names an argument.
+    pub(super) fn names_any(text: &str, holds: Holds) -> bool {
+        let is_argument = |piece: &Piece<'_>| matches!(piece, Piece::Name(it) if !is_capital(it));
+        pieces(text, holds).iter().any(is_argument)
+    }
+}
+
+enum Named {
+    Argument,
+    Nothing,
+    Variable,
+}
+
+/// `API_TOKEN`, which no argument is called.
+fn is_capital(name: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    name.len() > 1 && name.bytes().all(is_part)
+}
+
+/// A text of a pforge file that is no template, so that nothing in it is taken for one.
+pub(super) fn literal(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let tag = ["{{", "{%", "{#"].into_iter().find(|tag| rest.starts_with(tag));
+        let length = match tag {
+            Some(tag) => {
+                out.push_str(&format!("{{{{ '{tag}' }}}}"));
+                2
+            }
+            None if rest.starts_with("${") && !rest[2..].starts_with(['{', '%', '#']) => {
+                out.push_str("$${");
+                2
+            }
+            None => {
+                out.push(first);
+                first.len_utf8()
+            }
+        };
+        rest = &rest[length..];
+    }
+    out
+}
+
+/// A text of a pforge file that is no template at all: only variables are filled in.
+pub(super) fn filled(text: &str) -> String {
+    let holds = Holds { single: false, variables: true };
+    let pieces = pieces(text, holds).into_iter();
+    let shown = pieces.map(|piece| match piece {
+        Piece::Variable(name) => format!("${{env:{name}}}"),
+        Piece::Name(name) if is_capital(name) => format!("${{env:{name}}}"),
+        Piece::Name(name) => format!("{{{{{name}}}}}"),
+        Piece::Text(text) => text.replace("${", "$${"),
+    });
+    shown.collect()
+}
+
+/// The parts of a text, in order.
+pub(super) fn pieces(text: &str, holds: Holds) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let (mut done, mut from) = (0, 0);
+    while let Some(at) = text[from..].find(['{', '$']).map(|at| from + at) {
+        let rest = &text[at..];
+        let double = between(rest, "{{", "}}").filter(|(path, _)| is_path(path));
+        let variable = between(rest, "${", "}").filter(|(name, _)| is_name(name));
+        let single = between(rest, "{", "}").filter(|(name, _)| is_name(name));
+        let found = match rest.as_bytes() {
+            [b'{', b'{', ..] => double.map(|(path, length)| (Piece::Name(path), length)),
+            [b'{', ..] if holds.single => single.map(|(name, length)| (Piece::Name(name), length)),
+            // `$${NAME}` is a dollar before a variable to nobody here.
+            [b'$', b'{', ..] if holds.variables => {
+                variable.map(|(name, length)| (Piece::Variable(name), length))
+            }
+            _ => None,
+        };
+        match found {
+            Some((piece, length)) => {
+                if at > done {
+                    pieces.push(Piece::Text(&text[done..at]));
+                }
+                pieces.push(piece);
+                (done, from) = (at + length, at + length);
+            }
+            // What opens twice does not open once inside of that; nor does a shell's variable.
+            None if rest.starts_with("{{") || rest.starts_with("${") => from = at + 2,
+            None => from = at + 1,
+        }
+    }
+    if done < text.len() {
+        pieces.push(Piece::Text(&text[done..]));
+    }
+    pieces
+}
+
+/// What is between two marks, without the white space around it, and the length of it all.
+fn between<'t>(rest: &'t str, open: &str, close: &str) -> Option<(&'t str, usize)> {
+    let inner = rest.strip_prefix(open)?;
+    let end = inner.find(close)?;
+    Some((inner[..end].trim(), open.len() + end + close.len()))
+}
+
+/// `name` or `name.part`.
+pub(super) fn is_path(text: &str) -> bool {
+    let mut parts = text.split('.');
+    let is_part = |part: &str| !part.is_empty() && part.bytes().all(is_letter);
+    parts.next().is_some_and(is_name) && parts.all(is_part)
+}
+
+pub(super) fn is_name(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && text.bytes().all(is_letter)
+}
+
+fn is_letter(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, holds: Holds, expected: &str) {
+        let mut slots = Slots { declared: vec!["a".to_owned()], ..Slots::default() };
+        let text = Placed::new(Place::default(), text.to_owned());
+        assert_eq!(slots.template(&text, holds), expected, "{}", text.value);
+    }
+
+    #[test]
+    fn placeholders_become_templates() {
+        check("x{{a}}y{{ b }}", ARGUMENT, "x{{a}}y{{b}}");
+        check("{{a.b.0}}", ARGUMENT, "{{a.b.0}}");
+        check("/u/{a}/{b}", REQUEST, "/u/{{a}}/{{b}}");
+        check("Bearer ${KEY}", REQUEST, "Bearer ${env:KEY}");
+        check("Bearer {{API_KEY}}", REQUEST, "Bearer ${env:API_KEY}");
+    }
+
+    #[test]
+    fn what_others_mean_stays() {
+        check("{a} {} ${HOME} $1", ARGUMENT, "{a} {} $${HOME} $1");
+        check("{{.Names}}", ARGUMENT, "{{ '{{' }}.Names}}");
+        check("{{b.c}}", ARGUMENT, "{{ '{{' }}b.c}}");
+        check("{{json .}} {% x {# y", ARGUMENT, "{{ '{{' }}json .}} {{ '{%' }} x {{ '{#' }} y");
+        check("${#list}", ARGUMENT, "${{ '{#' }}list}");
+        check("${env:A} ${A:-b}", REQUEST, "$${env:A} $${A:-b}");
+        check("{\"k\": {\"v\": 1}}", REQUEST, "{\"k\": {\"v\": 1}}");
+        check("{{", REQUEST, "{{ '{{' }}");
+    }
+
+    #[test]
+    fn what_is_named_is_found_once() {
+        let mut slots = Slots { declared: vec!["a".to_owned()], ..Slots::default() };
+        let text = Placed::new(Place::default(), "{{a}}{{b}}{{b}}{{c.d}}{{KEY}}".to_owned());
+        slots.template(&text, ARGUMENT);
+        let found: Vec<_> = slots.found.iter().map(|found| found.value.as_str()).collect();
+        assert_eq!((found, slots.used.join(" ")), (vec!["b"], "a b".to_owned()));
+    }
+}

@@ -1,0 +1,210 @@
+//! The tools of a pforge file: which kind each is, what all kinds have in common, and which of them
+//! can be served. Called by the module.
+
+use super::build::{self, Mapping};
+use super::params::{self, Param};
+use super::placeholder::Slots;
+use super::section::{Section, Work};
+use super::{cli, compiled, http, pipeline};
+use crate::cost::Part;
+use crate::fault::{Wrong, line_of};
+use crate::place::{Place, Placed};
+use crate::problem::Problem;
+use crate::tree::Tree;
+use crate::written::tool::Foreign;
+use haft_server::nearest;
+
+/// A tool of haft.
+pub(super) struct Made {
+    pub(super) tool: Mapping,
+    pub(super) foreign: Foreign,
+    /// The tools that it calls.
+    pub(super) calls: Vec<Placed<String>>,
+}
+
+/// A tool of the file, and what has become of it.
+struct One<'t> {
+    section: Section<'t>,
+    name: Placed<String>,
+    /// `None` is left out.
+    made: Option<Made>,
+}
+
+const TYPES: [&str; 5] = ["cli", "http", "pipeline", "native", "bridge"];
+
+/// Makes `tools`, and tells what they do beside it.
+pub(super) fn translate(
+    file: Section<'_>,
+    out: &mut Mapping,
+    work: &mut Work<'_>,
+) -> Result<Vec<Foreign>, Wrong> {
+    let items = file.list("tools")?;
+    let mut names: Vec<Placed<String>> = Vec::new();
+    for item in items {
+        let name = Section::new(item, Part::Tool, "", "tools")?;
+        let Some(name) = name.text("name")? else {
+            let (owner, key) = ("a tool".to_owned(), "name".to_owned());
+            return Err(Wrong::new(item.place, Problem::MissingKey { owner, key }));
+        };
+        if let Some(first) = names.iter().find(|first| first.value == name.value) {
+            let first_line = line_of(work.surroundings.text, first.place);
+            let problem = Problem::DuplicateName { kind: "tool", name: name.value, first_line };
+            return Err(Wrong::new(name.place, problem));
+        }
+        names.push(name);
+    }
+    let mut tools = Vec::new();
+    for (item, name) in items.iter().zip(&names) {
+        let section = Section { tree: item, part: Part::Tool, name: &name.value };
+        let made = tool(section, name.place, work)?;
+        tools.push(One { section, name: name.clone(), made });
+    }
+    leave_out(&mut tools, work);
+    let (mut list, mut foreign) = (Vec::new(), Vec::new());
+    for made in tools.into_iter().filter_map(|one| one.made) {
+        list.push(made.tool.tree());
+        foreign.push(made.foreign);
+    }
+    if let Some(entry) = file.entry("tools") {
+        out.put_at("tools", entry.key_place, build::list(entry.value.place, list));
+    }
+    Ok(foreign)
+}
+
+fn tool(section: Section<'_>, place: Place, work: &mut Work<'_>) -> Result<Option<Made>, Wrong> {
+    let kind = section.need("type")?;
+    let mut tool = Mapping::new(section.tree.place);
+    tool.put("name", build::text(place, section.name));
+    if let Some(text) = section.text("description")? {
+        tool.put("description", build::text(text.place, text.value.replace("${", "$${")));
+    }
+    let reason = match &*kind.value {
+        "cli" => return cli::translate(section, tool, work),
+        "http" => return http::translate(section, tool, work),
+        "pipeline" => return pipeline::translate(section, tool, work).map(Some),
+        "native" => compiled::of_tool(section)?,
+        "bridge" => compiled::of_bridge(section)?,
+        _ => {
+            let nearest = nearest(&kind.value, TYPES.iter().copied()).map(str::to_owned);
+            let known = TYPES.map(str::to_owned).to_vec();
+            let (key, word) = ("type".to_owned(), kind.value);
+            return Err(Wrong::new(kind.place, Problem::UnknownWord { key, word, nearest, known }));
+        }
+    };
+    work.note(section, place, reason);
+    Ok(None)
+}
+
+/// A pipeline that calls what is not there is not there either.
+fn leave_out(tools: &mut [One<'_>], work: &mut Work<'_>) {
+    loop {
+        let served =
+            |name: &str| tools.iter().any(|one| one.name.value == name && one.made.is_some());
+        // What calls itself is left out last, by the same rule.
+        let missing = |one: &One<'_>| {
+            let calls = one.made.as_ref().map(|made| &made.calls)?;
+            calls.iter().find(|called| !served(&called.value)).cloned()
+        };
+        let found = tools.iter().enumerate().find_map(|(at, one)| Some((at, missing(one)?)));
+        let found = found.or_else(|| circle(tools));
+        let Some((at, called)) = found else { return };
+        let name = &called.value;
+        let names = || tools.iter().map(|one| one.name.value.as_str());
+        let why = if served(name) {
+            format!("`{name}` calls it in turn, and there would be no end")
+        } else if names().any(|known| known == name) {
+            format!("it calls `{name}`, which is left out")
+        } else {
+            match nearest(name, names()) {
+                Some(near) => format!("it calls `{name}`; did you mean `{near}`?"),
+                None => format!("it calls `{name}`, and no tool of this file is called so"),
+            }
+        };
+        work.note(tools[at].section, called.place, format!("left out: {why}"));
+        tools[at].made = None;
+    }
+}
+
+/// A pipeline that calls itself, by way of others too, and whom it calls to get there.
+fn circle(tools: &[One<'_>]) -> Option<(usize, Placed<String>)> {
+    let calls = |name: &str| {
+        let one = tools.iter().find(|one| one.name.value == name);
+        one.and_then(|one| one.made.as_ref()).map_or(&[][..], |made| &made.calls)
+    };
+    tools.iter().enumerate().find_map(|(at, one)| {
+        let leads_back = |called: &&Placed<String>| {
+            let (mut seen, mut next) = (Vec::new(), vec![called.value.as_str()]);
+            while let Some(name) = next.pop() {
+                if name == one.name.value {
+                    return true;
+                }
+                if !seen.contains(&name) {
+                    seen.push(name);
+                    next.extend(calls(name).iter().map(|called| called.value.as_str()));
+                }
+            }
+            false
+        };
+        calls(&one.name.value).iter().find(leads_back).map(|called| (at, called.clone()))
+    })
+}
+
+/// What callers give to a tool.
+pub(super) struct Given {
+    /// `None` is what the file says nothing of.
+    pub(super) params: Option<Vec<Param>>,
+    pub(super) slots: Slots,
+}
+
+impl Given {
+    pub(super) fn new(section: Section<'_>, work: &mut Work<'_>) -> Result<Self, Wrong> {
+        let params = params::params(section, "params", work)?;
+        let names = params.iter().flatten().map(|param| param.name.value.clone());
+        let slots = Slots { declared: names.collect(), ..Slots::default() };
+        Ok(Self { params, slots })
+    }
+
+    /// Whether the file says nothing of what callers give, neither in `params` nor in a text.
+    pub(super) fn is_open(&self) -> bool {
+        self.params.is_none() && self.slots.found.is_empty()
+    }
+
+    /// The `input`: what is declared, and what texts name all the same.
+    pub(super) fn input(
+        self,
+        section: Section<'_>,
+        place: Place,
+        more: Vec<Param>,
+        work: &mut Work<'_>,
+    ) -> Tree {
+        let mut params = self.params.unwrap_or_default();
+        let mut told = Vec::new();
+        for found in self.slots.found {
+            if more.iter().any(|param| param.name.value == found.value) {
+                continue;
+            }
+            told.push(format!("`{}`", found.value));
+            let names = params.iter().map(|param| param.name.value.as_str());
+            if let Some(near) = nearest(&found.value, names) {
+                let message =
+                    format!("`{}` is not in `params`; did you mean `{near}`?", found.value);
+                work.note(section, found.place, message);
+                told.pop();
+            }
+            let schema = params::typed(found.place, "string");
+            params.push(Param { name: found, schema, is_required: true });
+        }
+        if !told.is_empty() {
+            let message = match &*told {
+                [one] => format!("{one} is not in `params`: callers must give it, as a text"),
+                all => {
+                    let names = all.join(", ");
+                    format!("{names} are not in `params`: callers must give them, as texts")
+                }
+            };
+            work.note(section, place, message);
+        }
+        params.extend(more);
+        params::input(place, params)
+    }
+}

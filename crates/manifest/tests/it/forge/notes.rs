@@ -1,0 +1,198 @@
+//! What is said of a pforge file that cannot all be run.
+
+use super::{DOCUMENTS, PARSER, tools};
+use crate::fixture::Desk;
+
+fn told(desk: &Desk) -> Vec<String> {
+    desk.manifest().warnings().iter().map(ToString::to_string).collect()
+}
+
+/// The warnings of a tool of these lines.
+#[track_caller]
+fn check(lines: &str, expected: &[&str]) {
+    let lines: String = lines.lines().map(|line| format!("    {line}\n")).collect();
+    let desk = tools(&format!("  - name: t\n    description: Does it.\n{lines}"));
+    assert_eq!(told(&desk), expected, "{lines}");
+}
+
+#[test]
+fn compiled_code_is_named_with_what_to_do() {
+    let desk = Desk::with(&PARSER.replace("BASE", "https://api.example.com"));
+    desk.write("below/file", "");
+    let expected = [
+        "10:11: greet: left out: it is compiled code (`handlers::greet::say_hello`); make it a \
+         program that a `cli` tool runs, or write it in Rust with #[haft::tool]",
+        "72:21: greet_both: left out: it calls `greet`, which is left out",
+        "75:19: file:///{path}: left out: it is compiled code (`handlers::files::read`); files \
+         need none: `uri: docs://{+path}` with `directory: docs` in a haft.yaml; or write it in \
+         Rust with #[haft::resource]",
+        "87:1: state: nothing in this file can reach it, as only compiled code could; in a \
+         haft.yaml, tools with `state` keep what they are told in `state: { file: PATH }`",
+    ];
+    assert_eq!(told(&desk), expected);
+}
+
+#[test]
+fn what_only_the_documents_know_is_told_where_haft_has_none() {
+    let desk = Desk::with(&DOCUMENTS.replace("BASE", "https://api.example.com"));
+    desk.write("notes.md", "");
+    let expected = [
+        "6:14: transport: the command line chooses: `haft serve FILE` speaks Streamable HTTP \
+         (`--http ADDRESS` elsewhere), and `--stdio` stdio",
+        "8:3: max_connections: nothing reads it: haft has limits of its own, which \
+         `docs/reference/limits.md` tells",
+        "9:3: state: nothing in this file can reach it, as only compiled code could; in a \
+         haft.yaml, tools with `state` keep what they are told in `state: { file: PATH }`",
+        "11:13: middleware: middleware `logging` is left out: haft writes no log of calls; a \
+         proxy before `haft serve` can",
+        "16:73: fault_tolerance: `success_threshold` is 1: after its rest, one call that succeeds \
+         ends it",
+        "17:3: fault_tolerance: nothing reads `error_tracking`; remove it",
+        "41:10: list: whoever calls chooses the directory that the program runs in",
+        "57:5: issue: `retry` is left out: what failed may have been done, and would be done twice",
+        "58:5: issue: `fallback` is left out: make a pipeline that calls this tool with \
+         `error_policy: continue`, and then another on the `condition` that there is no result",
+        "59:36: issue: nothing reads `max_queued`: 64 calls wait for their turn at most, for as \
+         long as a call may take",
+        "59:52: issue: nothing reads `timeout`: 64 calls wait for their turn at most, for as long \
+         as a call may take",
+        "68:5: ask: `prompt` is not in `params`: callers must give it, as a text",
+        "83:67: flaky: `multiplier` is 2: each pause may be twice as long as the last",
+        "83:82: flaky: how long a pause is, is always left to chance",
+        "96:9: report: nothing reads `timeout_ms` of a step; give it to the tool",
+        "108:27: python_ml: left out: it is code in python (`handlers.ml`) that pforge would \
+         load; let a `cli` tool run it: [python3, FILE]",
+        "109:27: hash: left out: it is code in go (`handlers.Hash`) that pforge would load; let a \
+         `cli` tool run it: [go, run, FILE]",
+        "133:11: silent: left out: it says nothing; give it a `template`",
+    ];
+    assert_eq!(told(&desk), expected);
+}
+
+#[test]
+fn a_key_that_nobody_reads_is_a_warning_in_every_mapping() {
+    let desk = Desk::with(
+        "forge: { name: a, version: 1, nam: x }
+toolz: []
+tools:
+  - type: cli
+    name: t
+    descripton: Does it.
+    command: echo
+    args: ['{{x}}']
+    params: { x: { type: string, requird: true, validation: { mini: 1 } } }
+    bulkhead: { max: 1 }
+  - type: http
+    name: u
+    description: Asks.
+    endpoint: https://api.example.com
+    method: GET
+    retries: 3
+    auth: { type: bearer, token: a, tokn: b }
+  - type: pipeline
+    name: v
+    description: Does both.
+    stepz: []
+    steps: [{ tool: u, inptu: {} }]
+resources: [{ uri: 'file://./f', nmae: x }]
+prompts: [{ name: p, description: Says., template: x, titel: y }]
+",
+    );
+    desk.write("f", "");
+    let told: Vec<_> =
+        told(&desk).into_iter().filter(|line| line.contains("nothing reads")).collect();
+    assert_eq!(
+        told,
+        [
+            "1:31: forge: nothing reads `nam`; did you mean `name`?",
+            "2:1: forge: nothing reads `toolz`; did you mean `tools`?",
+            "6:5: t: nothing reads `descripton`; did you mean `description`?",
+            "9:34: t: nothing reads `requird`; did you mean `required`?",
+            "9:63: t: nothing reads `mini`; did you mean `min`?",
+            "10:17: t: nothing reads `max`; did you mean `max_queued`?",
+            "16:5: u: nothing reads `retries`; did you mean `retry`?",
+            "17:37: u: nothing reads `tokn`; did you mean `token`?",
+            "21:5: v: nothing reads `stepz`; did you mean `steps`?",
+            "22:24: v: nothing reads `inptu`; did you mean `input`?",
+            "23:34: file://./f: nothing reads `nmae`; did you mean `name`?",
+            "24:55: p: nothing reads `titel`; remove it",
+        ]
+    );
+}
+
+#[test]
+fn a_pipeline_without_its_tools_is_left_out() {
+    for (steps, expected) in [
+        (
+            "[{ tool: echo }]",
+            "6:21: t: left out: it calls `echo`, and no tool of this file is called so",
+        ),
+        (
+            "[{ tool: word_count }, { tool: ehco }]",
+            "6:21: t: left out: it calls `word_count`, and no tool of this file is called so",
+        ),
+        ("[{ tool: t }]", "6:21: t: left out: `t` calls it in turn, and there would be no end"),
+    ] {
+        check(&format!("type: pipeline\nsteps: {steps}"), &[expected]);
+    }
+    let desk = tools(
+        "  - { name: count_words, description: A., type: cli, command: wc, args: [-w] }
+  - { name: t, description: T., type: pipeline, steps: [{ tool: count_word }] }
+",
+    );
+    let expected = "4:65: t: left out: it calls `count_word`; did you mean `count_words`?";
+    assert_eq!(told(&desk), [expected]);
+    let desk = tools(
+        "  - { name: a, description: A., type: pipeline, steps: [{ tool: b }] }
+  - { name: b, description: B., type: pipeline, steps: [{ tool: a }] }
+  - { name: c, description: C., type: cli, command: echo, args: [] }
+",
+    );
+    let expected = [
+        "3:65: a: left out: `b` calls it in turn, and there would be no end",
+        "4:65: b: left out: it calls `a`, which is left out",
+    ];
+    assert_eq!(told(&desk), expected);
+    assert_eq!(desk.server().tool_names(), ["c"]);
+}
+
+#[test]
+fn what_a_caller_must_not_choose_is_left_out() {
+    check(
+        "type: cli\ncommand: '{{program}}'\nargs: []",
+        &["6:14: t: left out: whoever calls would choose the program; name it in `command`"],
+    );
+    check(
+        "type: http\nendpoint: https://a.example\nmethod: GET\nauth: { type: basic, username: a, \
+         password: '{{p}}' }",
+        &["8:49: t: left out: callers would have to know the password; put it into the \
+           environment: `password: ${PASSWORD}`"],
+    );
+}
+
+#[test]
+fn what_changes_nothing_is_told() {
+    check(
+        "type: cli\ncommand: echo\nargs: []\nstream: true",
+        &["8:5: t: `stream` changes nothing: the answer comes when the program ends"],
+    );
+    check(
+        "type: http\nendpoint: https://a.example",
+        &["3:5: t: there is no `method`; this is a GET"],
+    );
+    check(
+        "type: cli\ncommand: echo\nargs: [--, '{{wrod}}', '{{a}}{{b}}']\nparams: { word: string }",
+        &[
+            "3:5: t: `a`, `b` are not in `params`: callers must give them, as texts",
+            "7:16: t: `wrod` is not in `params`; did you mean `word`?",
+        ],
+    );
+    check(
+        "type: cli\ncommand: echo\nargs: []\nmiddleware: [{ type: audit }, { type: recovery, \
+         max_retries: 20 }, { type: metrics, enabled: false }]",
+        &[
+            "8:26: t: middleware `audit` is left out: haft has none like it",
+            "8:53: t: `retry` is left out: what failed may have been done, and would be done twice",
+        ],
+    );
+}

@@ -1,0 +1,99 @@
+//! What is counted and timed of requests, told to whatever recorder of the `metrics` crate the
+//! program has installed; without one nothing is kept. Stands around a whole server.
+
+use crate::middleware::{Handling, Middleware, Next, Outcome, Request};
+use haft_proto::method::Method;
+use std::time::Instant;
+
+/// Counts and times requests that have got as far as their handler: the tool is there and the
+/// arguments fit. See [`METRICS`] for what it tells.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Measure;
+
+/// A figure that a server tells, for its description and for the reference.
+#[derive(Clone, Copy, Debug)]
+pub struct Metric {
+    /// Its name.
+    pub name: &'static str,
+    /// `counter`, `gauge` or `histogram`, as Prometheus calls them.
+    pub kind: &'static str,
+    /// By what it is told apart.
+    pub labels: &'static [&'static str],
+    /// What it says.
+    pub what: &'static str,
+}
+
+/// All that [`Measure`] tells.
+///
+/// `name` is the tool or prompt; it is empty for resources, of which there may be any number.
+/// `outcome` is `ok`, `failed` (a tool's result with `isError`), `refused` (an error of the
+/// protocol) or `cancelled` (nobody waited for the end).
+pub const METRICS: [Metric; 3] = [
+    Metric {
+        name: REQUESTS,
+        kind: "counter",
+        labels: &["method", "name", "outcome"],
+        what: "Requests that a handler has ended, or that were cancelled meanwhile.",
+    },
+    Metric { name: RUNNING, kind: "gauge", labels: &["method"], what: "Requests that run now." },
+    Metric {
+        name: SECONDS,
+        kind: "histogram",
+        labels: &["method", "name"],
+        what: "How long requests took, with all that stands around the handler.",
+    },
+];
+
+const REQUESTS: &str = "haft_requests_total";
+const RUNNING: &str = "haft_requests_running";
+const SECONDS: &str = "haft_request_seconds";
+
+impl Middleware for Measure {
+    fn handle(&self, request: Request, next: Next) -> Handling {
+        let name = match request.method {
+            Method::ResourcesRead => String::new(),
+            _ => request.name.clone(),
+        };
+        let run = Run::begin(request.method.name(), name);
+        Box::pin(async move {
+            let outcome = next.run(request).await;
+            run.end(&outcome);
+            outcome
+        })
+    }
+}
+
+/// A request that runs. However it ends, it is told when this is dropped.
+struct Run {
+    method: &'static str,
+    name: String,
+    began: Instant,
+    outcome: &'static str,
+}
+
+impl Run {
+    fn begin(method: &'static str, name: String) -> Self {
+        metrics::gauge!(RUNNING, "method" => method).increment(1);
+        Self { method, name, began: Instant::now(), outcome: "cancelled" }
+    }
+
+    fn end(mut self, outcome: &Outcome) {
+        self.outcome = match outcome {
+            Outcome::Tool(result) if result.is_error => "failed",
+            Outcome::Refused(_) => "refused",
+            Outcome::Tool(_) | Outcome::Prompt(_) | Outcome::Resource(_) => "ok",
+        };
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        let (method, name) = (self.method, std::mem::take(&mut self.name));
+        metrics::gauge!(RUNNING, "method" => method).decrement(1);
+        metrics::histogram!(SECONDS, "method" => method, "name" => name.clone())
+            .record(self.began.elapsed());
+        let outcome = self.outcome;
+        metrics::counter!(REQUESTS, "method" => method, "name" => name, "outcome" => outcome)
+            .increment(1);
+    }
+}
