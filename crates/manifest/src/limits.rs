@@ -15,6 +15,8 @@ pub const READING_STACK_BYTES: usize = 8 * 1024 * 1024;
 pub const RENDERED_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// The longest query or form that the arguments of one call make, in bytes.
 pub const PAIRS_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// The longest body of several parts that the arguments of one call make, in bytes.
+pub const MULTIPART_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// The most instructions that one template runs.
 pub const RENDER_FUEL: u64 = 1_000_000;
 /// The most of a program's output that is kept, unless its tool says otherwise.
