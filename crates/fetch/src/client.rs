@@ -5,7 +5,9 @@ use crate::answer::Answer;
 use crate::auth::Auth;
 use crate::dial::{Connector, causes};
 use crate::error::FetchError;
-use crate::limits::{HEAD_BYTES_MAX, IDLE_CONNECTIONS_MAX, IDLE_TIME_MAX, REDIRECTS_MAX};
+use crate::limits::{
+    HEAD_BYTES_MAX, IDLE_CONNECTIONS_MAX, IDLE_TIME_MAX, POOL_CONNECTIONS_MAX, REDIRECTS_MAX,
+};
 use crate::proxies::Proxies;
 use crate::reach::Reach;
 use crate::redirect;
@@ -18,7 +20,7 @@ use hyper::body::Incoming;
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use std::error::Error;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 type Pool = legacy::Client<Connector, Full<Bytes>>;
 
@@ -31,12 +33,12 @@ pub struct Client(Arc<Inner>);
 struct Inner {
     reach: Reach,
     proxies: Arc<OnceLock<Proxies>>,
-    pool: OnceLock<Pool>,
+    pool: Mutex<Option<(Pool, Connector)>>,
 }
 
 impl Client {
     pub(crate) fn new(reach: Reach, proxies: Arc<OnceLock<Proxies>>) -> Self {
-        Self(Arc::new(Inner { reach, proxies, pool: OnceLock::new() }))
+        Self(Arc::new(Inner { reach, proxies, pool: Mutex::default() }))
     }
 
     /// Whether somebody holds it beside the list that it is in.
@@ -137,7 +139,7 @@ impl Client {
         if let Some(password) = proxies.password(url) {
             sent.headers_mut().insert(PROXY_AUTHORIZATION, password);
         }
-        let pool = self.0.pool.get_or_init(|| pool(&self.0.reach, proxies));
+        let pool = self.0.pool(proxies);
         // A connection that was kept may have been closed by its server just now. What only reads
         // is asked once more (RFC 9110, 9.2.2).
         let again = [Method::GET, Method::HEAD].contains(&request.method).then(|| sent.clone());
@@ -149,7 +151,27 @@ impl Client {
     }
 }
 
-fn pool(reach: &Reach, proxies: &Proxies) -> Pool {
+impl Inner {
+    /// The pool, or another one if that has made so many connections that all servers together
+    /// could have too many of them kept. What is under way in the old one comes to its end.
+    fn pool(&self, proxies: &Proxies) -> Pool {
+        let mut current = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((pool, connector)) = &*current
+            && connector.count() < POOL_CONNECTIONS_MAX
+        {
+            return pool.clone();
+        }
+        let connector = Connector::new(self.reach.clone(), proxies.clone());
+        let pool = pool(connector.clone());
+        // What it holds is closed once the lock is open again.
+        let gone = current.replace((pool.clone(), connector));
+        drop(current);
+        drop(gone);
+        pool
+    }
+}
+
+fn pool(connector: Connector) -> Pool {
     legacy::Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .timer(TokioTimer::new())
@@ -158,7 +180,7 @@ fn pool(reach: &Reach, proxies: &Proxies) -> Pool {
         .http1_max_buf_size(HEAD_BYTES_MAX)
         .http2_max_header_list_size(u32::try_from(HEAD_BYTES_MAX).unwrap_or(u32::MAX))
         .http2_adaptive_window(true)
-        .build(Connector::new(reach.clone(), proxies.clone()))
+        .build(connector)
 }
 
 /// The headers of the caller, and what every request has.

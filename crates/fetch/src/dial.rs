@@ -19,6 +19,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
@@ -29,7 +30,11 @@ type Connecting<T> = Pin<Box<dyn Future<Output = Result<T, FetchError>> + Send>>
 
 /// Makes connections that a [`Reach`] allows, with TLS where the address asks for it.
 #[derive(Clone, Debug)]
-pub(crate) struct Connector(Arc<Dial>);
+pub(crate) struct Connector {
+    dial: Arc<Dial>,
+    /// How many connections were asked for.
+    count: Arc<AtomicUsize>,
+}
 
 #[derive(Debug)]
 struct Dial {
@@ -39,7 +44,12 @@ struct Dial {
 
 impl Connector {
     pub(crate) fn new(reach: Reach, proxies: Proxies) -> Self {
-        Self(Arc::new(Dial { reach, proxies }))
+        Self { dial: Arc::new(Dial { reach, proxies }), count: Arc::default() }
+    }
+
+    /// How many connections were asked for so far.
+    pub(crate) fn count(&self) -> usize {
+        self.count.load(Ordering::Relaxed)
     }
 }
 
@@ -53,7 +63,8 @@ impl Service<Uri> for Connector {
     }
 
     fn call(&mut self, url: Uri) -> Self::Future {
-        let dial = Arc::clone(&self.0);
+        self.count.fetch_add(1, Ordering::Relaxed);
+        let dial = Arc::clone(&self.dial);
         Box::pin(async move {
             let host = host_of(&url).to_owned();
             let connection = timeout(CONNECT_TIME_MAX, dial.secured(url)).await;

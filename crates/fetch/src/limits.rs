@@ -15,6 +15,9 @@ pub(crate) const LOCAL_LOOKUP_TIME_MAX: Duration = Duration::from_secs(1);
 pub(crate) const IDLE_TIME_MAX: Duration = Duration::from_secs(60);
 /// The most connections to one server that nobody uses and that are kept.
 pub(crate) const IDLE_CONNECTIONS_MAX: usize = 32;
+/// The most connections that a pool makes before another one takes its place, so that no more are
+/// kept for all servers together.
+pub const POOL_CONNECTIONS_MAX: usize = 256;
 /// The longest head of an answer, in bytes.
 pub const HEAD_BYTES_MAX: usize = 128 * 1024;
 /// The most redirects that a request may ask to follow.

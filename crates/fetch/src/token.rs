@@ -16,7 +16,7 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderValue, Method};
 use serde::Deserialize;
 use std::fmt;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
@@ -62,8 +62,11 @@ pub struct TokenSource {
     client: Client,
     current: RwLock<Option<Current>>,
     /// Held by whoever asks the authorization server; one at a time. What it refused last.
-    asking: Mutex<Option<(Instant, FetchError)>>,
+    asking: Arc<Mutex<Option<Refused>>>,
 }
+
+/// When an authorization server granted nothing, and why.
+type Refused = (Instant, FetchError);
 
 #[derive(Clone, Debug)]
 struct Current {
@@ -87,25 +90,32 @@ struct Granted {
 
 impl TokenSource {
     pub(crate) fn new(tokens: Tokens, client: Client) -> Self {
-        Self { tokens, client, current: RwLock::default(), asking: Mutex::default() }
+        Self { tokens, client, current: RwLock::default(), asking: Arc::default() }
     }
 
     pub(crate) fn is_of(&self, tokens: &Tokens) -> bool {
         self.tokens == *tokens
     }
 
-    /// A token that is good now, as the value of its header.
-    pub(crate) async fn token(&self) -> Result<HeaderValue, FetchError> {
+    /// A token that is good now, as the value of its header. One that ends soon is renewed by a task
+    /// of its own, for which nobody waits, and which goes on when a call is dropped.
+    pub(crate) async fn token(self: &Arc<Self>) -> Result<HeaderValue, FetchError> {
         let current = self.current();
         let now = Instant::now();
         if let Some(current) = current.filter(|current| now < current.ends_at) {
-            if now < current.renew_at {
-                return Ok(current.header);
+            if now >= current.renew_at
+                && let Ok(mut asking) = Arc::clone(&self.asking).try_lock_owned()
+            {
+                let source = Arc::clone(self);
+                tokio::spawn(async move {
+                    // Should it fail, the next call in this time tries again.
+                    let is_old = |current: Current| Instant::now() >= current.renew_at;
+                    if source.current().is_none_or(is_old) {
+                        let _ = source.renew(&mut asking).await;
+                    }
+                });
             }
-            // Somebody else renews it already: this one is good for a while.
-            let Ok(mut asking) = self.asking.try_lock() else { return Ok(current.header) };
-            let renewed = self.renew(&mut asking).await;
-            return Ok(renewed.unwrap_or(current.header));
+            return Ok(current.header);
         }
         // Whoever waits here finds what the one before got, be it a token or a refusal.
         let mut asking = self.asking.lock().await;
@@ -141,10 +151,7 @@ impl TokenSource {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    async fn renew(
-        &self,
-        refusal: &mut Option<(Instant, FetchError)>,
-    ) -> Result<HeaderValue, FetchError> {
+    async fn renew(&self, refusal: &mut Option<Refused>) -> Result<HeaderValue, FetchError> {
         if let Some((at, error)) = refusal
             && at.elapsed() < TOKEN_REFUSAL_KEPT
         {

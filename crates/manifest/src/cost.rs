@@ -84,14 +84,23 @@ impl Cost {
         let (mime_type, annotations) = (resource.mime_type.clone(), resource.annotations.clone());
         let (icons, meta) = (resource.icons.clone(), resource.meta.clone());
         let mut written = Vec::new();
+        let family = || spec::resource::ResourceTemplate {
+            uri_template: uri.clone(),
+            name: name.clone(),
+            title: title.clone(),
+            description: description.clone(),
+            mime_type: mime_type.clone(),
+            annotations: annotations.clone(),
+            icons: icons.clone(),
+            meta: meta.clone(),
+        };
         let (kind, arguments) = match &resource.source {
+            Source::Feed(fed) if !fed.variables.is_empty() => {
+                encode::resource::resource_template(&mut written, Revision::LATEST, &family());
+                (fed.feed.key(), fed.variables.clone())
+            }
             Source::Directory(below) => {
-                let uri_template = uri.clone();
-                #[rustfmt::skip]
-                let definition = spec::resource::ResourceTemplate {
-                    uri_template, name, title, description, mime_type, annotations, icons, meta,
-                };
-                encode::resource::resource_template(&mut written, Revision::LATEST, &definition);
+                encode::resource::resource_template(&mut written, Revision::LATEST, &family());
                 for listed in resource.listed() {
                     let definition = spec::resource::Resource {
                         uri: listed.uri,
@@ -111,7 +120,12 @@ impl Cost {
                     uri, name, title, description, mime_type, size, annotations, icons, meta,
                 };
                 encode::resource::resource(&mut written, Revision::LATEST, &definition);
-                (if matches!(source, Source::File(_)) { "file" } else { "text" }, Vec::new())
+                let kind = match source {
+                    Source::Feed(fed) => fed.feed.key(),
+                    Source::Directory(_) | Source::File(_) => "file",
+                    Source::Text(_) => "text",
+                };
+                (kind, Vec::new())
             }
         };
         Self::new(Part::Resource, uri, kind, arguments, &written)

@@ -10,6 +10,7 @@ use crate::http::handler::HttpHandler;
 use crate::http::{self, Http};
 use crate::input::Input;
 use crate::limits::{RUNNING_DEFAULT, WAITING_DEFAULT};
+use crate::output;
 use crate::pipeline::handler::PipelineHandler;
 use crate::pipeline::{self, Pipeline};
 use crate::problem::Problem;
@@ -88,15 +89,26 @@ impl Kind {
         if let Some(state) = &tool.state {
             return Ok(Self::State(Arc::new(state::check(state, input, surroundings, compiler)?)));
         }
-        if tool.http.is_some() {
-            let http = http::check(tool, input, surroundings, compiler)?;
+        if let Some(http) = tool.http {
+            let output = output::check(tool.output, Parse::Auto, surroundings)?;
+            let http = http::check(http, output, input.known(), surroundings, compiler)?;
+            let is_open = tool.foreign.open_query;
+            let http = if is_open { http.with_open_query() } else { http };
             return Ok(Self::Http(Box::new(http)));
         }
         if tool.pipeline.is_some() {
             let pipeline = pipeline::check(&tool, tree, input, compiler)?;
             return Ok(Self::Pipeline(Arc::new(pipeline)));
         }
-        let command = command::check(tool, input, surroundings, compiler)?;
+        let output = output::check(tool.output, Parse::Text, surroundings)?;
+        let keys = command::Keys {
+            command: tool.command.expect("a tool of no other kind has a command"),
+            stdin: tool.stdin,
+            env: tool.env,
+            cwd: tool.cwd,
+            ok_exit: tool.ok_exit,
+        };
+        let command = command::check(keys, output, input.known(), surroundings, compiler)?;
         Ok(Self::Command(Box::new(command)))
     }
 

@@ -1,7 +1,7 @@
 //! haft.yaml becomes a server. [`load()`] reads and checks a file; the [`Manifest`] that it gives
 //! has the server to serve and the addresses to serve it at. Opens no socket, and starts no program
-//! and asks no server before a tool is called. The files of resources are read when clients read
-//! them.
+//! and asks no server before a tool is called, a resource read, a prompt got or a value suggested.
+//! The files of resources are read when clients read them.
 //!
 //! From as typed to as run: `tree` (YAML with places) → `decode` → `written` (as typed) → `meant`
 //! (as run) → [`haft_server::Server`].
@@ -28,9 +28,11 @@ mod arguments;
 mod around;
 mod below;
 mod command;
+mod complete;
 mod cost;
 mod decode;
 mod fault;
+mod feed;
 mod fill;
 mod filters;
 mod forge;
@@ -69,6 +71,7 @@ mod written;
 pub use around::Mistake as AroundMistake;
 pub use cost::{Cost, Part, tokens};
 pub use fault::Fault;
+pub use feed::mistake::FeedMistake;
 pub use http::mistake::HttpMistake;
 pub use lint::Warning;
 pub use live::{Difference, Edit, Edits, Live, Reading};

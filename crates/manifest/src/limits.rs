@@ -15,6 +15,8 @@ pub const READING_STACK_BYTES: usize = 8 * 1024 * 1024;
 pub const RENDERED_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// The longest query or form that the arguments of one call make, in bytes.
 pub const PAIRS_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// The longest body of several parts that the arguments of one call make, in bytes.
+pub const MULTIPART_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// The most instructions that one template runs.
 pub const RENDER_FUEL: u64 = 1_000_000;
 /// The most of a program's output that is kept, unless its tool says otherwise.
@@ -71,12 +73,21 @@ pub const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long processes that a program left behind may keep its output open before they are killed,
 /// and how long those that are out of reach may keep it open after that.
 pub const LEFT_BEHIND_GRACE: Duration = Duration::from_millis(250);
-/// The most bytes of a file that is a resource or a picture, unless its resource says otherwise.
+/// The most bytes of a file that is a resource or a picture, and of what a program or a server says
+/// for a resource, a message or a suggestion, unless a `limit` says otherwise.
 pub const RESOURCE_BYTES: usize = 2 * 1024 * 1024;
-/// The most that a resource's `limit` may be.
+/// The most that such a `limit` may be.
 pub const RESOURCE_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// The most files that are read at once for all resources and prompts; other readings wait.
 pub const READINGS_MAX: usize = 16;
+/// The most programs and requests that run at once for all resources, prompts and suggestions;
+/// others wait.
+pub const FEEDS_RUNNING_MAX: usize = 64;
+/// The longest `timeout` of what a resource, a message or a suggestion comes from: as long as any
+/// request that is no call of a tool.
+pub const FEED_TIMEOUT_MAX: Duration = Duration::from_secs(60);
+/// How long a suggestion may take, unless its `timeout` says otherwise.
+pub const SUGGESTING: Duration = Duration::from_secs(5);
 /// The longest path below the directory of a resource, in bytes.
 pub const PATH_BYTES_MAX: usize = 2048;
 /// The most names of such a path.

@@ -1,6 +1,7 @@
 //! What is allowed in a manifest and yet probably not meant, or not safe. Called by `haft check`
 //! through `Manifest::warnings`; changes nothing.
 
+mod feed;
 mod http;
 mod pipeline;
 mod prompt;
@@ -16,6 +17,7 @@ use crate::meant::Meant;
 use crate::place::{Place, Placed};
 use crate::template::Template;
 use crate::tool::Tool;
+use haft_proto::spec::tool::Annotations;
 use haft_server::schema::Schema;
 use serde_json::Value;
 use std::env;
@@ -130,21 +132,25 @@ fn judge(tool: &Tool, notes: &mut Notes) {
     if tool.input.arguments.iter().any(|argument| refers(&argument.schema)) {
         notes.add(tool.input.place, "some clients do not follow `$ref`; write the schema out");
     }
+    let arguments = &tool.input.arguments;
     match &tool.kind {
-        Kind::Command(command) => judge_command(tool, command, notes),
-        Kind::State(operation) => judge_use(tool, &operation.templates(), notes),
-        Kind::Http(http) => judge_http(tool, http, notes),
+        Kind::Command(command) => {
+            judge_use(arguments, &command.templates().collect::<Vec<_>>(), notes);
+            judge_command(arguments, command, notes);
+        }
+        Kind::State(operation) => judge_use(arguments, &operation.templates(), notes),
+        Kind::Http(http) => {
+            http::judge_use(arguments, http, notes);
+            judge_http(tool.annotations, http, notes);
+        }
         // What its steps make is told, whoever reads it.
         Kind::Pipeline(pipeline) if pipeline.report.is_some() => {}
-        Kind::Pipeline(pipeline) => judge_use(tool, &pipeline.templates(), notes),
-        Kind::Text(text) => judge_use(tool, &[text], notes),
+        Kind::Pipeline(pipeline) => judge_use(arguments, &pipeline.templates(), notes),
+        Kind::Text(text) => judge_use(arguments, &[text], notes),
     }
 }
 
-fn judge_command(tool: &Tool, command: &Command, notes: &mut Notes) {
-    let env = command.env.iter().map(|(_, value)| value);
-    let templates: Vec<_> = command.arguments.iter().chain(&command.stdin).chain(env).collect();
-    judge_use(tool, &templates, notes);
+fn judge_command(known: &[Argument], command: &Command, notes: &mut Notes) {
     judge_program(command, notes);
     let shell = shell_code(&command.program, &command.arguments);
     if let Some(code) = shell.filter(|code| !code.variables.is_empty()) {
@@ -158,20 +164,20 @@ fn judge_command(tool: &Tool, command: &Command, notes: &mut Notes) {
         );
     }
     for (index, argument) in command.arguments.iter().enumerate() {
-        judge_argument(tool, &command.arguments[..index], argument, notes);
+        judge_argument(known, &command.arguments[..index], argument, notes);
     }
 }
 
-fn judge_http(tool: &Tool, http: &Http, notes: &mut Notes) {
-    http::judge(tool, http, notes);
+fn judge_http(annotations: Annotations, http: &Http, notes: &mut Notes) {
+    http::judge(annotations, http, notes);
     for template in http.templates() {
         notes.spelling(template);
     }
 }
 
 /// An argument that nobody reads misleads whoever sends it.
-fn judge_use(tool: &Tool, templates: &[&Template], notes: &mut Notes) {
-    for argument in &tool.input.arguments {
+fn judge_use(known: &[Argument], templates: &[&Template], notes: &mut Notes) {
+    for argument in known {
         let reads = |template: &&Template| template.variables.contains(&argument.name);
         if !templates.iter().any(reads) {
             notes.add(argument.place, format!("nothing reads the argument `{}`", argument.name));
@@ -194,14 +200,14 @@ fn judge_program(command: &Command, notes: &mut Notes) {
     }
 }
 
-fn judge_argument(tool: &Tool, before: &[Template], argument: &Template, notes: &mut Notes) {
+fn judge_argument(known: &[Argument], before: &[Template], argument: &Template, notes: &mut Notes) {
     if argument.typed.place == Place::default() {
         // It is not in the file.
         return;
     }
     let previous = before.last().and_then(Template::fixed).unwrap_or_default();
     let follows_option = previous.len() > 1 && previous.starts_with('-') && previous != "--";
-    let known = |name: &str| tool.input.arguments.iter().find(|known| known.name == name);
+    let known = |name: &str| known.iter().find(|known| known.name == name);
     let may_be_absent = |name: &&String| {
         known(name).is_some_and(|known| !known.is_required && !known.has_default())
     };
@@ -221,13 +227,13 @@ fn judge_argument(tool: &Tool, before: &[Template], argument: &Template, notes: 
         return;
     }
     if let Some(name) = argument.leading().filter(|name| known(name).is_none_or(may_be_option)) {
-        notes.add(
-            argument.typed.place,
-            format!(
-                "a value of `{name}` that begins with `-` would be an option; put `--` before it, \
-                 or give `{name}` a `pattern`"
-            ),
+        let mut message = format!(
+            "a value of `{name}` that begins with `-` would be an option; put `--` before it"
         );
+        if known(name).is_none_or(|known| !known.schema.is_null()) {
+            message.push_str(&format!(", or give `{name}` a `pattern`"));
+        }
+        notes.add(argument.typed.place, message);
     }
 }
 

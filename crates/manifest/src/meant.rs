@@ -131,12 +131,13 @@ impl Meant {
         prints.tools.iter_mut().for_each(|print| *print = print.with(defaults));
         let notes = join(imported, &mut tools, surroundings)?;
         pipeline::link::link(&mut tools, &[], surroundings.text)?;
-        let resources = resources(&file.resources, tree, surroundings, &mut prints.resources)?;
+        let prints_of = &mut prints.resources;
+        let resources = resources(file.resources, tree, surroundings, &mut compiler, prints_of)?;
         let mut prompts: Vec<Prompt> = Vec::new();
-        for (index, written) in file.prompts.iter().enumerate() {
+        for (index, written) in file.prompts.into_iter().enumerate() {
             let tree = part(tree, "prompts", index);
             let prompt =
-                prompt::check(&written.value, tree, &resources, surroundings, &mut compiler)?;
+                prompt::check(written.value, tree, &resources, surroundings, &mut compiler)?;
             let is_same = |first: &&Prompt| first.name.value == prompt.name.value;
             if let Some(first) = prompts.iter().find(is_same) {
                 return Err(duplicate("prompt", &first.name, &prompt.name, surroundings));
@@ -188,20 +189,21 @@ fn duplicate(
 }
 
 fn resources(
-    written: &[Placed<written::resource::Resource>],
+    written: Vec<Placed<written::resource::Resource>>,
     tree: &Tree,
     surroundings: &Surroundings<'_>,
+    compiler: &mut Compiler<'_>,
     prints: &mut Vec<Print>,
 ) -> Result<Vec<Resource>, Wrong> {
     let mut resources: Vec<Resource> = Vec::new();
-    for (index, written) in written.iter().enumerate() {
+    for (index, written) in written.into_iter().enumerate() {
         let tree = part(tree, "resources", index);
-        let resource = resource::check(&written.value, tree, surroundings)?;
+        let resource = resource::check(written.value, tree, surroundings, compiler)?;
         let is_same = |first: &&Resource| first.uri.value == resource.uri.value;
         if let Some(first) = resources.iter().find(is_same) {
             let first_line = line_of(surroundings.text, first.uri.place);
             // What was filled in is not shown.
-            let uri = written.value.uri.value.clone();
+            let uri = resource.typed_uri;
             return Err(Wrong::new(resource.uri.place, Problem::DuplicateUri { uri, first_line }));
         }
         for listed in resource.listed() {

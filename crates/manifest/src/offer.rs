@@ -2,6 +2,9 @@
 //! `load` when a server is asked for; checks nothing that `meant` has checked.
 
 use crate::around::Standings;
+use crate::complete::{self, Complete};
+use crate::feed::family::Fed;
+use crate::feed::run::Feeding;
 use crate::kind::{Kind, Setting};
 use crate::meant::Meant;
 use crate::prompt::Prompt;
@@ -11,13 +14,16 @@ use crate::seen::Print;
 use crate::tool::Tool;
 use haft_fetch::Clients;
 use haft_proto::encode::fields::Caching;
-use haft_proto::spec::completion::{Completion, VALUES_MAX};
+use haft_proto::error::Refusal;
+use haft_proto::spec::completion::Completion;
 use haft_server::around::Measure;
-use haft_server::{Server, ServerBuilder};
+use haft_server::{Completing, Server, ServerBuilder};
 use haft_store::Store;
 use minijinja::Environment;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 
 /// What the tools of a file have in common that outlives a reading of it.
@@ -31,6 +37,8 @@ pub(crate) struct Means {
     pub(crate) measured: bool,
     /// Where files are read.
     pub(crate) readings: Readings,
+    /// Where programs run and servers are asked for resources and the like.
+    pub(crate) feeding: Feeding,
     /// What remembers calls; a tool that is not in it begins anew.
     pub(crate) standings: Arc<Standings>,
 }
@@ -38,7 +46,22 @@ pub(crate) struct Means {
 impl Means {
     pub(crate) fn new(store: Option<Store>) -> Self {
         let (clients, readings) = (Clients::new(), Readings::new());
-        Self { store, clients, measured: false, readings, standings: Arc::default() }
+        let feeding = Feeding::new(Arc::new(Environment::empty()), clients.clone());
+        Self { store, clients, measured: false, readings, feeding, standings: Arc::default() }
+    }
+}
+
+/// How resources are read, prompts written and values suggested.
+#[derive(Clone)]
+pub(crate) struct Ways {
+    pub(crate) readings: Readings,
+    pub(crate) feeding: Feeding,
+}
+
+impl Ways {
+    fn new(meant: &Meant, means: &Means) -> Self {
+        let feeding = means.feeding.with(Arc::clone(&meant.templates));
+        Self { readings: means.readings.clone(), feeding }
     }
 }
 
@@ -69,12 +92,12 @@ pub(crate) fn builder(meant: &Meant, means: &Means) -> ServerBuilder {
         builder = builder.strict_arguments();
     }
     builder = builder.state_keys(who.state_keys.iter().cloned()).tools(tools(meant, means));
-    let readings = &means.readings;
-    let (resources, templates) = readable(meant, readings);
+    let ways = Ways::new(meant, means);
+    let (resources, templates) = resources(meant, &ways);
     builder = resources.into_iter().fold(builder, ServerBuilder::resource);
     builder = templates.into_iter().fold(builder, ServerBuilder::resource_template);
     for prompt in &meant.prompts {
-        builder = builder.prompt(self::prompt(prompt, &meant.templates, readings));
+        builder = builder.prompt(self::prompt(prompt, &ways));
     }
     builder
 }
@@ -161,19 +184,35 @@ macro_rules! described {
 /// The resources and families of resources.
 pub(crate) fn readable(
     meant: &Meant,
-    readings: &Readings,
+    means: &Means,
+) -> (Vec<haft_server::Resource>, Vec<haft_server::ResourceTemplate>) {
+    resources(meant, &Ways::new(meant, means))
+}
+
+fn resources(
+    meant: &Meant,
+    ways: &Ways,
 ) -> (Vec<haft_server::Resource>, Vec<haft_server::ResourceTemplate>) {
     let (mut resources, mut templates) = (Vec::new(), Vec::new());
     let of_server = meant.server.caching;
     let mut uris: BTreeSet<String> =
         meant.resources.iter().map(|resource| resource.uri.value.clone()).collect();
     for resource in &meant.resources {
-        let Source::Directory(below) = &resource.source else {
-            let built = single(resource, readings);
-            resources.push(described!(built, resource, of_server));
-            continue;
+        let below = match &resource.source {
+            Source::Directory(below) => below,
+            Source::Feed(fed) if !fed.variables.is_empty() => {
+                let built = fed_family(resource, fed, ways);
+                templates.push(described!(built, resource, of_server));
+                continue;
+            }
+            Source::Feed(_) | Source::File(_) | Source::Text(_) => {
+                let built = single(resource, ways);
+                resources.push(described!(built, resource, of_server));
+                continue;
+            }
         };
-        let family = family(resource, below, readings);
+        let readings = &ways.readings;
+        let family = family(resource, below, ways);
         templates.push(described!(family, resource, of_server));
         for one in resource.listed() {
             // One that is listed by its own entry has its own content.
@@ -185,12 +224,12 @@ pub(crate) fn readable(
     (resources, templates)
 }
 
-fn single(resource: &Resource, readings: &Readings) -> haft_server::Resource {
+fn single(resource: &Resource, ways: &Ways) -> haft_server::Resource {
     let (uri, name) = (&resource.uri.value, &resource.name);
-    let (reader, readings) = (Arc::new(resource.clone()), readings.clone());
-    let built = haft_server::Resource::new(uri, name, move |_| {
-        let (reader, readings) = (Arc::clone(&reader), readings.clone());
-        async move { reader.read(&readings).await }
+    let (reader, ways) = (Arc::new(resource.clone()), ways.clone());
+    let built = haft_server::Resource::new(uri, name, move |read| {
+        let (reader, ways) = (Arc::clone(&reader), ways.clone());
+        async move { reader.read(read.variables, &ways).await }
     });
     match resource.source.text() {
         Some(text) => built.size(text.len() as u64),
@@ -198,15 +237,38 @@ fn single(resource: &Resource, readings: &Readings) -> haft_server::Resource {
     }
 }
 
-fn family(
-    resource: &Resource,
-    below: &Below,
-    readings: &Readings,
-) -> haft_server::ResourceTemplate {
+/// What a program or server says of many addresses.
+fn fed_family(resource: &Resource, fed: &Fed, ways: &Ways) -> haft_server::ResourceTemplate {
+    let (uri, name) = (&resource.uri.value, &resource.name);
+    let (reader, reading) = (Arc::new(resource.clone()), ways.clone());
+    let built = haft_server::ResourceTemplate::new(uri, name, move |read| {
+        let (reader, ways) = (Arc::clone(&reader), reading.clone());
+        async move { reader.read(read.variables, &ways).await }
+    });
+    fed.completes
+        .iter()
+        .fold(built, |built, complete| built.try_complete(&complete.of, suggesting(complete, ways)))
+}
+
+/// Suggests values, for the server.
+fn suggesting(
+    complete: &Complete,
+    ways: &Ways,
+) -> impl Fn(Completing) -> Suggesting + Send + Sync + 'static {
+    let (complete, ways) = (Arc::new(complete.clone()), ways.clone());
+    move |typing| {
+        let (complete, ways) = (Arc::clone(&complete), ways.clone());
+        Box::pin(async move { complete.suggest(typing, &ways).await })
+    }
+}
+
+type Suggesting = Pin<Box<dyn Future<Output = Result<Completion, Refusal>> + Send>>;
+
+fn family(resource: &Resource, below: &Below, ways: &Ways) -> haft_server::ResourceTemplate {
     let (uri, name) = (&resource.uri.value, &resource.name);
     let (reader, kind) = (Arc::new(below.clone()), resource.mime_type.clone());
-    let (finder, finding) = (Arc::clone(&reader), readings.clone());
-    let readings = readings.clone();
+    let (finder, finding) = (Arc::clone(&reader), ways.clone());
+    let readings = ways.readings.clone();
     let built = haft_server::ResourceTemplate::new(uri, name, move |mut request| {
         let (reader, readings, kind) = (Arc::clone(&reader), readings.clone(), kind.clone());
         let path = request.variables.remove(&reader.variable).unwrap_or_default();
@@ -214,12 +276,7 @@ fn family(
     });
     built.complete(&below.variable, move |typing| {
         let (finder, finding) = (Arc::clone(&finder), finding.clone());
-        async move {
-            let find = move || finder.directory.find(&typing.value, VALUES_MAX);
-            let found = finding.run(find).await.ok().and_then(Result::ok).unwrap_or_default();
-            let total = (!found.is_cut).then_some(found.files.len() as u64);
-            Completion { values: found.files, total, has_more: found.is_cut }
-        }
+        async move { complete::paths(&finder.directory, typing, &finding).await }
     })
 }
 
@@ -246,17 +303,11 @@ fn listed(
     built.annotations(resource.annotations.clone())
 }
 
-fn prompt(
-    prompt: &Prompt,
-    templates: &Arc<Environment<'static>>,
-    readings: &Readings,
-) -> haft_server::Prompt {
-    let (writer, templates, readings) =
-        (Arc::new(prompt.clone()), Arc::clone(templates), readings.clone());
+fn prompt(prompt: &Prompt, ways: &Ways) -> haft_server::Prompt {
+    let (writer, writing) = (Arc::new(prompt.clone()), ways.clone());
     let mut built = haft_server::Prompt::new(&prompt.name.value, move |get| {
-        let (writer, templates, readings) =
-            (Arc::clone(&writer), Arc::clone(&templates), readings.clone());
-        async move { writer.messages(get.arguments, &templates, &readings).await }
+        let (writer, ways) = (Arc::clone(&writer), writing.clone());
+        async move { writer.messages(get.arguments, &ways).await }
     });
     if let Some(title) = &prompt.title {
         built = built.title(title);
@@ -270,11 +321,8 @@ fn prompt(
     built = prompt.icons.iter().cloned().fold(built, haft_server::Prompt::icon);
     for argument in &prompt.arguments {
         built = built.argument(argument.spec.clone());
-        if !argument.values.is_empty() {
-            let values: Arc<[String]> = argument.values.clone().into();
-            built = built.complete(&argument.spec.name, move |typing| {
-                std::future::ready(typing.among(values.iter()))
-            });
+        if let Some(complete) = &argument.complete {
+            built = built.try_complete(&complete.of, suggesting(complete, ways));
         }
     }
     built

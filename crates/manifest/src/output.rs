@@ -8,10 +8,11 @@ use crate::http::mistake::HttpMistake;
 use crate::limits::{OUTPUT_BYTES, OUTPUT_BYTES_MAX, OUTPUT_DEPTH_MAX};
 use crate::place::Placed;
 use crate::problem::Problem;
+use crate::template;
 use crate::written::tool::{self as written, OutputOptions, Parse};
 use haft_proto::json::Cursor;
-use haft_proto::spec::content::Content;
-use haft_proto::spec::tool_result::ToolResult;
+use haft_proto::spec::content::{Content, ResourceContents};
+use haft_proto::spec::tool_result::{Cause, ToolResult};
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 use std::borrow::Cow;
@@ -42,6 +43,19 @@ pub(crate) enum Flaw {
     NotThere(String),
 }
 
+/// Why there is no output.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) reason: String,
+    pub(crate) cause: Option<Cause>,
+}
+
+impl From<String> for Failure {
+    fn from(reason: String) -> Self {
+        Self { reason, cause: None }
+    }
+}
+
 /// Checks `output`; `default` is how it is understood without a word about it.
 pub(crate) fn check(
     written: Option<Placed<written::Output>>,
@@ -70,11 +84,7 @@ pub(crate) fn check(
         if !matches!(parse, Parse::Auto | Parse::Json) {
             return belongs(pick.place, "pick", "outputs", "parse: json");
         }
-        let Some(pointer) = Pointer::parse(&pick.value) else {
-            let mistake = HttpMistake::Pointer { shown: format!("{:?}", pick.value) };
-            return Err(Wrong::new(pick.place, Problem::Http(mistake)));
-        };
-        output.pick = Some(pointer);
+        output.pick = Some(Pointer::check(&pick)?);
     }
     if let Some(limit) = limit {
         output.limit = amount::bytes("limit", &limit, OUTPUT_BYTES_MAX, surroundings)?;
@@ -103,19 +113,43 @@ impl Output {
     /// The result of a JSON text: its structured value, or the part that is picked, and the same
     /// for the model.
     pub(crate) fn json(&self, text: String) -> Result<ToolResult, Flaw> {
-        let json = raw_json(&text).map_err(Flaw::NotJson)?;
-        let Some(pointer) = &self.pick else {
-            return Ok(ToolResult { structured: Some(json), ..ToolResult::text(text) });
-        };
-        let Some(part) = pointer.find(&json) else {
-            return Err(Flaw::NotThere(pointer.typed.clone()));
-        };
-        let text = match serde_json::from_str::<String>(part.get()) {
-            Ok(text) => text,
-            Err(_) => part.get().to_owned(),
-        };
-        Ok(ToolResult { structured: Some(part.to_owned()), ..ToolResult::text(text) })
+        let value = self.value(&text)?;
+        let text = if self.pick.is_some() { plain(&value) } else { text };
+        Ok(ToolResult { structured: Some(value), ..ToolResult::text(text) })
     }
+
+    /// The value of a JSON text, or the part of it that is picked.
+    pub(crate) fn value(&self, text: &str) -> Result<Box<RawValue>, Flaw> {
+        let json = raw_json(text).map_err(Flaw::NotJson)?;
+        let Some(pointer) = &self.pick else { return Ok(json) };
+        let part = pointer.find(&json).map(ToOwned::to_owned);
+        part.ok_or_else(|| Flaw::NotThere(pointer.typed.clone()))
+    }
+}
+
+/// A text as it is, and anything else as JSON.
+pub(crate) fn plain(value: &RawValue) -> String {
+    serde_json::from_str(value.get()).unwrap_or_else(|_| value.get().to_owned())
+}
+
+/// A part of JSON for who reads it.
+pub(crate) fn part(value: &RawValue, kind: Option<&str>) -> ResourceContents {
+    let own = if value.get().starts_with('"') { "text/plain" } else { "application/json" };
+    ResourceContents::text("", plain(value)).mime_type(kind.unwrap_or(own))
+}
+
+/// The texts and numbers of a list; nothing if it is none.
+pub(crate) fn values(list: &RawValue) -> Option<Vec<String>> {
+    let items: Vec<serde_json::Value> = serde_json::from_str(list.get()).ok()?;
+    let is_one = |item: &serde_json::Value| item.is_string() || item.is_number();
+    let plain = |item: serde_json::Value| template::plain(&item);
+    Some(items.into_iter().filter(is_one).map(plain).filter(|text| !text.is_empty()).collect())
+}
+
+/// The lines of a text that say something.
+pub(crate) fn values_of_lines(text: &str) -> Vec<String> {
+    let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
+    lines.map(str::to_owned).collect()
 }
 
 /// The lines of a text, as a structured value too.
@@ -136,6 +170,13 @@ fn raw_json(text: &str) -> Result<Box<RawValue>, String> {
 }
 
 impl Pointer {
+    pub(crate) fn check(written: &Placed<String>) -> Result<Self, Wrong> {
+        Self::parse(&written.value).ok_or_else(|| {
+            let mistake = HttpMistake::Pointer { shown: format!("{:?}", written.value) };
+            Wrong::new(written.place, Problem::Http(mistake))
+        })
+    }
+
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let typed = text.to_owned();
         if text.is_empty() {

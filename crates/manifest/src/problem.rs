@@ -4,6 +4,7 @@
 
 use crate::amount::{DURATION_EXAMPLES, SIZE_EXAMPLES};
 use crate::around::Mistake;
+use crate::feed::mistake::FeedMistake;
 use crate::http::mistake::HttpMistake;
 use crate::limits::{DEPTH_MAX, FILE_BYTES_MAX, FILLED_BYTES_MAX};
 use crate::openapi::mistake::OpenApiMistake;
@@ -60,6 +61,8 @@ pub enum Problem {
     Empty,
     /// A list that must not be empty.
     EmptyList { key: &'static str, help: &'static str },
+    /// Something of a program or server that contents come from.
+    Feed(FeedMistake),
     /// A substitution within a template's own code.
     FilledInsideTag { source: String },
     /// A template where the text must be fixed.
@@ -149,6 +152,7 @@ impl Problem {
             (Self::Around(mistake), _) => mistake.message(),
             (Self::NoState { reason }, _) => reason.clone(),
             (Self::Http(mistake), _) => mistake.message(),
+            (Self::Feed(mistake), _) => mistake.message(),
             (Self::OpenApi(mistake), _) => mistake.message(),
             (Self::Pipeline(mistake), _) => mistake.message(),
             (_, Some((shown, noun))) => format!("{shown} is no {noun}"),
@@ -273,6 +277,7 @@ impl Problem {
                 Some(suggest(nearest.as_deref(), known, "words", "remove it"))
             }
             Self::Http(mistake) => Some(mistake.help()),
+            Self::Feed(mistake) => Some(mistake.help()),
             Self::OpenApi(mistake) => Some(mistake.help()),
             Self::BadType { nearest: Some(nearest), .. } => Some(did_you_mean(nearest)),
             // YAML reads `-d:` and `{x}` as mappings.

@@ -3,22 +3,27 @@
 //! turn, and by `offer`.
 
 use crate::arguments::Arguments;
+use crate::complete::{self, Complete};
 use crate::fault::Wrong;
+use crate::feed::mistake::FeedMistake;
+use crate::feed::{self, Feed};
 use crate::fill::Surroundings;
 use crate::limits::RESOURCE_BYTES;
 use crate::media_type;
+use crate::offer::Ways;
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
-use crate::reading::{Readings, Unread};
 use crate::resource::{Resource, Source, Stored};
 use crate::shown;
 use crate::template::{Compiler, Known, Template};
 use crate::tool::{fixed_text, typed};
 use crate::tree::Tree;
+use crate::written::complete::Complete as Suggested;
+use crate::written::feed::take_feed;
 use crate::written::{Scalar, prompt as written};
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::spec::Meta;
-use haft_proto::spec::content::{Content, Role};
+use haft_proto::spec::content::{Body, Content, ResourceContents, Role};
 use haft_proto::spec::icon::Icon;
 use haft_proto::spec::prompt as spec;
 use haft_server::nearest;
@@ -43,8 +48,8 @@ pub(crate) struct Prompt {
 pub(crate) struct Argument {
     pub(crate) place: Place,
     pub(crate) spec: spec::Argument,
-    /// What clients suggest.
-    pub(crate) values: Vec<String>,
+    /// What is suggested for it.
+    pub(crate) complete: Option<Complete>,
 }
 
 /// A message.
@@ -57,6 +62,8 @@ pub(crate) struct Message {
 /// What is said.
 #[derive(Clone, Debug)]
 pub(crate) enum Said {
+    /// What a program or a server says.
+    Feed(Box<Feed>),
     /// A picture of a kind.
     Image(Stored, String),
     /// The content of a resource.
@@ -67,18 +74,18 @@ pub(crate) enum Said {
 
 /// Checks a prompt. `tree` is the same prompt in the file.
 pub(crate) fn check(
-    written: &written::Prompt,
+    written: written::Prompt,
     tree: &Tree,
     resources: &[Resource],
     surroundings: &Surroundings<'_>,
     compiler: &mut Compiler<'_>,
 ) -> Result<Prompt, Wrong> {
     let name = shown::name(&written.name, surroundings)?;
-    let arguments = arguments(&written.arguments.0, surroundings)?;
-    let names: Vec<_> = arguments.iter().map(|argument| argument.spec.name.clone()).collect();
+    let names = names(&written.arguments.0);
     let none = "the prompt takes no arguments; name them in `arguments`";
     let known = Known { names: &names, is_open: false, none };
-    let messages = match (&written.messages, &written.text) {
+    let arguments = arguments(written.arguments.0, known, surroundings, compiler)?;
+    let messages = match (written.messages, &written.text) {
         (Some(_), Some(_)) => {
             let place = tree.entry("text").map_or(name.place, |entry| entry.key_place);
             let problem = Problem::TwoOfOne { key: "text", other: "messages" };
@@ -101,7 +108,10 @@ pub(crate) fn check(
         }
         (Some(list), None) => {
             let mut checking = Checking { known, resources, surroundings, compiler };
-            list.value.iter().map(|message| checking.message(message)).collect::<Result<_, _>>()?
+            list.value
+                .into_iter()
+                .map(|message| checking.message(message))
+                .collect::<Result<_, _>>()?
         }
     };
     Ok(Prompt {
@@ -115,9 +125,20 @@ pub(crate) fn check(
     })
 }
 
+/// What arguments are called, without the mark of those that may be absent.
+fn names(written: &[written::Argument]) -> Vec<String> {
+    let name = |argument: &written::Argument| {
+        let name = &argument.name.value;
+        name.strip_suffix('?').unwrap_or(name).to_owned()
+    };
+    written.iter().map(name).collect()
+}
+
 fn arguments(
-    written: &[written::Argument],
+    written: Vec<written::Argument>,
+    known: Known<'_>,
     surroundings: &Surroundings<'_>,
+    compiler: &mut Compiler<'_>,
 ) -> Result<Vec<Argument>, Wrong> {
     let mut arguments: Vec<Argument> = Vec::new();
     for written::Argument { name, about } in written {
@@ -139,7 +160,18 @@ fn arguments(
         let filled = |text: &Option<Placed<String>>| {
             shown::text(text.as_ref(), surroundings).map(|text| text.map(|text| text.value))
         };
-        let value = |value| surroundings.fill(&typed(value)).map(|filled| filled.value);
+        let complete = match (about.values, about.complete) {
+            (values, Some(complete)) if !values.is_empty() => {
+                let problem = Problem::TwoOfOne { key: "complete", other: "values" };
+                return Err(Wrong::new(complete.place, problem));
+            }
+            (_, Some(complete)) => Some(complete),
+            (values, None) if values.is_empty() => None,
+            (values, None) => Some(Placed::new(place, Suggested::Values(values))),
+        };
+        let complete = complete
+            .map(|complete| complete::check(name, complete, known, surroundings, compiler))
+            .transpose()?;
         arguments.push(Argument {
             place,
             spec: spec::Argument {
@@ -148,7 +180,7 @@ fn arguments(
                 description: filled(&about.description)?,
                 required: about.required.as_ref().map_or(!is_optional, |required| required.value),
             },
-            values: about.values.iter().map(value).collect::<Result<_, _>>()?,
+            complete,
         });
     }
     Ok(arguments)
@@ -164,6 +196,7 @@ struct Checking<'c, 's, 't> {
 
 /// What a message is made of.
 enum Part<'w> {
+    Feed(Place),
     Image(&'w Placed<String>),
     Resource(&'w Placed<String>),
     Text(&'w Placed<Scalar>),
@@ -172,6 +205,7 @@ enum Part<'w> {
 impl Part<'_> {
     fn place(&self) -> Place {
         match self {
+            Self::Feed(place) => *place,
             Self::Image(text) | Self::Resource(text) => text.place,
             Self::Text(text) => text.place,
         }
@@ -179,21 +213,24 @@ impl Part<'_> {
 }
 
 impl Checking<'_, '_, '_> {
-    fn message(&mut self, written: &Placed<written::Message>) -> Result<Message, Wrong> {
-        let place = written.place;
-        let written::Message { user, assistant, role, text, resource, image } = &written.value;
+    fn message(&mut self, written: Placed<written::Message>) -> Result<Message, Wrong> {
+        let Placed { place, value: mut written } = written;
+        let feed = take_feed!(written);
+        let written::Message { user, assistant, role, text, resource, image, .. } = &written;
         let parts = [
             ("user", user.as_ref().map(Part::Text)),
             ("assistant", assistant.as_ref().map(Part::Text)),
             ("text", text.as_ref().map(Part::Text)),
             ("resource", resource.as_ref().map(Part::Resource)),
             ("image", image.as_ref().map(Part::Image)),
+            ("command", feed.command.as_ref().map(|command| Part::Feed(command.place))),
+            ("http", feed.http.as_ref().map(|http| Part::Feed(http.place))),
         ];
         let mut parts = parts.into_iter().filter_map(|(key, part)| Some((key, part?)));
         let Some((key, part)) = parts.next() else {
             let what = "the message says nothing".to_owned();
-            let help =
-                "write `user: TEXT` or `assistant: TEXT`, or give it a `resource` or `image`";
+            let help = "write `user: TEXT` or `assistant: TEXT`, or give it a `resource`, an \
+                        `image`, a `command` or an `http`";
             return Err(Wrong::new(place, Problem::KindMissing { what, help }));
         };
         if let Some((second, part)) = parts.next() {
@@ -208,7 +245,12 @@ impl Checking<'_, '_, '_> {
             (_, None) => Role::User,
             (_, Some(role)) => shown::role(*role),
         };
+        let (surroundings, known) = (self.surroundings, self.known);
+        let feed = feed::check(feed, "messages", known, surroundings, self.compiler)?;
         let said = match part {
+            Part::Feed(_) => {
+                Said::Feed(Box::new(feed.expect("it has one of the keys that make a feed")))
+            }
             Part::Image(path) => self.image(path)?,
             Part::Resource(uri) => Said::Resource(Box::new(self.resource(uri)?)),
             Part::Text(text) => Said::Text(self.compiler.compile(typed(text), self.known)?),
@@ -230,7 +272,11 @@ impl Checking<'_, '_, '_> {
             Source::Directory(_) => {
                 Err(Wrong::new(uri.place, Problem::NotEmbeddable { uri: uri.value.clone() }))
             }
-            Source::File(_) | Source::Text(_) => Ok(found.clone()),
+            Source::Feed(fed) if !fed.variables.is_empty() => {
+                let mistake = FeedMistake::Family { uri: uri.value.clone() };
+                Err(Wrong::new(uri.place, Problem::Feed(mistake)))
+            }
+            Source::Feed(_) | Source::File(_) | Source::Text(_) => Ok(found.clone()),
         }
     }
 
@@ -252,26 +298,37 @@ impl Prompt {
     pub(crate) async fn messages(
         &self,
         given: BTreeMap<String, String>,
-        templates: &Environment<'_>,
-        readings: &Readings,
+        ways: &Ways,
     ) -> Result<Vec<spec::Message>, Refusal> {
         let is_known = |name: &str| self.arguments.iter().any(|known| known.spec.name == name);
-        let given = given.into_iter().filter(|(name, _)| is_known(name));
-        let values: Map<_, _> = given.map(|(name, text)| (name, Value::String(text))).collect();
+        let given: BTreeMap<_, _> = given.into_iter().filter(|(name, _)| is_known(name)).collect();
+        let text_of =
+            |(name, text): (&String, &String)| (name.clone(), Value::String(text.clone()));
+        let values: Map<_, _> = given.iter().map(text_of).collect();
         let arguments = Arguments::new(values);
         let mut messages = Vec::with_capacity(self.messages.len());
         for message in &self.messages {
             let content = match &message.said {
-                Said::Text(template) => match text(template, templates, &arguments)? {
+                Said::Text(template) => match text(template, ways.feeding.templates(), &arguments)?
+                {
                     Some(text) => Content::Text(text),
                     None => continue,
                 },
+                Said::Feed(feed) => {
+                    let said = feed.contents(given.clone(), None, &ways.feeding).await;
+                    match content(said.map_err(|unfed| unfed.refusal("message"))?)? {
+                        Some(content) => content,
+                        None => continue,
+                    }
+                }
                 Said::Resource(resource) => {
-                    let read = resource.read(readings).await;
+                    let read = resource.read(BTreeMap::new(), ways).await;
+                    let read = read.map_err(|refusal| refusal.message.into_owned());
                     Content::Embedded(there(read, &resource.uri.value)?)
                 }
                 Said::Image(stored, kind) => {
-                    let read = stored.bytes(readings).await;
+                    let read = stored.bytes(&ways.readings).await;
+                    let read = read.map_err(|unread| unread.to_string());
                     Content::image(there(read, "the picture")?, kind)
                 }
             };
@@ -301,8 +358,25 @@ fn text(
     Ok(Some(text))
 }
 
+/// What a program or a server said, or nothing if it said nothing.
+fn content(said: ResourceContents) -> Result<Option<Content>, Refusal> {
+    let kind = said.mime_type.unwrap_or_default();
+    match said.body {
+        Body::Text(text) if text.trim().is_empty() => Ok(None),
+        Body::Text(text) => Ok(Some(Content::Text(text.trim_end_matches(['\n', '\r']).to_owned()))),
+        Body::Blob(bytes) if kind.starts_with("image/") => Ok(Some(Content::image(bytes, kind))),
+        Body::Blob(bytes) if kind.starts_with("audio/") => Ok(Some(Content::audio(bytes, kind))),
+        Body::Blob(_) => {
+            let message = format!(
+                "Internal error: a message of the prompt is no text, picture or sound, but {kind}"
+            );
+            Err(Refusal::new(Mistake::Internal, message))
+        }
+    }
+}
+
 /// What a message cannot do without.
-fn there<T>(read: Result<Option<T>, Unread>, what: &str) -> Result<T, Refusal> {
+fn there<T>(read: Result<Option<T>, String>, what: &str) -> Result<T, Refusal> {
     let refuse = |reason: &str| {
         let message = format!("Internal error: a part of the prompt is missing: {what}: {reason}");
         Refusal::new(Mistake::Internal, message)
@@ -310,6 +384,6 @@ fn there<T>(read: Result<Option<T>, Unread>, what: &str) -> Result<T, Refusal> {
     match read {
         Ok(Some(there)) => Ok(there),
         Ok(None) => Err(refuse("The file is not there.")),
-        Err(unread) => Err(refuse(&unread.to_string())),
+        Err(reason) => Err(refuse(&reason)),
     }
 }

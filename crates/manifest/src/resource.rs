@@ -4,21 +4,28 @@
 use crate::amount;
 use crate::below::{self, Directory};
 use crate::fault::Wrong;
+use crate::feed::Engine;
+use crate::feed::family::{self, Fed};
+use crate::feed::run::Unfed;
 use crate::fill::Surroundings;
 use crate::limits::{RESOURCE_BYTES, RESOURCE_BYTES_MAX};
 use crate::media_type;
+use crate::offer::Ways;
 use crate::place::Placed;
 use crate::problem::Problem;
 use crate::reading::{self, Readings, Unread};
 use crate::shown;
+use crate::template::Compiler;
 use crate::tool::{fixed_text, typed};
 use crate::tree::Tree;
 use crate::walk::Walked;
 use crate::written;
 use haft_proto::encode::fields::Caching;
+use haft_proto::error::{Mistake, Refusal};
 use haft_proto::spec::Meta;
 use haft_proto::spec::content::{Annotations, ResourceContents};
 use haft_proto::spec::icon::Icon;
+use haft_server::Variables;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::path::PathBuf;
@@ -47,6 +54,8 @@ pub(crate) struct Resource {
 pub(crate) enum Source {
     /// The files below a directory.
     Directory(Below),
+    /// A program or a server.
+    Feed(Fed),
     /// A file.
     File(Stored),
     /// The text itself.
@@ -58,8 +67,13 @@ impl Source {
     pub(crate) fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
-            Self::Directory(_) | Self::File(_) => None,
+            Self::Directory(_) | Self::Feed(_) | Self::File(_) => None,
         }
+    }
+
+    /// It is in files, which tell when they change.
+    pub(crate) fn is_stored(&self) -> bool {
+        matches!(self, Self::Directory(_) | Self::File(_))
     }
 }
 
@@ -89,16 +103,28 @@ pub(crate) struct Below {
 
 /// Checks a resource. `tree` is the same resource in the file.
 pub(crate) fn check(
-    written: &written::resource::Resource,
+    mut written: written::resource::Resource,
     tree: &Tree,
     surroundings: &Surroundings<'_>,
+    compiler: &mut Compiler<'_>,
 ) -> Result<Resource, Wrong> {
-    check_keys(written, tree)?;
+    check_keys(&written, tree)?;
     let filled = surroundings.fill(&written.uri)?;
     let uri = Placed::new(written.uri.place, filled.value);
     let caching = shown::caching(written.caching.as_ref(), surroundings)?;
     let kind = shown::mime_type(written.mime_type.as_ref(), surroundings)?;
-    let (source, guessed) = source(written, &uri, &filled.shown, surroundings)?;
+    let (source, guessed) =
+        match family::check(&mut written, &uri, &filled.shown, surroundings, compiler)? {
+            Some(fed) => {
+                // A server says itself what it answers.
+                let guessed = match fed.feed.engine {
+                    Engine::Command(_) => media_type::of_name(&uri.value),
+                    Engine::Http(_) => None,
+                };
+                (Source::Feed(fed), guessed)
+            }
+            None => source(&written, &uri, &filled.shown, surroundings)?,
+        };
     let name = match &written.name {
         Some(name) => shown::name(name, surroundings)?.value,
         None => last_word(&uri.value).to_owned(),
@@ -113,7 +139,7 @@ pub(crate) fn check(
         meta: shown::meta(tree, surroundings)?,
         caching,
         source,
-        typed_uri: written.uri.value.clone(),
+        typed_uri: written.uri.value,
         uri,
     })
 }
@@ -121,21 +147,31 @@ pub(crate) fn check(
 /// Which keys exclude or need each other.
 fn check_keys(written: &written::resource::Resource, tree: &Tree) -> Result<(), Wrong> {
     let place_of = |key: &str| tree.entry(key).map(|entry| entry.key_place);
-    for (key, other) in [("file", "text"), ("directory", "text"), ("directory", "file")] {
-        if let (Some(place), Some(_)) = (place_of(key), place_of(other)) {
-            return Err(Wrong::new(place, Problem::TwoOfOne { key, other }));
-        }
-    }
-    let has = |key| place_of(key).is_some();
-    if !has("text") && !has("file") && !has("directory") {
+    const SOURCES: [&str; 5] = ["text", "file", "directory", "command", "http"];
+    let mut sources = SOURCES.into_iter().filter_map(|key| Some((key, place_of(key)?)));
+    let Some((source, _)) = sources.next() else {
         let what = format!("there is nothing to read at `{}`", written.uri.value);
-        let help = "give it a `text`, a `file` or a `directory`";
+        let help = "give it a `text`, a `file`, a `directory`, a `command` or an `http`";
         return Err(Wrong::new(written.uri.place, Problem::KindMissing { what, help }));
+    };
+    if let Some((key, place)) = sources.next() {
+        return Err(Wrong::new(place, Problem::TwoOfOne { key, other: source }));
     }
+    let has = |key| source == key;
     let belongs_to = |key, other| Problem::KeyBelongsTo { key, owners: "resources", other };
     for key in ["hidden", "list"] {
         if let Some(place) = place_of(key).filter(|_| !has("directory")) {
             return Err(Wrong::new(place, belongs_to(key, "directory")));
+        }
+    }
+    for key in ["stdin", "env", "cwd", "ok_exit"] {
+        if let Some(place) = place_of(key).filter(|_| !has("command")) {
+            return Err(Wrong::new(place, belongs_to(key, "command")));
+        }
+    }
+    for key in ["pick", "timeout", "complete"] {
+        if let Some(place) = place_of(key).filter(|_| !has("command") && !has("http")) {
+            return Err(Wrong::new(place, belongs_to(key, "command` or `http")));
         }
     }
     match place_of("limit").filter(|_| has("text")) {
@@ -202,7 +238,7 @@ fn source(
 
 /// Whether it can be an address: a scheme, a colon and more, all of them characters that addresses
 /// have (RFC 3986).
-fn is_uri(text: &str) -> bool {
+pub(crate) fn is_uri(text: &str) -> bool {
     let is_of_scheme = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
     let is_allowed = |character: char| {
         !character.is_whitespace() && !character.is_control() && !"{}<>\"\\^`|".contains(character)
@@ -246,7 +282,7 @@ impl Resource {
     pub(crate) fn listed(&self) -> impl Iterator<Item = Listed> {
         let below = match &self.source {
             Source::Directory(below) => Some(below),
-            Source::File(_) | Source::Text(_) => None,
+            Source::Feed(_) | Source::File(_) | Source::Text(_) => None,
         };
         below.into_iter().flat_map(|below| {
             let files = below.listing().files.clone();
@@ -270,14 +306,29 @@ impl Resource {
         self.caching.or(of_server).or(unsaid)
     }
 
-    /// The content of a text or file; nothing if the file is not there.
+    /// The content of what is no directory; nothing if the file is not there. An address without
+    /// variables has none.
     pub(crate) async fn read(
         &self,
-        readings: &Readings,
-    ) -> Result<Option<ResourceContents>, Unread> {
+        variables: Variables,
+        ways: &Ways,
+    ) -> Result<Option<ResourceContents>, Refusal> {
+        let Ways { readings, feeding } = ways;
+        let kind = self.mime_type.clone();
+        let unread = |unread: Unread| Refusal::new(Mistake::Internal, unread.to_string());
         let contents = match &self.source {
             Source::Directory(_) => None,
-            Source::File(stored) => stored.read(self.mime_type.clone(), readings).await?,
+            Source::Feed(fed) => {
+                let said = fed.feed.contents(variables, kind.as_deref(), feeding).await;
+                let contents = said.map_err(|unfed| match unfed {
+                    Unfed::NotThere(words) => Refusal::new(Mistake::ResourceNotFound, words),
+                    unfed => unfed.refusal("resource"),
+                })?;
+                // Whoever asked for one of a family knows its address.
+                let uri = if fed.variables.is_empty() { &*self.uri.value } else { "" };
+                return Ok(Some(ResourceContents { uri: uri.to_owned(), ..contents }));
+            }
+            Source::File(stored) => stored.read(kind, readings).await.map_err(unread)?,
             Source::Text(text) => Some(ResourceContents::text("", &**text)),
         };
         Ok(contents.map(|contents| ResourceContents {

@@ -3,6 +3,8 @@
 //! mean is `meant`'s business.
 
 pub(crate) mod around;
+pub(crate) mod complete;
+pub(crate) mod feed;
 pub(crate) mod http;
 pub(crate) mod pipeline;
 pub(crate) mod prompt;

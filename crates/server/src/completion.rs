@@ -1,10 +1,11 @@
 //! Suggestions for arguments of prompts and variables of resource templates (Server Features,
 //! "Completion").
 
+use crate::reading::Answering;
+use haft_proto::error::Refusal;
 use haft_proto::spec::completion::Completion;
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 
 /// What is being typed.
@@ -31,21 +32,19 @@ impl Completing {
     }
 }
 
-type Suggesting = Pin<Box<dyn Future<Output = Completion> + Send>>;
-
 /// What suggests values for one argument.
 #[derive(Clone)]
-pub(crate) struct Completer(Arc<dyn Fn(Completing) -> Suggesting + Send + Sync>);
+pub(crate) struct Completer(Arc<dyn Fn(Completing) -> Answering<Completion> + Send + Sync>);
 
 impl Completer {
     pub(crate) fn new<F>(complete: impl Fn(Completing) -> F + Send + Sync + 'static) -> Self
     where
-        F: Future<Output = Completion> + Send + 'static,
+        F: Future<Output = Result<Completion, Refusal>> + Send + 'static,
     {
         Self(Arc::new(move |typing| Box::pin(complete(typing))))
     }
 
-    pub(crate) fn complete(&self, typing: Completing) -> Suggesting {
+    pub(crate) fn complete(&self, typing: Completing) -> Answering<Completion> {
         (self.0)(typing)
     }
 }

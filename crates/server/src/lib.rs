@@ -76,4 +76,4 @@ pub use task_store::{FolderTasks, MemoryTasks, Stored, TaskRecord, TaskState, Ta
 pub use tasks::TaskUse;
 pub use tool::Tool;
 pub use ui::{Csp, UI_MIME_TYPE, Ui};
-pub use uri_template::Variables;
+pub use uri_template::{Variables, uri_variables};

@@ -328,8 +328,8 @@ impl Context {
         Self { inner: Arc::clone(&self.inner), nesting }
     }
 
-    /// A key of a question or step, as it is told from the same key of other calls. What comes of it
-    /// is good for the tools that are called here now.
+    /// A key of a question or step, as it is told from the same key of other calls. What comes of
+    /// it is good for the tools that are called here now.
     pub(crate) fn key<'k>(&self, key: &'k str) -> Cow<'k, str> {
         let Some(link) = &self.nesting.link else { return Cow::Borrowed(key) };
         if let Place::Rounds(rounds) = &mut self.desk().place {

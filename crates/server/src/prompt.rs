@@ -4,6 +4,7 @@ use crate::completion::{Completer, Completers, Completing};
 use crate::context::Context;
 use crate::reading::{Answering, Output, Writer};
 use crate::state::Needed;
+use haft_proto::error::Refusal;
 use haft_proto::spec;
 use haft_proto::spec::Meta;
 use haft_proto::spec::completion::Completion;
@@ -109,12 +110,28 @@ impl Prompt {
     /// Suggests values for an argument.
     #[must_use]
     pub fn complete<F>(
-        mut self,
+        self,
         argument: impl Into<String>,
         complete: impl Fn(Completing) -> F + Send + Sync + 'static,
     ) -> Self
     where
         F: Future<Output = Completion> + Send + 'static,
+    {
+        self.try_complete(argument, move |typing| {
+            let work = complete(typing);
+            async move { Ok(work.await) }
+        })
+    }
+
+    /// The same for what may fail; the client is told why.
+    #[must_use]
+    pub fn try_complete<F>(
+        mut self,
+        argument: impl Into<String>,
+        complete: impl Fn(Completing) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<Completion, Refusal>> + Send + 'static,
     {
         self.completers.add(argument.into(), Completer::new(complete));
         self

@@ -66,7 +66,7 @@ pub(crate) fn read(
     let uri = uri.into_owned();
     let Some(found) = find(snapshot, &uri) else {
         let nothing = ReadEnding::new((core, face), ask, uri, Defaults::default());
-        return refuse(out, ask.id, &nothing.not_found());
+        return refuse(out, ask.id, &nothing.not_found(""));
     };
     let context = match context((core, snapshot), ask, |_| {}, found.wants_headers) {
         Ok(context) => context,
@@ -302,7 +302,8 @@ impl ReadEnding {
         }
     }
 
-    fn not_found(&self) -> Refusal {
+    /// That there is nothing at the address, in the words of whoever looked if it has any.
+    fn not_found(&self, words: &str) -> Refusal {
         let mut data = b"{\"uri\":".to_vec();
         encode::string(&mut data, &self.uri);
         data.push(b'}');
@@ -310,7 +311,10 @@ impl ReadEnding {
             true => Mistake::ResourceNotFound,
             false => Mistake::InvalidParams,
         };
-        let message = "Resource not found; `resources/list` has the addresses";
+        let message = match words {
+            "" => "Resource not found; `resources/list` has the addresses".to_owned(),
+            words => format!("Resource not found: {words}"),
+        };
         Refusal::new(mistake, message).with_data(String::from_utf8_lossy(&data).into_owned())
     }
 }
@@ -324,7 +328,7 @@ impl Ending for ReadEnding {
 
     fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Result<(), Refusal> {
         let mut result = made.map_err(|refusal| match refusal.mistake {
-            Mistake::ResourceNotFound => self.not_found(),
+            Mistake::ResourceNotFound => self.not_found(&refusal.message),
             _ => refusal,
         })?;
         let bytes = result.contents.iter().map(|contents| contents.body.len()).sum::<usize>();

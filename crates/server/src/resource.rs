@@ -7,6 +7,7 @@ use crate::reading::{Answering, Output, Reader};
 use crate::state::Needed;
 use crate::uri_template::{UriTemplate, Variables};
 use haft_proto::encode::fields::Caching;
+use haft_proto::error::Refusal;
 use haft_proto::spec;
 use haft_proto::spec::Meta;
 use haft_proto::spec::completion::Completion;
@@ -187,12 +188,28 @@ impl ResourceTemplate {
     /// Suggests values for a variable.
     #[must_use]
     pub fn complete<F>(
-        mut self,
+        self,
         variable: impl Into<String>,
         complete: impl Fn(Completing) -> F + Send + Sync + 'static,
     ) -> Self
     where
         F: Future<Output = Completion> + Send + 'static,
+    {
+        self.try_complete(variable, move |typing| {
+            let work = complete(typing);
+            async move { Ok(work.await) }
+        })
+    }
+
+    /// The same for what may fail; the client is told why.
+    #[must_use]
+    pub fn try_complete<F>(
+        mut self,
+        variable: impl Into<String>,
+        complete: impl Fn(Completing) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<Completion, Refusal>> + Send + 'static,
     {
         self.completers.add(variable.into(), Completer::new(complete));
         self

@@ -31,8 +31,8 @@ pub(crate) struct Rounds {
     /// This round's answers to what was not asked in the round before.
     fresh: BTreeMap<String, Box<RawValue>>,
     asked: Vec<(Box<str>, Question)>,
-    /// Why the call cannot go on.
-    refusal: Option<Refusal>,
+    /// Why the call cannot go on. Few calls have one, and each has room for it.
+    refusal: Option<Box<Refusal>>,
     /// That the state of the round before is used once.
     claim: Option<Claim>,
     /// Dropped with this round, as those who wait for answers notice.
@@ -146,7 +146,7 @@ impl Rounds {
         let is_asked = self.asked.iter().any(|(asked, _)| **asked == *key);
         if self.asked.len() >= limit {
             let message = format!("Internal error: the call asks more than {limit} questions");
-            self.refusal = Some(Refusal::new(Mistake::Internal, message));
+            self.refusal = Some(Refusal::new(Mistake::Internal, message).into());
         } else if !is_asked {
             self.asked.push((key.into(), question));
         }
@@ -163,7 +163,7 @@ impl Rounds {
         let shown: String = key.chars().take(80).collect();
         let message =
             format!("Invalid params: `inputResponses` has no answer at {shown:?}: {reason}");
-        self.refusal = Some(Refusal::new(Mistake::InvalidParams, message));
+        self.refusal = Some(Refusal::new(Mistake::InvalidParams, message).into());
     }
 
     /// Whether the call cannot go on once its handler waits.
@@ -174,7 +174,7 @@ impl Rounds {
     /// Whether the call can go on, now that its handler waits.
     pub(crate) fn pause(&mut self) -> Option<Pause> {
         match self.refusal.take() {
-            Some(refusal) => Some(Pause::Refused(refusal)),
+            Some(refusal) => Some(Pause::Refused(*refusal)),
             None => (!self.asked.is_empty()).then_some(Pause::Input),
         }
     }
@@ -236,8 +236,9 @@ fn told(key: &str, print: Option<u64>) -> String {
     }
 }
 
-/// What a state is good for: this method with these parameters, asked by this principal, of a tool or
-/// prompt that says the same of itself. Kept as it came; most calls never ask, and need no [`Binding::text`].
+/// What a state is good for: this method with these parameters, asked by this principal, of a tool
+/// or prompt that says the same of itself. Kept as it came; most calls never ask, and need no
+/// [`Binding::text`].
 pub(crate) struct Binding {
     asked: Vec<u8>,
     arguments: Box<str>,

@@ -162,8 +162,9 @@ impl Sealer {
         })
     }
 
-    /// Seals with the first key from now on, and opens what any of them has sealed. Without any, what
-    /// the same giver gave before is good for nothing any more, and the server makes up its own.
+    /// Seals with the first key from now on, and opens what any of them has sealed. Without any,
+    /// what the same giver gave before is good for nothing any more, and the server makes up its
+    /// own.
     pub(crate) fn set_keys(&self, keys: &[StateKey], from: KeysFrom) {
         let before = self.keys.load().from;
         let keys = match keys {

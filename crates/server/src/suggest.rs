@@ -33,7 +33,7 @@ pub(crate) fn complete(
     let ending = CompletionEnding { face, revision: ask.revision };
     let work = Box::pin(async move {
         match completer {
-            Some(completer) => Ok(completer.complete(typing).await),
+            Some(completer) => completer.complete(typing).await,
             None => Ok(Completion::default()),
         }
     });

@@ -17,10 +17,10 @@ impl Server {
     /// no others. What of a tool is compiled stays if its schemas are the same.
     ///
     /// Limits, middleware, shared values, the task store and what clients were told of growth stay
-    /// as they were. Keys for state are taken over; without any, those of the builder before are good
-    /// for nothing any more, and those of [`Server::set_state_keys`] stay. What clients were told
-    /// that there is stays too: the last prompt leaves an empty list, not an unknown method. Of a
-    /// kind that is new, a client of the legacy era that began before is not told.
+    /// as they were. Keys for state are taken over; without any, those of the builder before are
+    /// good for nothing any more, and those of [`Server::set_state_keys`] stay. What clients were
+    /// told that there is stays too: the last prompt leaves an empty list, not an unknown method.
+    /// Of a kind that is new, a client of the legacy era that began before is not told.
     ///
     /// # Errors
     /// [`BuildError`], and then nothing has changed.

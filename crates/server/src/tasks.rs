@@ -134,12 +134,11 @@ impl Tasks {
             all.kept.insert((running.expires_ms(), Arc::clone(&running.id)));
             all.running.insert(Arc::clone(&running.id), Arc::clone(&running));
         }
-        if let Err(error) = self.store.put(running.record(TaskState::Working)).await {
-            let mut all = self.lock();
-            all.kept.remove(&(running.expires_ms(), Arc::clone(&running.id)));
-            all.running.remove(&running.id);
-            return Err(internal(&error));
-        }
+        // Its client may go before it is kept, and nobody would know of it.
+        let beginning = Beginning { tasks: self, running: Some(&running) };
+        let stored = self.store.put(running.record(TaskState::Working)).await;
+        stored.map_err(|error| internal(&error))?;
+        beginning.has_begun();
         Ok(running)
     }
 
@@ -148,11 +147,11 @@ impl Tasks {
         let record = running.record(state);
         // Cancelled and done at the same time, it is what came first.
         let record = running.lock().over.get_or_insert(record).clone();
-        let stored = self.store.put(record).await;
-        if stored.is_ok() {
+        // Whoever cancels may go before it is kept; that it is over can be told already.
+        self.changes.publish(Change::Task(Arc::clone(&running.id)));
+        if self.store.put(record).await.is_ok() {
             self.lock().running.remove(&running.id);
         }
-        self.changes.publish(Change::Task(Arc::clone(&running.id)));
     }
 
     /// Writes how far a task is.
@@ -230,6 +229,28 @@ impl Tasks {
 
     fn lock(&self) -> MutexGuard<'_, All> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A task that is not kept yet; dropped before it is, it never was.
+struct Beginning<'a> {
+    tasks: &'a Tasks,
+    running: Option<&'a Running>,
+}
+
+impl Beginning<'_> {
+    fn has_begun(mut self) {
+        self.running = None;
+    }
+}
+
+impl Drop for Beginning<'_> {
+    fn drop(&mut self) {
+        if let Some(running) = self.running {
+            let mut all = self.tasks.lock();
+            all.kept.remove(&(running.expires_ms(), Arc::clone(&running.id)));
+            all.running.remove(&running.id);
+        }
     }
 }
 

@@ -51,6 +51,22 @@ impl fmt::Display for BadTemplate {
     }
 }
 
+/// The variables of a URI template, in order: `owner` and `path` of `repo://{owner}/{+path}`.
+///
+/// # Errors
+/// Why addresses cannot be matched with it, for people.
+///
+/// ```
+/// let variables = haft_server::uri_variables("repo://{owner}/{+path}")?;
+/// assert_eq!(variables, ["owner", "path"]);
+/// assert!(haft_server::uri_variables("repo://{owner}{path}").is_err());
+/// # Ok::<(), String>(())
+/// ```
+pub fn uri_variables(template: &str) -> Result<Vec<String>, String> {
+    let parsed = UriTemplate::parse(template).map_err(|bad| bad.to_string())?;
+    Ok(parsed.variables().map(str::to_owned).collect())
+}
+
 impl UriTemplate {
     pub(crate) fn parse(text: &str) -> Result<Self, BadTemplate> {
         let mut parts = Vec::new();

@@ -10,6 +10,7 @@ mod dialogs;
 mod doctor;
 mod editors;
 mod export;
+mod file_examples;
 mod foreign;
 mod foreign_servers;
 mod forge;

@@ -141,7 +141,39 @@ async fn a_token_is_renewed_before_it_ends() {
     for (seconds, fetched) in [(0, 1), (85, 1), (6, 2), (80, 2), (200, 3)] {
         tokio::time::advance(Duration::from_secs(seconds)).await;
         assert!(ask(&clients, &origin, &tokens).await.is_ok());
+        // Nobody waits for it to be renewed.
+        while asked(&origin, "/token").len() < fetched {
+            tokio::task::yield_now().await;
+        }
         assert_eq!(asked(&origin, "/token").len(), fetched, "after {seconds} more seconds");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_go_on_with_their_token_while_another_one_comes() {
+    let granted = AtomicUsize::new(0);
+    let origin = Origin::serve(move |seen| match &*seen.target {
+        "/token" if granted.fetch_add(1, Ordering::Relaxed) == 0 => {
+            Reply::json(r#"{"access_token":"t1","expires_in":100}"#)
+        }
+        "/token" => Reply::never(),
+        _ => Reply::text("in"),
+    })
+    .await;
+    let (clients, tokens) = (direct(), tokens(&origin, Placement::Basic));
+    assert!(ask(&clients, &origin, &tokens).await.is_ok());
+    tokio::time::advance(Duration::from_secs(91)).await;
+    for _ in 0..3 {
+        let begun = tokio::time::Instant::now();
+        assert_eq!(ask(&clients, &origin, &tokens).await.expect("an answer").status, 200);
+        assert!(begun.elapsed() < Duration::from_secs(1), "it did not wait");
+    }
+    while asked(&origin, "/token").len() < 2 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(asked(&origin, "/token").len(), 2, "one renewal for all");
+    for seen in asked(&origin, "/x") {
+        assert_eq!(seen.header("authorization"), Some("Bearer t1"));
     }
 }
 

@@ -7,14 +7,13 @@ pub(crate) mod spoken;
 
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
-use crate::input::Input;
-use crate::output::{self, Output};
+use crate::output::Output;
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
-use crate::template::{Compiler, Template};
+use crate::template::{Compiler, Known, Template};
 use crate::tool::{fixed_text, typed};
 use crate::written::Scalar;
-use crate::written::tool::{self as written, Parse};
+use crate::written::tool::Env;
 use std::path::PathBuf;
 
 /// A program, and what to make of it.
@@ -39,15 +38,25 @@ pub(crate) struct Program {
     pub(crate) place: Place,
 }
 
-/// Checks the keys of a tool with `command`.
+/// What is typed of a program.
+#[derive(Debug)]
+pub(crate) struct Keys {
+    pub(crate) command: Placed<Vec<Placed<Scalar>>>,
+    pub(crate) stdin: Option<Placed<Scalar>>,
+    pub(crate) env: Option<Placed<Env>>,
+    pub(crate) cwd: Option<Placed<String>>,
+    pub(crate) ok_exit: Option<Placed<Vec<u8>>>,
+}
+
+/// Checks what is typed of a program whose output is understood in this way.
 pub(crate) fn check(
-    tool: written::Tool,
-    input: &Input,
+    keys: Keys,
+    output: Output,
+    known: Known<'_>,
     surroundings: &Surroundings<'_>,
     compiler: &mut Compiler<'_>,
 ) -> Result<Command, Wrong> {
-    let known = input.known();
-    let written = tool.command.expect("a tool without a text has a command");
+    let Keys { command: written, stdin, env: variables, cwd, ok_exit } = keys;
     let Some((program, rest)) = written.value.split_first() else {
         let help = "name a program and its arguments: [wc, -w]";
         return Err(Wrong::new(written.place, Problem::EmptyList { key: "command", help }));
@@ -57,15 +66,15 @@ pub(crate) fn check(
         .iter()
         .map(|argument| compiler.compile(typed(argument), known))
         .collect::<Result<_, _>>()?;
-    let stdin = tool.stdin.map(|stdin| compiler.compile(typed(&stdin), known)).transpose()?;
+    let stdin = stdin.map(|stdin| compiler.compile(typed(&stdin), known)).transpose()?;
     let mut env = Vec::new();
-    for (name, value) in tool.env.map(|env| env.value.0).unwrap_or_default() {
+    for (name, value) in variables.map(|env| env.value.0).unwrap_or_default() {
         if name.value.is_empty() || name.value.contains(['=', '\0']) {
             return Err(Wrong::new(name.place, Problem::BadEnvName { name: name.value }));
         }
         env.push((name.value, compiler.compile(typed(&value), known)?));
     }
-    let cwd = match &tool.cwd {
+    let cwd = match &cwd {
         Some(cwd) => {
             let reason = "a caller must not choose the directory";
             let path = fixed_text(cwd, "cwd", reason, surroundings)?;
@@ -73,14 +82,21 @@ pub(crate) fn check(
         }
         None => Placed::new(written.place, surroundings.directory.to_owned()),
     };
-    let ok_exit = tool.ok_exit.unwrap_or_else(|| Placed::new(written.place, vec![0]));
+    let ok_exit = ok_exit.unwrap_or_else(|| Placed::new(written.place, vec![0]));
     if ok_exit.value.is_empty() {
         let help = "name the codes that are no failure, like [0, 1]";
         return Err(Wrong::new(ok_exit.place, Problem::EmptyList { key: "ok_exit", help }));
     }
-    let output = output::check(tool.output, Parse::Text, surroundings)?;
     let ok_exit = ok_exit.value;
     Ok(Command { program, arguments, stdin, env, cwd, output, ok_exit })
+}
+
+impl Command {
+    /// Every template of it.
+    pub(crate) fn templates(&self) -> impl Iterator<Item = &Template> {
+        let env = self.env.iter().map(|(_, value)| value);
+        self.arguments.iter().chain(&self.stdin).chain(env)
+    }
 }
 
 fn program(written: &Placed<Scalar>, surroundings: &Surroundings<'_>) -> Result<Program, Wrong> {

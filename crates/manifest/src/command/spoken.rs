@@ -17,16 +17,19 @@ pub(crate) fn understand(program: &str, output: &Output, out: Vec<u8>) -> ToolRe
         .unwrap_or_else(|bytes| String::from_utf8_lossy(bytes.as_bytes()).into_owned());
     text.truncate(text.trim_end_matches(['\n', '\r']).len());
     match output.parse {
-        Parse::Json => output.json(text).unwrap_or_else(|flaw| match flaw {
-            Flaw::NotJson(reason) => {
-                ToolResult::error(format!("`{program}` did not print one JSON value: {reason}"))
-            }
-            Flaw::NotThere(pointer) => {
-                ToolResult::error(format!("`{program}` printed JSON without {pointer}."))
-            }
-        }),
+        Parse::Json => {
+            output.json(text).unwrap_or_else(|flaw| ToolResult::error(flawed(program, flaw)))
+        }
         Parse::Lines => output::lines(text),
         Parse::Auto | Parse::Binary | Parse::Report | Parse::Text => ToolResult::text(text),
+    }
+}
+
+/// Why it is not the JSON that it should be.
+pub(crate) fn flawed(program: &str, flaw: Flaw) -> String {
+    match flaw {
+        Flaw::NotJson(reason) => format!("`{program}` did not print one JSON value: {reason}"),
+        Flaw::NotThere(pointer) => format!("`{program}` printed JSON without {pointer}."),
     }
 }
 

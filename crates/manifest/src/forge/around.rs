@@ -5,7 +5,7 @@ use super::build::{self, Mapping};
 use super::section::{Section, Work, text_of};
 use crate::cost::Part;
 use crate::fault::Wrong;
-use crate::limits::RUNNING_MAX;
+use crate::limits::{RUNNING_MAX, WAITING_MAX};
 use crate::place::{Place, Placed};
 use crate::tree::{Entry, Node, Tree};
 
@@ -173,7 +173,10 @@ fn retry(
         let value = if is_number { milliseconds(entry)? } else { time(entry)? };
         retry.put_at(key, entry.key_place, value);
     }
-    let is_two = |entry: &Entry| matches!(&entry.value.node, Node::Number(number, _) if number.as_f64() == Some(2.0));
+    let is_two = |entry: &Entry| match &entry.value.node {
+        Node::Number(number, _) => number.as_f64() == Some(2.0),
+        _ => false,
+    };
     let factor = section.any(&["multiplier", "backoff_multiplier"]);
     if let Some(entry) = factor.filter(|entry| !is_two(entry)) {
         let message = format!("`{}` is 2: each pause may be twice as long as the last", entry.key);
@@ -224,8 +227,8 @@ fn bulkhead(section: Section<'_>, out: &mut Mapping, work: &mut Work<'_>) -> Res
     for key in ["max_queued", "timeout"] {
         if let Some(entry) = section.entry(key) {
             let message = format!(
-                "nothing reads `{key}`: 64 calls wait for their turn at most, for as long as a call \
-                 may take"
+                "nothing reads `{key}`: {WAITING_MAX} calls wait for their turn at most, for as \
+                 long as a call may take"
             );
             work.note(section, entry.key_place, message);
         }

@@ -32,7 +32,8 @@ pub(super) fn of_tool(section: Section<'_>) -> Result<String, Wrong> {
 
 /// Why a tool of another language is left out.
 pub(super) fn of_bridge(section: Section<'_>) -> Result<String, Wrong> {
-    let language = section.text("language")?.map_or("another language".to_owned(), |it| it.value);
+    let language =
+        section.text("language")?.map_or_else(|| "another language".to_owned(), |it| it.value);
     let file = section.any(&["module", "package", "handler", "function"]);
     let file = file.map(|entry| &entry.value).and_then(name);
     Ok(foreign(&language, file.as_deref()))

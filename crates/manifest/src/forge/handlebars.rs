@@ -124,7 +124,9 @@ impl Read {
                 return Some(around.clone());
             }
             let inner = path.strip_prefix("this.");
-            if let Some(inner) = inner.or((!is_each).then_some(path)).filter(|it| is_dotted(it)) {
+            if let Some(inner) =
+                inner.or_else(|| (!is_each).then_some(path)).filter(|it| is_dotted(it))
+            {
                 return Some(format!("{around}.{inner}"));
             }
         }

@@ -1,17 +1,17 @@
 //! `type: http` becomes `http`. Called by `tool`.
 
-use super::around;
 use super::build::{self, Mapping};
 use super::params::{self, Param};
-use super::placeholder::{Holds, REQUEST, Slots, VALUE, filled};
+use super::placeholder::{Holds, REQUEST, VALUE};
 use super::section::{Section, Work, text_of};
 use super::tool::{Given, Made};
+use super::{around, auth};
 use crate::fault::Wrong;
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::tree::{Node, Tree};
 use crate::written::tool::Foreign;
-use haft_fetch::Url;
+use haft_fetch::{Allowed, Url};
 use haft_server::nearest;
 
 /// Methods as pforge and as haft write them.
@@ -23,6 +23,11 @@ const METHODS: [(&str, &str); 6] = [
     ("PATCH", "patch"),
     ("HEAD", "head"),
 ];
+
+/// A status from 400 on is a failure.
+const OK: [&str; 2] = ["2xx", "3xx"];
+/// As many as pforge follows.
+const REDIRECTS: u64 = 10;
 
 pub(super) fn translate(
     section: Section<'_>,
@@ -43,7 +48,11 @@ pub(super) fn translate(
     for key in ["query", "headers"] {
         pairs(section, key, &mut given, &mut http)?;
     }
-    let Some(()) = auth(section, &mut given, &mut http, work)? else { return Ok(None) };
+    http.put("ok_status", build::list(place, OK.map(|class| build::text(place, class)).to_vec()));
+    http.put("redirects", build::number(place, REDIRECTS));
+    if !auth::translate(section, &mut given, &mut http, work)? {
+        return Ok(None);
+    }
     body(section, &mut given, &mut http)?;
     let is_reading = ["get", "head"].contains(&method);
     let mut foreign = Foreign::default();
@@ -51,7 +60,7 @@ pub(super) fn translate(
     // Without a word about what callers give, it is what pforge lets them give.
     if given.params.is_none() {
         let names = |name: &str| given.slots.found.iter().any(|found| found.value == name);
-        if !http.has("query") && !names("query") && given.is_open() {
+        if !http.has("query") && !names("query") {
             foreign.open_query = true;
             more.push(query(place));
         }
@@ -105,7 +114,10 @@ fn reach(endpoint: &Placed<String>, address: &str, http: &mut Mapping, work: &Wo
         http.put("allow_dynamic_host", build::truth(place, true));
         return;
     }
-    if let Ok(url) = Url::parse(&before_path) {
+    let host = Url::parse(&before_path);
+    if let Ok(url) = host
+        && url.host().parse::<Allowed>().is_ok()
+    {
         let host = build::text(place, url.host());
         http.put("allow_private", build::list(place, vec![host]));
     }
@@ -128,94 +140,6 @@ fn pairs(
     }
     http.put_at(key, entry.key_place, pairs.tree());
     Ok(())
-}
-
-/// Who asks; `None` if haft would have to let callers say it where it does not.
-fn auth(
-    section: Section<'_>,
-    given: &mut Given,
-    http: &mut Mapping,
-    work: &mut Work<'_>,
-) -> Result<Option<()>, Wrong> {
-    let Some(entry) = section.entry("auth") else { return Ok(Some(())) };
-    let place = entry.value.place;
-    let auth = section.within(&entry.value, "auth")?;
-    let kind = auth.need("type")?;
-    // A variable by its name alone, or the text itself.
-    let secret = |key: &str| -> Result<Placed<String>, Wrong> {
-        match auth.text(&format!("{key}_env"))? {
-            Some(name) => Ok(Placed::new(name.place, format!("${{{}}}", name.value))),
-            None => auth.need(key),
-        }
-    };
-    let mut out = Mapping::new(place);
-    match &*kind.value {
-        "bearer" => {
-            let token = secret("token")?;
-            if Slots::names_any(&token.value, VALUE) {
-                let header = Placed::new(token.place, format!("Bearer {}", token.value));
-                put_header("Authorization", &header, given, http);
-                return Ok(Some(()));
-            }
-            out.put("bearer", build::text(token.place, filled(&token.value)));
-        }
-        "basic" => {
-            let (user, password) = (secret("username")?, secret("password")?);
-            if [&user, &password].iter().any(|text| Slots::names_any(&text.value, VALUE)) {
-                let why = "left out: callers would have to know the password; put it into the \
-                           environment: `password: ${PASSWORD}`";
-                work.note(section, password.place, why);
-                return Ok(None);
-            }
-            let mut basic = Mapping::new(place);
-            basic.put("user", build::text(user.place, filled(&user.value)));
-            basic.put("password", build::text(password.place, filled(&password.value)));
-            out.put("basic", basic.tree());
-        }
-        "apikey" | "api_key" => {
-            let key = secret("key")?;
-            let name = match auth.text("header")? {
-                Some(name) => name,
-                None => Placed::new(place, "X-API-Key".to_owned()),
-            };
-            if Slots::names_any(&key.value, VALUE) {
-                put_header(&name.value, &key, given, http);
-                return Ok(Some(()));
-            }
-            let mut header = Mapping::new(place);
-            header.put("name", build::text(name.place, name.value));
-            header.put("value", build::text(key.place, filled(&key.value)));
-            out.put("header", header.tree());
-        }
-        _ => {
-            let known = ["bearer", "basic", "apikey"];
-            let nearest = nearest(&kind.value, known.into_iter()).map(str::to_owned);
-            let known = known.map(str::to_owned).to_vec();
-            let (key, word) = ("type".to_owned(), kind.value);
-            return Err(Wrong::new(kind.place, Problem::UnknownWord { key, word, nearest, known }));
-        }
-    }
-    const KNOWN: [&str; 9] = [
-        "type",
-        "token",
-        "token_env",
-        "username",
-        "password",
-        "username_env",
-        "password_env",
-        "key",
-        "header",
-    ];
-    let known: Vec<_> = KNOWN.into_iter().chain(["key_env"]).collect();
-    auth.know(&known, work);
-    http.put_at("auth", entry.key_place, out.tree());
-    Ok(Some(()))
-}
-
-/// A secret that callers give is a header like any other.
-fn put_header(name: &str, value: &Placed<String>, given: &mut Given, http: &mut Mapping) {
-    let template = build::text(value.place, given.slots.template(value, VALUE));
-    http.put_within("headers", name, template);
 }
 
 fn body(section: Section<'_>, given: &mut Given, http: &mut Mapping) -> Result<(), Wrong> {

@@ -8,7 +8,9 @@
 //! `params` types into schemas; `tool` and the files of its kinds make tools.
 
 mod around;
+mod auth;
 mod build;
+mod calls;
 mod cli;
 mod compiled;
 mod condition;

@@ -25,14 +25,12 @@ pub(super) fn translate(
     let given = Given::new(section, work)?;
     let steps = section.list("steps")?;
     if steps.is_empty() {
-        section.get("steps").map_or_else(
-            || Err(section.need("steps").err().unwrap_or_else(|| missing(section))),
-            |list| {
-                let help = "name a tool to call: - tool: NAME";
-                let problem = Problem::EmptyList { key: "steps", help };
-                Err(Wrong::new(list.place, problem))
-            },
-        )?;
+        let help = "name a tool to call: - tool: NAME";
+        let list = section.get("steps");
+        return Err(list.map_or_else(
+            || section.lacks("steps"),
+            |list| Wrong::new(list.place, Problem::EmptyList { key: "steps", help }),
+        ));
     }
     let mut made: Vec<String> = given.slots.declared.clone();
     let (mut list, mut calls) = (Vec::new(), Vec::new());
@@ -67,10 +65,6 @@ pub(super) fn translate(
     section.know(&KNOWN, work);
     let foreign = Foreign { steps: Some(variables), ..Foreign::default() };
     Ok(Made { tool, foreign, calls })
-}
-
-fn missing(section: Section<'_>) -> Wrong {
-    Wrong::new(section.tree.place, Problem::NoValue { key: "steps".to_owned() })
 }
 
 /// A step; `made` are the names that it can see.
@@ -139,7 +133,7 @@ fn policy(step: Section<'_>) -> Result<bool, Wrong> {
         "fail_fast" | "fail" | "stop" => Ok(false),
         _ => {
             let known = ["fail_fast", "continue"];
-            let nearest = nearest(&word.value, known.into_iter()).map(str::to_owned);
+            let nearest = nearest(&word.value, known).map(str::to_owned);
             let known = known.map(str::to_owned).to_vec();
             let problem =
                 Problem::UnknownWord { key: key.clone(), word: word.value, nearest, known };

@@ -143,13 +143,20 @@ pub(super) fn pieces(text: &str, holds: Holds) -> Vec<Piece<'_>> {
     let (mut done, mut from) = (0, 0);
     while let Some(at) = text[from..].find(['{', '$']).map(|at| from + at) {
         let rest = &text[at..];
+        if holds.variables && rest.starts_with("$${") {
+            // Two dollars write one, as in haft.yaml.
+            if at > done {
+                pieces.push(Piece::Text(&text[done..at]));
+            }
+            (done, from) = (at + 1, at + 3);
+            continue;
+        }
         let double = between(rest, "{{", "}}").filter(|(path, _)| is_path(path));
         let variable = between(rest, "${", "}").filter(|(name, _)| is_name(name));
         let single = between(rest, "{", "}").filter(|(name, _)| is_name(name));
         let found = match rest.as_bytes() {
             [b'{', b'{', ..] => double.map(|(path, length)| (Piece::Name(path), length)),
             [b'{', ..] if holds.single => single.map(|(name, length)| (Piece::Name(name), length)),
-            // `$${NAME}` is a dollar before a variable to nobody here.
             [b'$', b'{', ..] if holds.variables => {
                 variable.map(|(name, length)| (Piece::Variable(name), length))
             }
@@ -224,6 +231,8 @@ mod tests {
         check("{{b.c}}", ARGUMENT, "{{ '{{' }}b.c}}");
         check("{{json .}} {% x {# y", ARGUMENT, "{{ '{{' }}json .}} {{ '{%' }} x {{ '{#' }} y");
         check("${#list}", ARGUMENT, "${{ '{#' }}list}");
+        check("a$${A} ${A}", REQUEST, "a$${A} ${env:A}");
+        check("$${A}", ARGUMENT, "$$${A}");
         check("${env:A} ${A:-b}", REQUEST, "$${env:A} $${A:-b}");
         check("{\"k\": {\"v\": 1}}", REQUEST, "{\"k\": {\"v\": 1}}");
         check("{{", REQUEST, "{{ '{{' }}");

@@ -69,13 +69,16 @@ impl<'t> Section<'t> {
 
     /// A text that must be there.
     pub(super) fn need(self, key: &str) -> Result<Placed<String>, Wrong> {
-        self.text(key)?.ok_or_else(|| {
-            let owner = match self.part {
-                Part::File => format!("`{}`", self.name),
-                part => format!("the {} `{}`", part.noun(), self.name),
-            };
-            Wrong::new(self.tree.place, Problem::MissingKey { owner, key: key.to_owned() })
-        })
+        self.text(key)?.ok_or_else(|| self.lacks(key))
+    }
+
+    /// That a key must be there.
+    pub(super) fn lacks(self, key: &str) -> Wrong {
+        let owner = match self.part {
+            Part::File => format!("`{}`", self.name),
+            part => format!("the {} `{}`", part.noun(), self.name),
+        };
+        Wrong::new(self.tree.place, Problem::MissingKey { owner, key: key.to_owned() })
     }
 
     pub(super) fn list(self, key: &str) -> Result<&'t [Tree], Wrong> {

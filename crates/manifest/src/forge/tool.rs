@@ -5,7 +5,7 @@ use super::build::{self, Mapping};
 use super::params::{self, Param};
 use super::placeholder::Slots;
 use super::section::{Section, Work};
-use super::{cli, compiled, http, pipeline};
+use super::{calls, cli, compiled, http, pipeline};
 use crate::cost::Part;
 use crate::fault::{Wrong, line_of};
 use crate::place::{Place, Placed};
@@ -23,11 +23,11 @@ pub(super) struct Made {
 }
 
 /// A tool of the file, and what has become of it.
-struct One<'t> {
-    section: Section<'t>,
-    name: Placed<String>,
+pub(super) struct One<'t> {
+    pub(super) section: Section<'t>,
+    pub(super) name: Placed<String>,
     /// `None` is left out.
-    made: Option<Made>,
+    pub(super) made: Option<Made>,
 }
 
 const TYPES: [&str; 5] = ["cli", "http", "pipeline", "native", "bridge"];
@@ -59,7 +59,7 @@ pub(super) fn translate(
         let made = tool(section, name.place, work)?;
         tools.push(One { section, name: name.clone(), made });
     }
-    leave_out(&mut tools, work);
+    calls::leave_out(&mut tools, work);
     let (mut list, mut foreign) = (Vec::new(), Vec::new());
     for made in tools.into_iter().filter_map(|one| one.made) {
         list.push(made.tool.tree());
@@ -93,60 +93,6 @@ fn tool(section: Section<'_>, place: Place, work: &mut Work<'_>) -> Result<Optio
     };
     work.note(section, place, reason);
     Ok(None)
-}
-
-/// A pipeline that calls what is not there is not there either.
-fn leave_out(tools: &mut [One<'_>], work: &mut Work<'_>) {
-    loop {
-        let served =
-            |name: &str| tools.iter().any(|one| one.name.value == name && one.made.is_some());
-        // What calls itself is left out last, by the same rule.
-        let missing = |one: &One<'_>| {
-            let calls = one.made.as_ref().map(|made| &made.calls)?;
-            calls.iter().find(|called| !served(&called.value)).cloned()
-        };
-        let found = tools.iter().enumerate().find_map(|(at, one)| Some((at, missing(one)?)));
-        let found = found.or_else(|| circle(tools));
-        let Some((at, called)) = found else { return };
-        let name = &called.value;
-        let names = || tools.iter().map(|one| one.name.value.as_str());
-        let why = if served(name) {
-            format!("`{name}` calls it in turn, and there would be no end")
-        } else if names().any(|known| known == name) {
-            format!("it calls `{name}`, which is left out")
-        } else {
-            match nearest(name, names()) {
-                Some(near) => format!("it calls `{name}`; did you mean `{near}`?"),
-                None => format!("it calls `{name}`, and no tool of this file is called so"),
-            }
-        };
-        work.note(tools[at].section, called.place, format!("left out: {why}"));
-        tools[at].made = None;
-    }
-}
-
-/// A pipeline that calls itself, by way of others too, and whom it calls to get there.
-fn circle(tools: &[One<'_>]) -> Option<(usize, Placed<String>)> {
-    let calls = |name: &str| {
-        let one = tools.iter().find(|one| one.name.value == name);
-        one.and_then(|one| one.made.as_ref()).map_or(&[][..], |made| &made.calls)
-    };
-    tools.iter().enumerate().find_map(|(at, one)| {
-        let leads_back = |called: &&Placed<String>| {
-            let (mut seen, mut next) = (Vec::new(), vec![called.value.as_str()]);
-            while let Some(name) = next.pop() {
-                if name == one.name.value {
-                    return true;
-                }
-                if !seen.contains(&name) {
-                    seen.push(name);
-                    next.extend(calls(name).iter().map(|called| called.value.as_str()));
-                }
-            }
-            false
-        };
-        calls(&one.name.value).iter().find(leads_back).map(|called| (at, called.clone()))
-    })
 }
 
 /// What callers give to a tool.

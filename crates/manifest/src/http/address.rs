@@ -300,11 +300,9 @@ impl Address {
         if self.has_filled_rest(typed, surroundings)? {
             return Err(to_anyone(typed.place, "the address"));
         }
-        for (what, pairs) in [("`headers`", &written.headers), ("`query`", &written.query)] {
-            for (_, value) in pairs.iter().flat_map(|pairs| &pairs.value.0) {
-                if surroundings.pieces(&crate::tool::typed(value))?.iter().any(is_filled) {
-                    return Err(to_anyone(value.place, what));
-                }
+        for (what, text) in written.texts() {
+            if surroundings.pieces(&text)?.iter().any(is_filled) {
+                return Err(to_anyone(text.place, what));
             }
         }
         Ok(())

@@ -4,14 +4,14 @@
 use crate::http::Http;
 use crate::http::auth::Who;
 use crate::limits::{FAILURE_BYTES_MAX, LAST_WORDS_BYTES};
-use crate::output::{self, Flaw};
+use crate::output::{self, Failure, Flaw, Output};
 use crate::written::tool::Parse;
 use bytes::Bytes;
 use haft_fetch::{Answer, Auth, FetchError};
 use haft_proto::spec::content::{Content, ResourceContents};
 use haft_proto::spec::tool_result::{Cause, ToolResult};
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, LOCATION, RETRY_AFTER};
-use http::{HeaderMap, HeaderName, Method};
+use http::{HeaderMap, HeaderName, Method, StatusCode};
 use serde_json::{Map, Value, json};
 
 /// What kind of data an answer has.
@@ -26,17 +26,15 @@ pub(crate) enum Kind {
     Unknown,
 }
 
-/// Why there is no result.
-#[derive(Debug)]
-pub(crate) struct Failure {
-    pub(crate) reason: String,
-    pub(crate) cause: Option<Cause>,
-}
-
-impl From<String> for Failure {
-    fn from(reason: String) -> Self {
-        Self { reason, cause: None }
-    }
+/// What came back with a status that is no failure.
+pub(crate) struct Received {
+    pub(crate) host: String,
+    /// As the server says it; empty if it does not.
+    mime_type: String,
+    /// The address, as much of it as may be told.
+    uri: String,
+    status: StatusCode,
+    body: Bytes,
 }
 
 /// What a request failed for, in words.
@@ -65,25 +63,13 @@ impl Http {
         if self.output.parse == Parse::Report {
             return self.report(answer, auth).await;
         }
-        let status = answer.status.as_u16();
-        if !self.is_ok(status) {
-            let cause = Some(Cause::Status(status));
-            return Err(Failure { reason: failure(answer, &self.auth, auth).await, cause });
-        }
+        let answer = self.accept(answer, auth).await?;
         if self.method == Method::HEAD {
             return Ok(head(&answer));
         }
-        let host = answer.url.host().to_owned();
-        refuse_packed(&answer)?;
-        let mime_type = header(&answer.headers, &CONTENT_TYPE).unwrap_or_default().to_owned();
-        let uri = match self.address.is_filled {
-            true => answer.url.origin(),
-            false => format!("{}{}", answer.url.origin(), answer.url.path()),
-        };
-        let line = answer.status;
-        let body = body(answer, self.output.limit).await?;
+        let Received { host, mime_type, uri, status, body } = self.receive(answer).await?;
         if body.is_empty() && matches!(self.output.parse, Parse::Auto | Parse::Text) {
-            return Ok(ToolResult::text(format!("`{host}` answered {line} without a body.")));
+            return Ok(ToolResult::text(format!("`{host}` answered {status} without a body.")));
         }
         let kind = kind(&mime_type);
         let text = || decode(&mime_type, &body);
@@ -109,19 +95,86 @@ impl Http {
         }
     }
 
+    /// The answer, if its status is no failure.
+    pub(crate) async fn accept(&self, answer: Answer, auth: &Auth) -> Result<Answer, Failure> {
+        let status = answer.status.as_u16();
+        if self.is_ok(status) {
+            return Ok(answer);
+        }
+        let cause = Some(Cause::Status(status));
+        Err(Failure { reason: failure(answer, &self.auth, auth).await, cause })
+    }
+
+    /// All of an answer, within the limit.
+    pub(crate) async fn receive(&self, answer: Answer) -> Result<Received, Failure> {
+        let host = answer.url.host().to_owned();
+        refuse_packed(&answer)?;
+        let mime_type = header(&answer.headers, &CONTENT_TYPE).unwrap_or_default().to_owned();
+        let uri = match self.address.is_filled {
+            true => answer.url.origin(),
+            false => format!("{}{}", answer.url.origin(), answer.url.path()),
+        };
+        let status = answer.status;
+        let body = body(answer, self.output.limit).await?;
+        Ok(Received { host, mime_type, uri, status, body })
+    }
+
     pub(crate) fn is_ok(&self, status: u16) -> bool {
         self.ok_status.iter().any(|range| range.contains(&status))
     }
 
     fn json(&self, host: &str, text: String) -> Result<ToolResult, Failure> {
-        self.output.json(text).map_err(|flaw| {
-            Failure::from(match flaw {
-                Flaw::NotJson(reason) => {
-                    format!("`{host}` did not answer one JSON value: {reason}")
-                }
-                Flaw::NotThere(pointer) => format!("`{host}` answered JSON without {pointer}."),
-            })
-        })
+        self.output.json(text).map_err(|flaw| flawed(host, flaw).into())
+    }
+}
+
+impl Received {
+    /// What it is for who reads it, or a part of it; `kind` is what it is said to be by somebody
+    /// who knows better than the server.
+    pub(crate) fn contents(
+        self,
+        output: &Output,
+        kind: Option<&str>,
+    ) -> Result<ResourceContents, String> {
+        let text = self.text();
+        if output.pick.is_some() {
+            let value = output.value(&text.unwrap_or_default());
+            let value = value.map_err(|flaw| flawed(&self.host, flaw))?;
+            return Ok(output::part(&value, kind));
+        }
+        let told = essence(&self.mime_type);
+        let kind = kind.map_or(told, str::to_owned);
+        let contents = match (self::kind(&kind), text) {
+            (Kind::Json | Kind::Text | Kind::Unknown, Some(text)) => {
+                ResourceContents::text("", text)
+            }
+            _ => ResourceContents::blob("", self.body.to_vec()),
+        };
+        Ok(if kind.is_empty() { contents } else { contents.mime_type(kind) })
+    }
+
+    /// Its values: the items of a list of JSON, or lines.
+    pub(crate) fn values(self, output: &Output) -> Result<Vec<String>, String> {
+        let text = self.text().unwrap_or_default();
+        if output.pick.is_none() && kind(&self.mime_type) != Kind::Json {
+            return Ok(output::values_of_lines(&text));
+        }
+        let value = output.value(&text).map_err(|flaw| flawed(&self.host, flaw))?;
+        output::values(&value).ok_or_else(|| format!("`{}` did not answer a list.", self.host))
+    }
+
+    /// Its text, if it is one.
+    fn text(&self) -> Option<String> {
+        let is_text = std::str::from_utf8(&self.body).is_ok() || is_latin_1(&self.mime_type);
+        is_text.then(|| decode(&self.mime_type, &self.body))
+    }
+}
+
+/// Why it is not the JSON that it should be.
+fn flawed(host: &str, flaw: Flaw) -> String {
+    match flaw {
+        Flaw::NotJson(reason) => format!("`{host}` did not answer one JSON value: {reason}"),
+        Flaw::NotThere(pointer) => format!("`{host}` answered JSON without {pointer}."),
     }
 }
 
@@ -190,13 +243,17 @@ pub(crate) fn kind(mime_type: &str) -> Kind {
 /// The text of a body: UTF-8 unless the server says Latin-1; what is neither is shown as unknown
 /// characters.
 pub(crate) fn decode(mime_type: &str, body: &[u8]) -> String {
-    let lower = mime_type.to_ascii_lowercase();
-    let charset = lower.split("charset=").nth(1).unwrap_or_default().trim_start_matches('"');
-    if ["iso-8859-1", "latin1"].iter().any(|name| charset.starts_with(name)) {
+    if is_latin_1(mime_type) {
         return body.iter().map(|&byte| char::from(byte)).collect();
     }
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     String::from_utf8_lossy(body).into_owned()
+}
+
+fn is_latin_1(mime_type: &str) -> bool {
+    let lower = mime_type.to_ascii_lowercase();
+    let charset = lower.split("charset=").nth(1).unwrap_or_default().trim_start_matches('"');
+    ["iso-8859-1", "latin1"].iter().any(|name| charset.starts_with(name))
 }
 
 /// What a `HEAD` tells.

@@ -5,6 +5,7 @@ use crate::fault::Wrong;
 use crate::fill::Surroundings;
 use crate::http::json::Json;
 use crate::http::slot::{Filling, Pairs, Slot};
+use crate::limits::MULTIPART_BYTES_MAX;
 use crate::place::Placed;
 use crate::shown;
 use crate::template::{Compiler, Known};
@@ -159,6 +160,12 @@ fn multipart(parts: &[Part], filling: Filling<'_>) -> Result<(Vec<u8>, HeaderVal
                     format!("The content of `{}` is not Base64: {error}", part.name)
                 })?,
             };
+            // Each item of a list has a head of its own, which is longer than most items.
+            if out.len() + content.len() > MULTIPART_BYTES_MAX {
+                return Err(format!(
+                    "These arguments make a body of more than {MULTIPART_BYTES_MAX} bytes."
+                ));
+            }
             let name = quoted(&part.name);
             let head = format!("--{boundary}\r\ncontent-disposition: form-data; name=\"{name}\"");
             out.extend_from_slice(head.as_bytes());

@@ -2,10 +2,11 @@
 //! becomes a result. Dropping the call takes the request back.
 
 use crate::http::Http;
-use crate::http::answer::{Failure, cause, failed};
+use crate::http::answer::{Received, cause, failed};
 use crate::http::slot::Filling;
 use crate::kind::Setting;
-use haft_fetch::{Auth, Client, Request};
+use crate::output::Failure;
+use haft_fetch::{Auth, Client, Clients, FetchError, Request};
 use haft_proto::spec::tool_result::ToolResult;
 use haft_server::handler::{Answer, Call, Handler, Made};
 use std::sync::Arc;
@@ -57,11 +58,37 @@ impl Asking {
     async fn ask(&self, request: Request) -> ToolResult {
         let result = match self.client.send(&request, &self.auth).await {
             Ok(answer) => self.http.understand(answer, &self.auth).await,
-            Err(error) => Err(Failure { cause: cause(&error), ..failed(&error).into() }),
+            Err(error) => Err(unsent(&error)),
         };
         result.unwrap_or_else(|Failure { reason, cause }| ToolResult {
             cause,
             ..ToolResult::error(self.http.auth.redact(&self.auth, reason))
         })
     }
+}
+
+impl Http {
+    /// What a server answers, as it is. Dropping the future takes the request back.
+    pub(crate) async fn fetch(
+        &self,
+        request: Request,
+        clients: &Clients,
+    ) -> Result<Received, Failure> {
+        let (client, auth) = (clients.of(&self.reach), self.auth.auth(clients));
+        let received = match client.send(&request, &auth).await {
+            Ok(answer) => match self.accept(answer, &auth).await {
+                Ok(answer) => self.receive(answer).await,
+                Err(failure) => Err(failure),
+            },
+            Err(error) => Err(unsent(&error)),
+        };
+        received.map_err(|Failure { reason, cause }| Failure {
+            reason: self.auth.redact(&auth, reason),
+            cause,
+        })
+    }
+}
+
+fn unsent(error: &FetchError) -> Failure {
+    Failure { cause: cause(error), ..failed(error).into() }
 }

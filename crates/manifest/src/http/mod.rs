@@ -3,7 +3,7 @@
 //! `answer` understands what comes back. Called by `kind`; an [`Http`] can be made by code as well.
 
 pub(crate) mod address;
-mod answer;
+pub(crate) mod answer;
 pub(crate) mod auth;
 pub(crate) mod body;
 pub(crate) mod handler;
@@ -22,8 +22,7 @@ use crate::http::body::Body;
 use crate::http::json::Json;
 use crate::http::mistake::HttpMistake;
 use crate::http::slot::{Slot, Style};
-use crate::input::Input;
-use crate::output::{self, Output};
+use crate::output::Output;
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::template::{Compiler, Known, Template};
@@ -31,7 +30,7 @@ use crate::tool::typed;
 use crate::written::Scalar;
 use crate::written::http as written;
 use crate::written::http::AllowPrivate;
-use crate::written::tool::{Env, Parse, Tool};
+use crate::written::tool::Env;
 use haft_fetch::limits::REDIRECTS_MAX;
 use haft_fetch::{Allowed, Reach};
 use http::{HeaderName, Method};
@@ -80,25 +79,21 @@ pub(crate) const OWN_HEADERS: [&str; 12] = [
     "upgrade",
 ];
 
-/// Checks the keys of a tool with `http`.
+/// Checks an `http` whose answers are understood in this way.
 pub(crate) fn check(
-    tool: Tool,
-    input: &Input,
+    written: Placed<written::Http>,
+    output: Output,
+    known: Known<'_>,
     surroundings: &Surroundings<'_>,
     compiler: &mut Compiler<'_>,
 ) -> Result<Http, Wrong> {
-    let Placed { place, value: mut written } = tool.http.expect("a tool of this kind has the key");
-    let known = input.known();
+    let Placed { place, value: mut written } = written;
     let (method, url) = method(&mut written, place)?;
     let allow_dynamic = written.allow_dynamic_host;
     let (address, mut query) =
         address::check(&typed(&url), allow_dynamic, known, surroundings, compiler)?;
     address.check_secrets(&typed(&url), &written, surroundings)?;
     query.extend(body::form(pairs(written.query.take()), known, compiler)?);
-    if tool.foreign.open_query {
-        let name = "query".to_owned();
-        query.push((name.clone(), Slot::Argument { name, style: Style::Form }));
-    }
     let headers = headers(written.headers.take(), known, compiler)?;
     let reach = written.allow_private.take().map(reach).transpose()?.unwrap_or_default();
     let auth = match &written.auth {
@@ -108,7 +103,6 @@ pub(crate) fn check(
     let ok_status = ok_status(written.ok_status.take(), surroundings)?;
     let redirects = redirects(written.redirects.take())?;
     let body = body(written, &method, known, surroundings, compiler)?;
-    let output = output::check(tool.output, Parse::Auto, surroundings)?;
     #[rustfmt::skip]
     let http = Http {
         method, address, query, headers, body, cookies: Vec::new(), auth, keeps_null: false,
@@ -118,6 +112,13 @@ pub(crate) fn check(
 }
 
 impl Http {
+    /// The same with all members of the argument `query` in its query.
+    pub(crate) fn with_open_query(mut self) -> Self {
+        let name = "query".to_owned();
+        self.query.push((name.clone(), Slot::Argument { name, style: Style::Form }));
+        self
+    }
+
     /// Every template of it.
     pub(crate) fn templates(&self) -> Vec<&Template> {
         let mut found = self.address.templates();
@@ -290,6 +291,7 @@ mod tests {
     use crate::arguments::Arguments;
     use crate::http::address::{Base, Path, Piece};
     use crate::http::slot::{Filling, Style};
+    use crate::written::tool::Parse;
     use haft_fetch::{Url, escape};
     use minijinja::Environment;
     use serde_json::json;

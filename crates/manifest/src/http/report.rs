@@ -2,8 +2,9 @@
 //! with `output: report`.
 
 use crate::http::Http;
-use crate::http::answer::{Failure, Kind, body, decode, header, kind, refuse_packed};
+use crate::http::answer::{Kind, body, decode, header, kind, refuse_packed};
 use crate::limits::RESULT_DEPTH_MAX;
+use crate::output::Failure;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use haft_fetch::{Answer, Auth};

@@ -4,17 +4,20 @@ use super::Notes;
 use crate::http::Http;
 use crate::http::address::Base;
 use crate::http::auth::Who;
-use crate::tool::Tool;
+use crate::input::Argument;
 use haft_fetch::Reach;
+use haft_proto::spec::tool::Annotations;
 use http::Method;
 
-/// What is odd about a request.
-pub(super) fn judge(tool: &Tool, http: &Http, notes: &mut Notes) {
-    for argument in &tool.input.arguments {
-        if !http.reads(&argument.name) {
-            notes.add(argument.place, format!("nothing reads the argument `{}`", argument.name));
-        }
+/// An argument that nobody reads misleads whoever sends it.
+pub(super) fn judge_use(known: &[Argument], http: &Http, notes: &mut Notes) {
+    for argument in known.iter().filter(|argument| !http.reads(&argument.name)) {
+        notes.add(argument.place, format!("nothing reads the argument `{}`", argument.name));
     }
+}
+
+/// What is odd about a request.
+pub(super) fn judge(annotations: Annotations, http: &Http, notes: &mut Notes) {
     match &http.address.base {
         Base::Dynamic { .. } if http.reach == Reach::Anywhere => notes.add(
             http.place,
@@ -31,7 +34,7 @@ pub(super) fn judge(tool: &Tool, http: &Http, notes: &mut Notes) {
         _ => {}
     }
     let changes = ![Method::GET, Method::HEAD].contains(&http.method);
-    if changes && tool.annotations.read_only == Some(true) && http.method != Method::POST {
+    if changes && annotations.read_only == Some(true) && http.method != Method::POST {
         let message = format!("a tool that is `readOnly` does not {}", http.method);
         notes.add(http.place, message);
     }

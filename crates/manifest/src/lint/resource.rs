@@ -1,6 +1,6 @@
 //! What is odd about a resource.
 
-use super::Notes;
+use super::{Notes, feed};
 use crate::fault::line_of;
 use crate::limits::LISTED_MAX;
 use crate::resource::{Below, Resource, Source, Stored};
@@ -18,6 +18,7 @@ pub(super) fn judge(
     match &resource.source {
         Source::Directory(below) => judge_directory(resource, below, before, manifest, notes),
         Source::File(stored) => judge_file(stored, notes),
+        Source::Feed(fed) => feed::judge_resource(resource, fed, notes),
         Source::Text(_) => {}
     }
 }
@@ -61,7 +62,7 @@ fn judge_directory(
     // An address belongs to the first that it fits.
     let takes_all = |first: &&Resource| match &first.source {
         Source::Directory(first) => first.has_slashes && below.prefix.starts_with(&first.prefix),
-        Source::File(_) | Source::Text(_) => false,
+        Source::Feed(_) | Source::File(_) | Source::Text(_) => false,
     };
     if let Some(first) = before.iter().find(takes_all) {
         let line = line_of(text, first.uri.place);

@@ -257,7 +257,7 @@ fn below<'m>(meant: &'m Meant, uri: &str) -> Option<Target<'m>> {
 pub(super) fn listed(meant: &Meant) -> Vec<&Below> {
     let below = meant.resources.iter().filter_map(|resource| match &resource.source {
         Source::Directory(below) => Some(below),
-        Source::File(_) | Source::Text(_) => None,
+        Source::Feed(_) | Source::File(_) | Source::Text(_) => None,
     });
     below.filter(|below| below.listed.is_some()).collect()
 }

@@ -17,8 +17,8 @@ use crate::meant::Meant;
 use crate::offer::{self, Means};
 use crate::openapi::known::Documents;
 use crate::problem::Problem;
-use crate::resource::Below;
-use crate::seen::Seen;
+use crate::resource::{Below, Source};
+use crate::seen::{Print, Seen};
 use crate::stamp::Stamp;
 use crate::state::Kept;
 use crate::walk::Walked;
@@ -197,7 +197,7 @@ impl Live {
         let listings = listings.into_iter();
         let before: Vec<_> =
             listings.map(|(below, listing)| (below, below.list_as(listing))).collect();
-        let (resources, templates) = offer::readable(&manifest.meant, &self.means.readings);
+        let (resources, templates) = offer::readable(&manifest.meant, &self.means);
         let replaced = self.server.replace_resources(resources, templates);
         if replaced.is_err() {
             // It is tried again.
@@ -224,7 +224,7 @@ impl Reading {
             Self::Edits => builder.open_ended(),
             Self::Orders => builder,
             Self::Never if !fresh::listed(meant).is_empty() => builder.only_resources_change(),
-            Self::Never if meant.resources.iter().any(|one| one.source.text().is_none()) => {
+            Self::Never if meant.resources.iter().any(|one| one.source.is_stored()) => {
                 builder.only_contents_change()
             }
             Self::Never => builder.fixed(),
@@ -232,14 +232,53 @@ impl Reading {
     }
 }
 
-/// The addresses whose content stands in the file and is not what it was. What is elsewhere is
-/// looked at by `fresh`.
+/// What the file says of a content.
+#[derive(PartialEq, Eq)]
+enum Said<'m> {
+    /// A program or a server has it.
+    Feed(Print),
+    Text(&'m str),
+}
+
+/// The addresses whose content stands in the file, or comes from what the file names, and is not
+/// what it was. What is in other files is looked at by `fresh`.
 fn rewritten<'m>(before: &'m Meant, now: &'m Meant) -> BTreeSet<&'m str> {
-    let texts = |meant: &'m Meant| -> BTreeMap<&'m str, &'m str> {
-        let all = meant.resources.iter();
-        all.filter_map(|one| Some((&*one.uri.value, one.source.text()?))).collect()
+    let said = |meant: &'m Meant| -> BTreeMap<&'m str, Said<'m>> {
+        let all = meant.resources.iter().zip(&meant.prints.resources);
+        let said = all.filter_map(|(one, print)| match &one.source {
+            Source::Feed(_) => Some((&*one.uri.value, Said::Feed(*print))),
+            source => Some((&*one.uri.value, Said::Text(source.text()?))),
+        });
+        said.collect()
     };
-    let (before, now) = (texts(before), texts(now));
+    let (before, now) = (said(before), said(now));
     let uris = before.keys().chain(now.keys()).copied();
     uris.filter(|uri| before.get(uri) != now.get(uri)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rewritten;
+    use crate::load::parse;
+    use std::path::Path;
+
+    #[test]
+    fn an_edit_of_a_text_or_a_command_is_a_change_of_its_content() {
+        let read = |resources: &str| {
+            let yaml = format!("server: {{ name: s }}\nresources: [{resources}]");
+            parse(Path::new("haft.yaml"), &yaml).expect("it is right").meant
+        };
+        let (text, command) = ("{ uri: 'a:t', text: T }", "{ uri: 'a:c', command: [ls] }");
+        let before = read(&format!("{text}, {command}, {{ uri: 'a:f', file: f }}"));
+        for (now, expected) in [
+            (format!("{command}, {text}"), &[][..]),
+            (format!("{command}, {}", text.replace('T', "U")), &["a:t"]),
+            (format!("{}, {text}", command.replace("ls", "pwd")), &["a:c"]),
+            (text.to_owned(), &["a:c"]),
+        ] {
+            let now = read(&now);
+            let found: Vec<_> = rewritten(&before, &now).into_iter().collect();
+            assert_eq!(found, expected);
+        }
+    }
 }

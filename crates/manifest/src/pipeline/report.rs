@@ -1,5 +1,6 @@
-//! A call of a pipeline that tells what each of its steps did, as pipelines of other frameworks do:
-//! `{ results, variables }`. Called by `handler`, and by `run` for steps that pass on a value whole.
+//! A call of a pipeline that tells what each of its steps did, as pipelines of other frameworks
+//! do: `{ results, variables }`. Called by `handler`, and by `run` for steps that pass on a value
+//! whole.
 
 use crate::arguments::Arguments;
 use crate::pipeline::handler::result;

@@ -1,6 +1,7 @@
 //! A tool that asks a server, as it is typed: the keys of `http`. Read by `http`.
 
 use crate::place::Placed;
+use crate::tool::typed;
 use crate::written::Scalar;
 use crate::written::shape::Shape;
 use crate::written::tool::Env;
@@ -134,6 +135,44 @@ pub(crate) enum Send {
 /// The parts of a `multipart/form-data` body, in order.
 #[derive(Debug)]
 pub(crate) struct Parts(pub(crate) Vec<(Placed<String>, Placed<Part>)>);
+
+impl Http {
+    /// Every text that is sent behind the address, and the key that it belongs to.
+    pub(crate) fn texts(&self) -> Vec<(&'static str, Placed<String>)> {
+        let mut texts = Vec::new();
+        let mut add = |key, text: &Placed<Scalar>| texts.push((key, typed(text)));
+        for (key, pairs) in
+            [("`headers`", &self.headers), ("`query`", &self.query), ("`form`", &self.form)]
+        {
+            let pairs = pairs.iter().flat_map(|pairs| &pairs.value.0);
+            pairs.for_each(|(_, value)| add(key, value));
+        }
+        self.body.iter().for_each(|text| add("`body`", text));
+        for (_, part) in self.multipart.iter().flat_map(|parts| &parts.value.0) {
+            match &part.value {
+                Part::Field(text) => {
+                    texts.push(("`multipart`", Placed::new(part.place, text.0.clone())))
+                }
+                Part::File(file) => {
+                    texts.extend(
+                        [&file.content, &file.filename].map(|text| ("`multipart`", typed(text))),
+                    );
+                    texts.extend(file.mime_type.iter().map(|kind| ("`multipart`", kind.clone())));
+                }
+            }
+        }
+        let mut waiting: Vec<_> = self.json.iter().collect();
+        while let Some(shape) = waiting.pop() {
+            match &shape.value {
+                Shape::Text(text) => texts.push(("`json`", Placed::new(shape.place, text.clone()))),
+                Shape::List(items) => waiting.extend(items),
+                Shape::Map(entries) => waiting.extend(entries.iter().map(|(_, value)| value)),
+                Shape::Bool(_) | Shape::Null | Shape::Number(_) => {}
+            }
+        }
+        texts
+    }
+}
 
 /// A part of a body.
 #[derive(Debug, JsonSchema)]

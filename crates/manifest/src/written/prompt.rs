@@ -3,8 +3,11 @@
 
 use crate::place::Placed;
 use crate::written::Scalar;
+use crate::written::complete::Complete;
+use crate::written::http::Http;
 use crate::written::resource::Role;
 use crate::written::shown::{Icon, Meta};
+use crate::written::tool::Env;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -39,8 +42,8 @@ pub(crate) struct Prompt {
     pub(crate) text: Option<Placed<Scalar>>,
 }
 
-/// A message, in short form (`user` or `assistant` with a template) or with `text`, `resource` or
-/// `image`.
+/// A message, in short form (`user` or `assistant` with a template) or with `text`, `resource`,
+/// `image`, `command` or `http`.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename = "a message")]
 #[schemars(rename = "Message")]
@@ -49,14 +52,37 @@ pub(crate) struct Message {
     pub(crate) user: Option<Placed<Scalar>>,
     /// A template for what the assistant says.
     pub(crate) assistant: Option<Placed<Scalar>>,
-    /// Who says the `text`, `resource` or `image`; the user without this key.
+    /// Who says what is not in short form; the user without this key.
     pub(crate) role: Option<Role>,
     /// A template for what is said.
     pub(crate) text: Option<Placed<Scalar>>,
-    /// The address of a resource of this file with a `text` or `file`, whose content is sent.
+    /// The address of a resource of this file, no directory and without variables, whose content
+    /// is sent.
     pub(crate) resource: Option<Placed<String>>,
     /// A file with a picture, which is sent.
     pub(crate) image: Option<Placed<String>>,
+    /// The program and its arguments, as templates, each exactly one argument. What it prints is
+    /// what is said; a program that prints nothing says nothing.
+    pub(crate) command: Option<Placed<Vec<Placed<Scalar>>>>,
+    /// A template for what the program reads; without this key it reads nothing.
+    pub(crate) stdin: Option<Placed<Scalar>>,
+    /// Environment variables beside those that haft has, as templates.
+    pub(crate) env: Option<Placed<Env>>,
+    /// The directory that the program runs in; without this key, the one of this file.
+    pub(crate) cwd: Option<Placed<String>>,
+    /// The exit codes that are no failure; `[0]` without this key.
+    pub(crate) ok_exit: Option<Placed<Vec<u8>>>,
+    /// A request to a server with `get` or `post`. What it answers is what is said: a text, a
+    /// picture or a sound.
+    pub(crate) http: Option<Placed<Http>>,
+    /// Only this part of the JSON that a program prints or a server answers, as a JSON Pointer
+    /// like /items/0/name.
+    pub(crate) pick: Option<Placed<String>>,
+    /// The most bytes that a program prints or a server answers, like 64KiB; 2MiB without this key.
+    pub(crate) limit: Option<Placed<Scalar>>,
+    /// How long a program or server may take, like 500ms or 5s; a minute without this key, which
+    /// is the most.
+    pub(crate) timeout: Option<Placed<Scalar>>,
 }
 
 /// Arguments, in order.
@@ -84,6 +110,8 @@ pub(crate) struct About {
     /// Values that clients suggest; others may be given too.
     #[serde(default)]
     pub(crate) values: Vec<Placed<Scalar>>,
+    /// Where else suggestions come from, instead of `values`.
+    pub(crate) complete: Option<Placed<Complete>>,
 }
 
 /// An argument that says its name itself.
@@ -102,6 +130,8 @@ struct Named {
     /// Values that clients suggest; others may be given too.
     #[serde(default)]
     values: Vec<Placed<Scalar>>,
+    /// Where else suggestions come from, instead of `values`.
+    complete: Option<Placed<Complete>>,
 }
 
 impl<'de> Deserialize<'de> for Arguments {
@@ -134,8 +164,9 @@ impl<'de> Visitor<'de> for ArgumentsVisitor {
                 Item::Name(name) => {
                     Argument { name: Placed::new(place, name), about: About::default() }
                 }
-                Item::Named(Named { name, title, description, required, values }) => {
-                    Argument { name, about: About { title, description, required, values } }
+                Item::Named(Named { name, title, description, required, values, complete }) => {
+                    let about = About { title, description, required, values, complete };
+                    Argument { name, about }
                 }
             });
         }

@@ -2,17 +2,22 @@
 
 use crate::place::Placed;
 use crate::written::Scalar;
+use crate::written::complete::Completes;
+use crate::written::http::Http;
 use crate::written::shown::{Caching, Icon, Meta};
+use crate::written::tool::Env;
 use schemars::JsonSchema;
 
-/// Something that clients read: a text (`text`), a file (`file`), or the files below a directory
-/// (`directory`).
+/// Something that clients read: a text (`text`), a file (`file`), the files below a directory
+/// (`directory`), what a program prints (`command`) or a server answers (`http`).
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename = "a resource")]
 #[schemars(rename = "Resource")]
 pub(crate) struct Resource {
     /// Its address, like `notes://style`. That of a directory ends in a variable which stands for
-    /// the path below it, like `docs://{+path}`.
+    /// the path below it, like `docs://{+path}`. That of a program or server may have variables
+    /// anywhere, like `issue://{owner}/{number}`, which templates write as `{{ owner }}`; `{name}`
+    /// stands for what has no slash, `{+name}` for anything.
     pub(crate) uri: Placed<String>,
     /// The name that programs use; without this key, the last word of the address.
     pub(crate) name: Option<Placed<String>>,
@@ -31,7 +36,7 @@ pub(crate) struct Resource {
     #[expect(dead_code, reason = "`shown` reads it from the tree")]
     pub(crate) meta: Option<Meta>,
     /// How long clients may keep its content. Without this key: a text as long as the server's
-    /// `caching` says, files not at all unless the server's `caching` is there.
+    /// `caching` says, all else not at all unless the server's `caching` is there.
     pub(crate) caching: Option<Caching>,
     /// The text itself. It is no template.
     pub(crate) text: Option<Placed<Scalar>>,
@@ -44,7 +49,32 @@ pub(crate) struct Resource {
     /// The files that are there are listed one by one, a thousand at most, and clients that listen
     /// are told when others are; without this key, clients are told of the address only.
     pub(crate) list: Option<bool>,
-    /// The most bytes of a file that is served, like 500KB or 10MiB; 2MiB without this key.
+    /// The program and its arguments, run whenever a client reads: each a template that becomes
+    /// exactly one argument, as those of tools do. What it prints is the content: text if it is
+    /// UTF-8, bytes otherwise.
+    pub(crate) command: Option<Placed<Vec<Placed<Scalar>>>>,
+    /// A template for what the program reads; without this key it reads nothing.
+    pub(crate) stdin: Option<Placed<Scalar>>,
+    /// Environment variables beside those that haft has, as templates.
+    pub(crate) env: Option<Placed<Env>>,
+    /// The directory that the program runs in; without this key, the one of this file.
+    pub(crate) cwd: Option<Placed<String>>,
+    /// The exit codes that are no failure; `[0]` without this key.
+    pub(crate) ok_exit: Option<Placed<Vec<u8>>>,
+    /// A request to a server with `get` or `post`, sent whenever a client reads. The body of the
+    /// answer is the content, of the kind that the server says; 404 and 410 are "not found".
+    pub(crate) http: Option<Placed<Http>>,
+    /// Only this part of the JSON that a program prints or a server answers, as a JSON Pointer
+    /// like /items/0/name.
+    pub(crate) pick: Option<Placed<String>>,
+    /// What is suggested for the variables of the address, by their names: a list of values, or
+    /// where they come from.
+    pub(crate) complete: Option<Completes>,
+    /// How long a program or server may take, like 500ms or 5s; a minute without this key, which
+    /// is the most. Then it is ended, with all that it started.
+    pub(crate) timeout: Option<Placed<Scalar>>,
+    /// The most bytes of a file, of what a program prints or a server answers, like 500KB or
+    /// 10MiB; 2MiB without this key.
     pub(crate) limit: Option<Placed<Scalar>>,
 }
 

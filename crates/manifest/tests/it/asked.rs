@@ -296,3 +296,11 @@ async fn arguments_have_their_defaults() {
     assert_eq!(result["content"][0]["text"], "ok");
     assert_eq!(origin.only().target, "/x?q=all");
 }
+
+#[tokio::test]
+async fn parts_that_make_a_huge_body_are_refused() {
+    let lines = "post: BASE/\nmultipart: { a: '{{ a }}' }";
+    // A head of some hundred bytes for each of these.
+    let why = refused(lines, json!({"a": vec![0; 200_000]})).await;
+    assert!(why.contains("make a body of more than 16777216 bytes"), "{why}");
+}

@@ -97,6 +97,9 @@ fn what_is_filled_in_goes_to_no_host_of_a_caller() {
             "  - name: t\n    input: {{ a: string }}\n    http:\n      get: '{url}'\n      \
              allow_dynamic_host: true\n      {keys}\n"
         );
+        let has_body =
+            ["json", "form", "multipart", "body"].iter().any(|key| keys.starts_with(key));
+        let yaml = if has_body { yaml.replace("get:", "post:") } else { yaml };
         let fault = haft_manifest::load(&Desk::with_tools(&yaml).file("haft.yaml")).err();
         fault.map(|fault| fault.problem().message())
     };
@@ -105,6 +108,12 @@ fn what_is_filled_in_goes_to_no_host_of_a_caller() {
         ("{{ a }}", headers, "`headers`"),
         ("http://{{ a }}:80/x", query, "`query`"),
         ("http://{{ a }}/?k=${env:PATH}", "redirects: 0", "the address"),
+        ("{{ a }}", "json: { a: [1, { b: 'x ${env:PATH}' }] }", "`json`"),
+        ("{{ a }}", "form: { a: '${env:PATH}' }", "`form`"),
+        ("{{ a }}", "body: 'a ${env:PATH}'", "`body`"),
+        ("{{ a }}", "multipart: { a: '${env:PATH}' }", "`multipart`"),
+        ("{{ a }}", "multipart: { a: { content: '${env:PATH}', filename: a } }", "`multipart`"),
+        ("{{ a }}", "multipart: { a: { content: a, filename: '${env:PATH}' } }", "`multipart`"),
     ] {
         let message =
             format!("what is filled in for {what} would go to whatever host a caller names");
@@ -114,6 +123,7 @@ fn what_is_filled_in_goes_to_no_host_of_a_caller() {
         assert_eq!(load("http://{{ a }}.example.com/", keys), None);
     }
     assert_eq!(load("{{ a }}", "headers: { x-key: 'a $${env:PATH}' }"), None);
+    assert_eq!(load("{{ a }}", "json: { a: ['{{ a }}', 'a $${env:PATH}'] }"), None);
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn a_resource_has_an_address_and_one_content() {
             "haft.yaml:3:10: there is nothing to read at `a:b`",
             "3 |   - uri: a:b",
             "  |          ^^^",
-            "  = help: give it a `text`, a `file` or a `directory`",
+            "  = help: give it a `text`, a `file`, a `directory`, a `command` or an `http`",
         ],
     );
     check(

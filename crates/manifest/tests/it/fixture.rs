@@ -186,8 +186,8 @@ async fn answer(server: &Server, method: &str, params: Value) -> Vec<u8> {
     }
 }
 
-/// What is still to come, or the answer.
-fn turn(server: &Server, method: &str, mut params: Value) -> Result<Later, Vec<u8>> {
+/// What is still to come, or the answer. Dropping the former cancels the request.
+pub(crate) fn turn(server: &Server, method: &str, mut params: Value) -> Result<Later, Vec<u8>> {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": Revision::LATEST.as_str(),
         "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},

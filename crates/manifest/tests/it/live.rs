@@ -257,6 +257,7 @@ async fn a_file_that_cannot_be_used_leaves_all_as_it_was() {
 }
 
 const TEXT: &str = "resources:\n  - { uri: 'a:1', text: One }\n";
+const FEED: &str = "resources:\n  - { uri: 'a:1', command: [ls] }\n";
 const ONE: &str = "resources:\n  - { uri: 'a:1', file: key }\n";
 const ALL: &str = "resources:\n  - { uri: 'a:{+path}', directory: ., list: true }\n";
 
@@ -277,6 +278,7 @@ async fn clients_are_told_of_what_may_change_and_of_nothing_else() {
     assert_eq!(offered("", Reading::Orders).await, json!([changes, null]));
     assert_eq!(offered(TEXT, Reading::Orders).await, json!([changes, both]));
     assert_eq!(offered(TEXT, Reading::Never).await, json!([never, never]));
+    assert_eq!(offered(FEED, Reading::Never).await, json!([never, never]));
     assert_eq!(offered(ONE, Reading::Never).await, json!([never, contents]));
     assert_eq!(offered(ALL, Reading::Never).await, json!([never, both]));
 }

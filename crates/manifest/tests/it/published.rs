@@ -6,6 +6,8 @@ use serde_json::Value;
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/haft.schema.json");
 const QUICKSTART: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/quickstart/haft.yaml");
+const LIVE_RESOURCES: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/live-resources/haft.yaml");
 
 fn is_valid(yaml: &str) -> Result<(), String> {
     let schema: Value = serde_json::from_str(&json_schema()).expect("it is JSON");
@@ -45,6 +47,7 @@ fn unknown_keys_are_refused_wherever_they_are() {
         "server: { name: a }\nprompts: [{ name: a, messages: [{ usr: b }] }]",
         "server: { name: a }\nprompts: [{ name: a, text: b, arguments: { a: { c: d } } }]",
         "server: { name: a, caching: { tll: 5s } }",
+        "server: { name: a }\nresources: [{ uri: 'a:{b}', complete: { b: { comand: [c] } } }]",
     ] {
         assert!(is_valid(yaml).is_err(), "{yaml}");
     }
@@ -104,6 +107,8 @@ prompts:
     messages: [{ user: b }, { role: assistant, text: c }, { resource: 'a:b' }, { image: d.png }]
 ";
     assert_eq!(is_valid(yaml), Ok(()));
+    let example = std::fs::read_to_string(LIVE_RESOURCES).expect("the repository has it");
+    assert_eq!(is_valid(&example), Ok(()));
 }
 
 #[test]

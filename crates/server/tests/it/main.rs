@@ -17,5 +17,6 @@ mod rounds;
 mod schemas;
 mod subscriptions;
 mod swap;
+mod task_stores;
 mod tasks;
 mod wire;

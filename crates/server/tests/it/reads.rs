@@ -3,6 +3,7 @@
 
 use crate::wire::{TestWire, ask, ask_on};
 use haft_proto::encode::fields::Caching;
+use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
 use haft_proto::service::Principal;
 use haft_proto::spec::content::{Content, ResourceContents};
@@ -190,6 +191,30 @@ async fn a_hundred_values_are_sent_at_most() {
     let completion = &answer["result"]["completion"];
     assert_eq!(completion["values"].as_array().map(Vec::len), Some(100));
     assert_eq!(completion["hasMore"], true);
+}
+
+#[tokio::test]
+async fn who_finds_nothing_or_fails_to_suggest_may_say_why() {
+    let refusal = |mistake| Refusal::new(mistake, "out of paper");
+    let family = ResourceTemplate::new("app://{a}", "a", move |_| async move {
+        Err::<String, _>(refusal(Mistake::ResourceNotFound))
+    });
+    let family = family.try_complete("a", move |_| async move { Err(refusal(Mistake::Internal)) });
+    let server = Server::builder("s", "1").resource_template(family).build().expect("right");
+    let asked = [
+        ("resources/read", json!({"uri": "app://x"}), -32602, "Resource not found: out of paper"),
+        (
+            "completion/complete",
+            json!({"ref": {"type": "ref/resource", "uri": "app://{a}"},
+                   "argument": {"name": "a", "value": ""}}),
+            -32603,
+            "out of paper",
+        ),
+    ];
+    for (method, params, code, message) in asked {
+        let error = ask(&server, Revision::LATEST, method, params).await["error"].take();
+        assert_eq!((&error["code"], &error["message"]), (&json!(code), &json!(message)));
+    }
 }
 
 #[tokio::test]

@@ -247,7 +247,9 @@ async fn replicas_share_keys_and_keys_rotate() {
 async fn a_key_that_is_taken_away_opens_and_seals_nothing_more() {
     let key = || vec![StateKey::from_text("a key that somebody published").expect("long enough")];
     let (thief, wire) = (server_with(Limits::default(), key()), client());
-    let bring = |answer: &Value| json!({"requestState": state_of(answer), "inputResponses": accept("first", "Ada")});
+    let answers = accept("first", "Ada");
+    let bring =
+        |answer: &Value| json!({"requestState": state_of(answer), "inputResponses": answers});
     let server = server_with(Limits::default(), key());
     server.replace(Server::builder("s", "2").tool(two_names(Arc::default()))).expect("right");
     let forged = call(&thief, &wire, json!({})).await;

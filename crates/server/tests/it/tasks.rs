@@ -7,16 +7,13 @@ use haft_proto::limits::Limits;
 use haft_proto::service::{Feed, Principal};
 use haft_proto::version::Revision;
 use haft_server::around::Retry;
-use haft_server::{
-    AskError, Context, FolderTasks, Server, Stored, TaskRecord, TaskState, TaskStore, TaskUse,
-    Tool, handler,
-};
+use haft_server::{AskError, Context, Server, TaskUse, Tool, handler};
 use serde_json::{Value, json};
 use std::time::Duration;
 
 const CONFIRM: &str = r#"{"type":"object","properties":{"confirm":{"type":"boolean"}}}"#;
 
-fn tools() -> Vec<Tool> {
+pub(crate) fn tools() -> Vec<Tool> {
     let quick = handler::future(|_: Value, _: Context| async { "done" });
     let broken = handler::future(|_: Value, _: Context| async { Err::<String, _>("it broke") });
     let panics = handler::future(|_: Value, _: Context| async { panic!("tools may") as String });
@@ -61,21 +58,21 @@ fn server() -> Server {
     Server::builder("s", "1").tools(tools()).build().expect("right")
 }
 
-fn client() -> TestWire {
+pub(crate) fn client() -> TestWire {
     let extensions = json!({"io.modelcontextprotocol/tasks": {}});
     TestWire::to_client(json!({"elicitation": {}, "extensions": extensions}))
 }
 
-async fn call(server: &Server, wire: &TestWire, tool: &str) -> Value {
+pub(crate) async fn call(server: &Server, wire: &TestWire, tool: &str) -> Value {
     ask_on(wire, server, Revision::LATEST, "tools/call", json!({"name": tool})).await
 }
 
-async fn ask(server: &Server, method: &str, params: Value) -> Value {
+pub(crate) async fn ask(server: &Server, method: &str, params: Value) -> Value {
     ask_on(&client(), server, Revision::LATEST, method, params).await
 }
 
 /// Begins a task and returns its id.
-async fn begin(server: &Server, tool: &str) -> String {
+pub(crate) async fn begin(server: &Server, tool: &str) -> String {
     let answer = call(server, &client(), tool).await;
     let task = &answer["result"];
     assert_eq!(task["resultType"], "task", "{answer}");
@@ -84,12 +81,12 @@ async fn begin(server: &Server, tool: &str) -> String {
     task["taskId"].as_str().expect("an id").to_owned()
 }
 
-async fn state(server: &Server, task: &str) -> Value {
+pub(crate) async fn state(server: &Server, task: &str) -> Value {
     ask(server, "tasks/get", json!({"taskId": task})).await["result"].clone()
 }
 
 /// The state of a task once it has that status.
-async fn state_once(server: &Server, task: &str, status: &str) -> Value {
+pub(crate) async fn state_once(server: &Server, task: &str, status: &str) -> Value {
     loop {
         let state = state(server, task).await;
         if state["status"] == status {
@@ -241,7 +238,7 @@ async fn what_becomes_of_a_task_is_told_to_whoever_listens() {
 }
 
 /// Listens for what becomes of a task, and reads the acknowledgement.
-async fn listen(server: &Server, task: &str) -> Box<dyn Feed> {
+pub(crate) async fn listen(server: &Server, task: &str) -> Box<dyn Feed> {
     let (wire, params) = (client(), json!({"notifications": {"taskIds": [task]}}));
     ask_on(&wire, server, Revision::LATEST, "subscriptions/listen", params).await;
     let mut feed = wire.feed.lock().expect("free").take().expect("a stream");
@@ -378,104 +375,4 @@ async fn tasks_are_bounded_in_number() {
     ask(&server, "tasks/cancel", json!({"taskId": first})).await;
     assert_eq!(call(&server, &client(), "quick").await["error"]["code"], -31003);
     assert_eq!(state(&server, &first).await["status"], "cancelled");
-}
-
-/// Keeps nothing but that a task has begun.
-struct Forgetful;
-
-impl TaskStore for Forgetful {
-    fn put(&self, record: TaskRecord) -> Stored<'_, ()> {
-        let is_over = !matches!(record.state, TaskState::Working);
-        let result = if is_over { Err(std::io::Error::other("full")) } else { Ok(()) };
-        Box::pin(std::future::ready(result))
-    }
-
-    fn find<'a>(&'a self, _: &'a str) -> Stored<'a, Option<TaskRecord>> {
-        Box::pin(std::future::ready(Ok(None)))
-    }
-
-    fn sweep(&self, _: u64) -> Stored<'_, ()> {
-        Box::pin(std::future::ready(Err(std::io::Error::other("no such folder"))))
-    }
-}
-
-#[tokio::test]
-async fn what_a_store_does_not_take_is_kept_here_until_it_expires() {
-    let limits = Limits { tasks: 1, task_ttl: Duration::from_millis(5), ..Limits::default() };
-    let built = Server::builder("s", "1").limits(limits).tools(tools());
-    let server = built.task_store(Forgetful).build().expect("right");
-    let task = begin(&server, "quick").await;
-    loop {
-        let answer = call(&server, &client(), "quick").await;
-        if answer["result"]["resultType"] == "task" {
-            break;
-        }
-        assert_eq!(answer["error"]["code"], -31003, "{answer}");
-        tokio::task::yield_now().await;
-    }
-    let answer = ask(&server, "tasks/get", json!({"taskId": task})).await;
-    assert_eq!(answer["error"]["code"], -32602, "it has expired: {answer}");
-}
-
-#[tokio::test]
-async fn results_in_a_folder_outlive_their_server_and_what_ran_has_failed() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let build = || {
-        let store = FolderTasks::open(folder.path()).expect("a store");
-        Server::builder("s", "1").tools(tools()).task_store(store).build().expect("right")
-    };
-    let first = build();
-    let (done, endless) = (begin(&first, "quick").await, begin(&first, "endless").await);
-    state_once(&first, &done, "completed").await;
-    // It is told before it is on the disk, and a folder has one writer at a time.
-    let file = folder.path().join(format!("{done}.json"));
-    while !std::fs::read_to_string(&file).expect("a file").contains("completed") {
-        tokio::task::yield_now().await;
-    }
-    let second = build();
-    assert_eq!(state(&second, &done).await["result"]["content"][0]["text"], "done");
-    let failed = state(&second, &endless).await;
-    assert_eq!(failed["status"], "failed");
-    assert_eq!(failed["statusMessage"], "Cancelled: the server was restarted");
-    // What has expired is swept away.
-    let store = FolderTasks::open(folder.path()).expect("a store");
-    store.sweep(u64::MAX).await.expect("swept");
-    assert!(store.find(&done).await.expect("looked").is_none());
-}
-
-#[tokio::test]
-async fn a_folder_holds_whole_files_for_its_owner_alone() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("tasks");
-    let id = "0123456789abcdef0123456789abcdef".to_owned();
-    let record = TaskRecord {
-        id: id.clone(),
-        owner: "local:".to_owned(),
-        created_ms: 1,
-        updated_ms: 1,
-        ttl_ms: 1,
-        state: TaskState::Cancelled,
-        message: Some("x".repeat(100_000)),
-    };
-    let store = FolderTasks::open(&path).expect("a store");
-    // A task that is done and cancelled at the same time is written twice at the same time.
-    for _ in 0..20 {
-        let (first, second, found) =
-            tokio::join!(store.put(record.clone()), store.put(record.clone()), store.find(&id));
-        first.and(second).expect("written");
-        found.expect("whole, or not there yet");
-    }
-    let outside = TaskRecord { id: "../outside".to_owned(), ..record };
-    store.put(outside).await.expect_err("no such id is ours");
-    let left = path.join(format!("{id}.7.part"));
-    std::fs::write(&left, "{").expect("written");
-    #[cfg(unix)]
-    for (path, mode) in [(path.clone(), 0o700), (path.join(format!("{id}.json")), 0o600)] {
-        let metadata = std::fs::metadata(&path).expect("it is there");
-        assert_eq!(std::os::unix::fs::MetadataExt::mode(&metadata) & 0o777, mode);
-    }
-    let store = FolderTasks::open(&path).expect("a store");
-    assert!(!left.exists(), "what was not finished is gone");
-    store.sweep(3).await.expect("swept");
-    assert!(store.find(&id).await.expect("looked").is_none());
 }

@@ -150,10 +150,34 @@ fn a_pipeline_without_its_tools_is_left_out() {
     );
     let expected = [
         "3:65: a: left out: `b` calls it in turn, and there would be no end",
-        "4:65: b: left out: it calls `a`, which is left out",
+        "4:65: b: left out: `a` calls it in turn, and there would be no end",
     ];
     assert_eq!(told(&desk), expected);
     assert_eq!(desk.server().tool_names(), ["c"]);
+}
+
+/// Nobody's stack or patience is as long as that.
+#[test]
+fn a_long_row_of_pipelines_is_followed_to_its_end() {
+    let count = 1000;
+    let row = |last: &str| {
+        let step = |at: usize| match at + 1 == count {
+            true => last.to_owned(),
+            false => format!("p{}", at + 1),
+        };
+        let pipeline = |at: usize| {
+            let called = step(at);
+            format!("  - {{ name: p{at}, type: pipeline, steps: [{{ tool: {called} }}] }}\n")
+        };
+        (0..count).map(pipeline).collect::<String>()
+    };
+    let good = tools(&format!("{}  - {{ name: e, type: cli, command: ls, args: [] }}\n", row("e")));
+    assert_eq!(good.manifest().tools().count(), count + 1);
+    for last in ["p0", "nowhere"] {
+        let desk = tools(&row(last));
+        assert_eq!(desk.manifest().tools().count(), 0);
+        assert_eq!(told(&desk).len(), count);
+    }
 }
 
 #[test]

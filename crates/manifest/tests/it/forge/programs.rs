@@ -119,6 +119,21 @@ async fn names_that_are_in_no_params_are_texts_that_callers_must_give() {
 }
 
 #[tokio::test]
+async fn params_may_be_a_list_or_a_schema() {
+    for params in [
+        "[{ name: a, type: integer, required: true }, { name: b, type: string, default: x }]",
+        "{ type: object, properties: { a: { type: integer }, b: { type: string, default: x } }, \
+         required: [a] }",
+    ] {
+        let head = "type: cli, name: t, command: echo, args: ['{{a}}{{b}}']";
+        let server = tools(&format!("  - {{ {head}, params: {params} }}")).serve();
+        assert_eq!(done(&server, "t", json!({"a": 1})).await["stdout"], "1x\n", "{params}");
+        let why = failure(&server, "t", json!({})).await;
+        assert!(why.contains('a'), "{why}");
+    }
+}
+
+#[tokio::test]
 async fn output_has_a_bound() {
     let lines = "  - { type: cli, name: t, command: head, args: [-c, '2000000', /dev/zero] }";
     let server = tools(lines).serve();

@@ -45,6 +45,31 @@ async fn a_failing_status_is_an_error_with_the_whole_answer_but_no_secret() {
 }
 
 #[tokio::test]
+async fn a_status_below_400_is_no_error() {
+    for status in [204, 304] {
+        let (server, _origin) = of_parser(move |_| Reply::status(status)).await;
+        assert_eq!(done(&server, "look", json!({})).await["status"], status);
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_is_no_json_is_a_text() {
+    let origin = Origin::serve(|_| Reply::text("ok")).await;
+    let (url, head) = (origin.url("/"), "type: http, method: POST, params: { a: string }");
+    let server = tools(&format!(
+        "  - {{ name: text, {head}, endpoint: '{url}', body: 'a={{{{a}}}}' }}
+  - {{ name: whole, {head}, endpoint: '{url}', body: '{{{{a}}}}' }}
+"
+    ))
+    .serve();
+    done(&server, "text", json!({"a": "x y"})).await;
+    done(&server, "whole", json!({"a": "x y"})).await;
+    let seen = origin.seen();
+    assert_eq!((seen[0].text(), seen[1].text()), ("a=x y", "\"x y\""));
+    assert_eq!(seen[0].header("content-type"), Some("text/plain; charset=utf-8"));
+}
+
+#[tokio::test]
 async fn a_body_is_json_text_base64_or_nothing() {
     for (kind, body, expected) in [
         ("application/json", "[1]", json!([1])),
