@@ -97,8 +97,8 @@ impl TokenSource {
         self.tokens == *tokens
     }
 
-    /// A token that is good now, as the value of its header. One that ends soon is renewed by a task
-    /// of its own, for which nobody waits, and which goes on when a call is dropped.
+    /// A token that is good now, as the value of its header. One that ends soon is renewed by a
+    /// task of its own, for which nobody waits, and which goes on when a call is dropped.
     pub(crate) async fn token(self: &Arc<Self>) -> Result<HeaderValue, FetchError> {
         let current = self.current();
         let now = Instant::now();

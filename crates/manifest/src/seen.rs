@@ -67,7 +67,7 @@ impl Seen {
         content.hash(&mut *self.filled.borrow_mut());
     }
 
-    /// The same of something large, a document say, which is not made to collide: looked at quickly.
+    /// The same of something large, a document say, which is not made to collide: in a quick way.
     pub(crate) fn read(&self, content: &[u8]) {
         self.filled(&FxBuildHasher.hash_one(content));
     }

@@ -19,7 +19,7 @@ pub(crate) const YAML_NODES_PER_BYTE: usize = 2;
 /// The most operations that become tools.
 pub(crate) const TOOLS_MAX: usize = 10_000;
 /// The most bytes of the schemas of all of them.
-pub(crate) const SCHEMAS_BYTES_MAX: usize = 256 * 1024 * 1024;
+pub(crate) const SCHEMAS_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// The longest schema of a tool, in bytes; what would make it longer is left open.
 pub(crate) const SCHEMA_BYTES_MAX: usize = 64 * 1024;
 /// A schema that is no longer with everything written in its place refers to nothing.

@@ -151,7 +151,7 @@ impl Http {
         for (_, part) in self.multipart.iter().flat_map(|parts| &parts.value.0) {
             match &part.value {
                 Part::Field(text) => {
-                    texts.push(("`multipart`", Placed::new(part.place, text.0.clone())))
+                    texts.push(("`multipart`", Placed::new(part.place, text.0.clone())));
                 }
                 Part::File(file) => {
                     texts.extend(

@@ -23,6 +23,7 @@ mod lifetimes;
 mod live;
 mod openapi;
 mod openapi_bounds;
+mod openapi_limits;
 #[path = "../../../fetch/tests/it/origin.rs"]
 mod origin;
 mod outputs;
