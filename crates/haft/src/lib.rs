@@ -58,6 +58,7 @@ pub use haft_proto::spec::question::{
 pub use haft_proto::spec::resource::ReadResult;
 pub use haft_proto::spec::tool::Annotations as ToolAnnotations;
 pub use haft_proto::spec::tool_result::ToolResult;
+pub use haft_server::around;
 pub use haft_server::handler::{Json, Output};
 pub use haft_server::{
     AskError, BuildError, Completing, Context, Csp, Elicited, FolderTasks, Get, Handling, Headers,

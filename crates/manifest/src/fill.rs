@@ -7,6 +7,7 @@ use crate::limits::FILLED_BYTES_MAX;
 use crate::place::{Place, Placed};
 use crate::problem::{Problem, too_large_to_fill};
 use crate::seen::Seen;
+use crate::tree::{Node, Tree};
 use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -93,6 +94,24 @@ impl Surroundings<'_> {
         Ok(pieces)
     }
 
+    /// Refuses what would be filled in elsewhere: a schema is passed on as it is.
+    pub(crate) fn refuse(&self, key: &str, tree: &Tree) -> Result<(), Wrong> {
+        match &tree.node {
+            Node::List(items) => items.iter().try_for_each(|item| self.refuse(key, item)),
+            Node::Map(entries) => {
+                entries.iter().try_for_each(|entry| self.refuse(key, &entry.value))
+            }
+            Node::Text(typed) => {
+                let Some(whole) = substitution(typed) else { return Ok(()) };
+                let source = &typed[whole.clone()];
+                let reason = format!("{source} is not filled in here; write the value itself");
+                let place = narrow(self.text, tree.place, typed, whole);
+                Err(Wrong::new(place, Problem::BadSchema { key: key.to_owned(), reason }))
+            }
+            Node::Bool(..) | Node::Null | Node::Number(..) => Ok(()),
+        }
+    }
+
     /// What `${inner}` stands for, if it is a substitution at all: shells have `${…}` too.
     fn stand_in(&self, inner: &str, place: &dyn Fn() -> Place) -> Result<Option<String>, Wrong> {
         if let Some(name) = inner.strip_prefix("env:") {
@@ -148,6 +167,16 @@ impl Surroundings<'_> {
         self.seen.filled(&text);
         Ok(text)
     }
+}
+
+/// The first `${env:…}` or `${file:…}` of a text; `$${` and the `\${` of a pattern are none.
+fn substitution(typed: &str) -> Option<Range<usize>> {
+    let is_one = |at: &usize| {
+        let is_escaped = typed[..*at].ends_with(['$', '\\']);
+        !is_escaped && ["${env:", "${file:"].iter().any(|word| typed[*at..].starts_with(word))
+    };
+    let at = typed.match_indices("${").map(|(at, _)| at).find(is_one)?;
+    Some(at..at + typed[at..].find('}')? + 1)
 }
 
 /// `word:rest` that looks like a substitution and not like a shell's `${name:-default}`.

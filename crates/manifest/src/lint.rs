@@ -206,13 +206,19 @@ fn judge_argument(known: &[Argument], before: &[Template], argument: &Template, 
         return;
     }
     let previous = before.last().and_then(Template::fixed).unwrap_or_default();
-    let follows_option = previous.len() > 1 && previous.starts_with('-') && previous != "--";
+    // `--format=%s` has its value already.
+    let follows_option = previous.len() > 1
+        && previous.starts_with('-')
+        && previous != "--"
+        && !previous.contains('=');
     let known = |name: &str| known.iter().find(|known| known.name == name);
     let may_be_absent = |name: &&String| {
         known(name).is_some_and(|known| !known.is_required && !known.has_default())
     };
     let is_left_out = argument.variables.iter().all(|name| may_be_absent(&name));
-    if let Some(name) = argument.variables.first().filter(|_| follows_option && is_left_out) {
+    // An element that begins with `-` is an option of its own, and no value of the one before.
+    let is_its_value = follows_option && !is_option(&argument.typed.value);
+    if let Some(name) = argument.variables.first().filter(|_| is_its_value && is_left_out) {
         let joint = if previous.starts_with("--") { "=" } else { "" };
         notes.add(
             argument.typed.place,
@@ -235,6 +241,15 @@ fn judge_argument(known: &[Argument], before: &[Template], argument: &Template, 
         }
         notes.add(argument.typed.place, message);
     }
+}
+
+/// Whether the first letters that are typed, behind statements like `{% if all %}`, are an option.
+fn is_option(typed: &str) -> bool {
+    let mut rest = typed;
+    while let Some((_, after)) = rest.strip_prefix("{%").and_then(|tag| tag.split_once("%}")) {
+        rest = after;
+    }
+    rest.starts_with('-')
 }
 
 /// Whether a value that looks like an option fits the argument.

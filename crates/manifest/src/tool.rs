@@ -58,6 +58,9 @@ pub(crate) fn check(
     let filled = |text: &Placed<String>| {
         surroundings.fill(text).map(|filled| Placed::new(text.place, filled.value))
     };
+    for key in ["input", "input_schema", "output_schema"] {
+        tree.get(key).map_or(Ok(()), |schema| surroundings.refuse(key, schema))?;
+    }
     let input = match (tree.get("input"), tree.get("input_schema")) {
         (Some(short), _) => Input::short(short)?,
         (None, Some(long)) => Input::long(long)?,

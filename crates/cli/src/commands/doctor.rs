@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 
 /// Find out why a server does not work
 #[derive(Debug, clap::Args)]
+#[command(override_usage = "haft doctor [OPTIONS] <TARGET>
+       haft doctor [OPTIONS] --command <COMMAND>")]
 #[command(after_help = "Examples:
   haft doctor https://host/mcp                  name, port, TLS, MCP, version, credentials
   haft doctor --command 'npx -y some-server'    program, answers, version, tools

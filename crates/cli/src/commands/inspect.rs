@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 /// Show who a server is, what it speaks and what it offers
 #[derive(Debug, clap::Args)]
 #[command(
+    override_usage = "haft inspect [OPTIONS] <TARGET>
+       haft inspect [OPTIONS] --command <COMMAND>",
     after_help = "A server that speaks the modern era is connected to a second time, to learn \
 whether it speaks the legacy era as well; --era modern leaves that out.
 

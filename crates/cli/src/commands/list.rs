@@ -15,6 +15,8 @@ use serde_json::value::RawValue;
 
 /// List the tools, resources and prompts of a server
 #[derive(Debug, clap::Args)]
+#[command(override_usage = "haft list [OPTIONS] <TARGET>
+       haft list [OPTIONS] --command <COMMAND>")]
 #[command(after_help = "Examples:
   haft list haft.yaml                          what a file offers
   haft list http://127.0.0.1:7300/mcp          what a running server offers

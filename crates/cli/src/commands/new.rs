@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 /// Write a file to start from, or a Rust project
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  haft new                      haft.yaml in this directory
-  haft new my-tools             my-tools/haft.yaml
-  haft new --rust my-server     a server in Rust, with tests")]
+  haft new                                     haft.yaml in this directory
+  haft new my-tools                            my-tools/haft.yaml
+  haft new --rust ../my-server --haft-path .   in a clone of haft: a server in Rust, with tests")]
 pub(crate) struct Args {
     /// The directory, which need not exist
     #[arg(default_value = ".")]

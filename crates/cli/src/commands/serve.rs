@@ -35,7 +35,8 @@ pub(crate) struct Args {
     /// Serve the client that started this, over stdin and stdout
     #[arg(long, conflicts_with = "http")]
     pub(crate) stdio: bool,
-    /// Listen here instead: 127.0.0.1:7300, :7300 or 7300; port 0 is any free one
+    /// Listen here instead of every address of `listen`: 127.0.0.1:7300, :7300 or 7300; port 0 is
+    /// any free one. What else the first `listen` says holds: path, hosts, origins, sse
     #[arg(long, value_name = "ADDRESS", value_parser = http::address)]
     pub(crate) http: Option<SocketAddr>,
     /// Count and time requests, and tell Prometheus at this address, under /metrics

@@ -33,7 +33,7 @@ pub(super) fn judge(annotations: Annotations, http: &Http, notes: &mut Notes) {
         }
         _ => {}
     }
-    let changes = ![Method::GET, Method::HEAD].contains(&http.method);
+    let changes = ![Method::GET, Method::HEAD, Method::OPTIONS].contains(&http.method);
     if changes && annotations.read_only == Some(true) && http.method != Method::POST {
         let message = format!("a tool that is `readOnly` does not {}", http.method);
         notes.add(http.place, message);

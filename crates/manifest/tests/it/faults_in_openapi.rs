@@ -364,3 +364,9 @@ paths:
     assert!(listed["tools"][1].get("outputSchema").is_none());
     assert!(listed["tools"][2].get("outputSchema").is_none());
 }
+
+#[test]
+fn a_method_that_changes_nothing_is_no_reason_to_warn() {
+    let document = with_paths("  /a: { options: { summary: Says what can be done. } }");
+    assert_eq!(made(&document, KEYS), (vec!["api_options_a".to_owned()], vec![]));
+}

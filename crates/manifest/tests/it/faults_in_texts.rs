@@ -108,6 +108,28 @@ fn what_is_filled_in_must_be_there() {
 }
 
 #[test]
+fn nothing_is_filled_in_in_a_schema() {
+    check_fault_of_tool(
+        "input: { a: { type: string, default: '${env:PATH}' } }\ntext: '{{ a }}'",
+        &[
+            "haft.yaml:4:43: `input` is no usable schema: ${env:PATH} is not filled in here; \
+             write the value itself",
+            "4 |     input: { a: { type: string, default: '${env:PATH}' } }",
+            "  |                                           ^^^^^^^^^^^",
+        ],
+    );
+    check_fault_of_tool(
+        "input_schema: { type: object, title: '$${env:A} ${file:a}' }\ntext: a",
+        &[
+            "haft.yaml:4:53: `input_schema` is no usable schema: ${file:a} is not filled in here; \
+             write the value itself",
+            "4 |     input_schema: { type: object, title: '$${env:A} ${file:a}' }",
+            "  |                                                     ^^^^^^^^^",
+        ],
+    );
+}
+
+#[test]
 fn nothing_is_filled_in_inside_of_a_tag() {
     check_fault_of_tool(
         r#"text: '{{ "${env:PATH}" }}'"#,

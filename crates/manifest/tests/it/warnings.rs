@@ -76,6 +76,9 @@ fn an_option_that_stays_behind_is_noticed() {
     let long = warning("--n", "=").replace("6:23", "6:24");
     check("input: { 'x?': string }\ncommand: [wc, --n, '{{ x }}']", &[&long]);
     check("input: { x: { type: string, default: a } }\ncommand: [wc, -n, '{{ x }}']", &[]);
+    check("input: { 'x?': string }\ncommand: [wc, --n=1, '--m={{ x }}']", &[]);
+    check("input: { 'x?': string }\ncommand: [wc, -q, '--m={{ x }}']", &[]);
+    check("input: { 'x?': boolean }\ncommand: [wc, -q, '{% if x %}-a{% endif %}']", &[]);
 }
 
 #[test]
