@@ -14,7 +14,7 @@ pub(crate) enum Exit {
     Ok = 0,
     /// Something that has no code of its own.
     Other = 1,
-    /// The command line makes no sense.
+    /// The command line, or the file that it names, cannot be used.
     Usage = 2,
     /// The server wants to know who is asking.
     Authentication = 3,
@@ -26,9 +26,9 @@ pub(crate) enum Exit {
     InvalidArguments = 6,
     /// It took too long.
     TimedOut = 7,
-    /// A check found something, or a threshold was crossed.
+    /// `haft check --strict` found a warning.
     CheckFailed = 8,
-    /// Ctrl-C or an order to stop, as shells count it.
+    /// Ctrl-C, as shells count it. `serve` and `dev` end with 0 when told to stop.
     Interrupted = 130,
 }
 

@@ -3,6 +3,7 @@
 //! `docs/reference`; `UPDATE_GOLDEN=1` writes them. Part of no build but that of tests.
 
 mod environment;
+mod examples;
 mod keys;
 mod limits;
 mod source;

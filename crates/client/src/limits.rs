@@ -17,42 +17,50 @@ pub(crate) const QUESTIONS_SAVED_MAX: usize = 1024;
 pub(crate) const QUESTIONS_OPEN_MAX: usize = 16;
 /// The longest `requestState`, as JSON text, that is sent back.
 pub(crate) const STATE_BYTES_MAX: usize = 1024 * 1024;
-/// The most fields of a form, and the most choices of a field.
+/// The most fields of a form.
 pub(crate) const FIELDS_MAX: usize = 256;
+/// The most choices of a field of a form.
 pub(crate) const CHOICES_MAX: usize = 4096;
 /// The longest address that a person is asked to visit.
 pub(crate) const URL_BYTES_MAX: usize = 8 * 1024;
-/// How many visits are remembered that are over, and how long the name of one may be.
+/// How many visits are remembered that are over.
 pub(crate) const VISITS_KEPT_MAX: usize = 64;
+/// The longest name of a visit.
 pub(crate) const VISIT_ID_BYTES_MAX: usize = 1024;
 /// How long a visit is waited for of which nobody says that it is over.
 pub(crate) const VISIT_TIME_MAX: Duration = Duration::from_secs(30 * 60);
 /// The pause before a request is asked again for which the server wanted to know nothing: it
-/// doubles each time, up to the second.
+/// doubles each time, up to `IDLE_ROUND_MAX`.
 pub(crate) const IDLE_ROUND: Duration = Duration::from_millis(100);
+/// The longest such pause.
 pub(crate) const IDLE_ROUND_MAX: Duration = Duration::from_secs(5);
 /// How long a server may take to take note of something that needs no answer.
 pub(crate) const FAREWELL: Duration = Duration::from_secs(2);
 /// How often in a row a broken stream of events is asked for in vain.
 pub(crate) const RETURNS_MAX: u32 = 8;
-/// How long a broken stream is left alone if the server does not say; and never less than this.
+/// The pause before a broken stream is asked for again, if the server does not say.
 pub(crate) const RETRY_DEFAULT: Duration = Duration::from_secs(1);
+/// The shortest such pause, whatever the server says.
 pub(crate) const RETRY_MIN: Duration = Duration::from_millis(100);
 /// How long a connection waits for the stream on which a legacy server may ask.
 pub(crate) const STANDING_TIME_MAX: Duration = Duration::from_secs(1);
 /// A stream that was open for so long was not asked for in vain, even if nothing came.
 pub(crate) const LIVED: Duration = Duration::from_secs(5);
-/// How many changes wait for one listener, and how long the address in one may be.
+/// How many changes wait for one listener.
 pub(crate) const CHANGES_WAITING_MAX: usize = 1024;
+/// The longest address in a change.
 pub(crate) const CHANGE_URI_BYTES_MAX: usize = 8 * 1024;
-/// How often a task is looked at: as the server wishes, but not more often and not more seldom.
+/// How often a task is looked at, if the server does not say.
 pub(crate) const TASK_POLL_DEFAULT: Duration = Duration::from_secs(1);
+/// A task is not looked at more often, whatever the server wishes.
 pub(crate) const TASK_POLL_MIN: Duration = Duration::from_millis(50);
+/// A task is looked at at least every minute, whatever the server wishes.
 pub(crate) const TASK_POLL_MAX: Duration = Duration::from_secs(60);
 /// How long a task is waited for.
 pub(crate) const TASK_TIME_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// How many farewells of one connection are said at once; further ones are not said.
 pub(crate) const FAREWELLS_MAX: usize = 64;
-/// The most pages, and bytes on them, of one list.
+/// The most pages of one list.
 pub(crate) const PAGES_MAX: usize = 1000;
+/// The most bytes on the pages of one list.
 pub(crate) const LIST_BYTES_MAX: usize = 256 * 1024 * 1024;

@@ -19,7 +19,7 @@ pub const PAIRS_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub const MULTIPART_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// The most instructions that one template runs.
 pub const RENDER_FUEL: u64 = 1_000_000;
-/// The most of a program's output that is kept, unless its tool says otherwise.
+/// The most of a program's output that is kept, unless its tool has `output: { limit }`.
 pub const OUTPUT_BYTES: usize = 1024 * 1024;
 /// The most that a tool may ask to keep.
 pub const OUTPUT_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -74,7 +74,7 @@ pub const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// and how long those that are out of reach may keep it open after that.
 pub const LEFT_BEHIND_GRACE: Duration = Duration::from_millis(250);
 /// The most bytes of a file that is a resource or a picture, and of what a program or a server says
-/// for a resource, a message or a suggestion, unless a `limit` says otherwise.
+/// for a resource, a message or a suggestion, unless it has a `limit`.
 pub const RESOURCE_BYTES: usize = 2 * 1024 * 1024;
 /// The most that such a `limit` may be.
 pub const RESOURCE_BYTES_MAX: usize = 64 * 1024 * 1024;

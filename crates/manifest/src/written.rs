@@ -23,15 +23,15 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// A server for AI clients: who it is, where it listens, what its tools do, what there is to read
-/// and to ask. In every text `${env:NAME}` and `${file:PATH}` are replaced when the file is read;
-/// `$${` writes `${` itself.
+/// and to ask. In texts `${env:NAME}` and `${file:PATH}` are replaced when the file is read; `$${`
+/// writes `${` itself. In names of tools and in schemas they are mistakes.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename = "a manifest")]
 #[schemars(rename = "File")]
 pub(crate) struct File {
     /// Who the server is.
     pub(crate) server: Server,
-    /// Where it listens. Without this key: on 127.0.0.1:7300.
+    /// Where it listens; 127.0.0.1:7300 without this key.
     pub(crate) listen: Option<Placed<Vec<Placed<Listen>>>>,
     /// What stands around the calls of every tool that does not say it itself; what is taken out
     /// of answers adds up.
@@ -73,7 +73,8 @@ pub(crate) struct Server {
     /// Pictures that clients may show.
     #[serde(default)]
     pub(crate) icons: Vec<Icon>,
-    /// How long clients may keep lists, and resources that do not say it themselves.
+    /// How long clients may keep lists, and resources that do not say it themselves; 1m without
+    /// this key.
     pub(crate) caching: Option<Caching>,
     /// Secrets of 16 characters or more that replicas of this server share, like
     /// `${env:HAFT_STATE_KEY}`: what one of them gave a client to keep, the others understand. The
@@ -98,8 +99,9 @@ pub(crate) struct Listen {
     /// is any. Pages of this machine may call an address of this machine in any case.
     #[serde(default)]
     pub(crate) origins: Vec<Placed<String>>,
-    /// The host names that requests may be addressed to, without a port; `*` is any. Without this
-    /// key an address of this machine answers to names of this machine only, and others to any.
+    /// The host names that requests may be addressed to, without a port; `*` is any. Names of
+    /// this machine always pass. Without this key an address of this machine answers to names of
+    /// this machine only, and others to any.
     #[serde(default)]
     pub(crate) hosts: Vec<Placed<String>>,
     /// Serve clients of 2024-11-05 as well, whose transport was HTTP+SSE: they open a stream at

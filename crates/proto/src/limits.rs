@@ -26,7 +26,7 @@ pub struct Limits {
     pub call_depth: usize,
     /// The most such calls that one request may cause.
     pub calls_within: usize,
-    /// How long a request may take, unless its tool says otherwise.
+    /// How long a request may take, unless its tool has a `timeout`.
     pub request_timeout: Duration,
     /// The most unsent bytes of answers on one connection; more requests wait on stdio, and are
     /// refused over HTTP.

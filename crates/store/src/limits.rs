@@ -6,9 +6,9 @@ pub const KEY_BYTES_MAX: usize = 1024;
 pub const VALUE_BYTES_MAX: usize = 1024 * 1024;
 /// The most keys of a store.
 pub const ENTRIES_MAX: u64 = 1_000_000;
-/// The most bytes of all keys and values in memory, unless who makes the store says otherwise.
+/// The most bytes of all keys and values in memory, unless `state` has a `max_size`.
 pub const MEMORY_BYTES: u64 = 64 * 1024 * 1024;
-/// The same in a file.
+/// The most bytes of them in a file, unless `state` has a `max_size`.
 pub const FILE_BYTES: u64 = 1024 * 1024 * 1024;
 /// The most keys that one listing returns.
 pub const KEYS_MAX: usize = 1000;

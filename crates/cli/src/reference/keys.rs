@@ -1,6 +1,7 @@
 //! The page on the keys of haft.yaml, from the schema that `haft schema` prints.
 
-use super::{page as titled, table};
+use super::examples::Example;
+use super::{examples, page as titled, table};
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -8,27 +9,51 @@ pub(super) fn page() -> String {
     let schema: Value =
         serde_json::from_str(&haft_manifest::json_schema()).expect("the schema is JSON");
     let mut text = titled("Keys of haft.yaml", &described(&schema));
-    text.push_str(
-        "\nA key is needed where the table says so. What holds without another stands there, too, \
-         if a few words say it. `haft schema` prints the same as JSON Schema, for editors.\n",
-    );
+    text.push_str(INTRODUCTION);
+    let shown = examples::all(&schema);
     let mut names: Vec<String> = Vec::new();
-    section(&mut text, "The file", &schema, &mut names);
+    section(&mut text, examples::FILE, &schema, &mut names);
+    text.push_str(&example(examples::FILE, &shown));
     let mut done = 0;
     while let Some(name) = names.get(done).cloned() {
         let Some(definition) = schema.pointer(&format!("/$defs/{}", pointer(&name))) else {
             panic!("{name} is no part of the schema")
         };
-        section(&mut text, &title(&name), definition, &mut names);
+        section(&mut text, &name, definition, &mut names);
+        text.push_str(&example(&name, &shown));
         done += 1;
     }
     text
 }
 
+/// What holds for all keys.
+const INTRODUCTION: &str = "
+The column *default* is what holds when the key is absent; *needed* is a key that must be there. \
+`haft schema` prints the same as JSON Schema, for editors.
+
+A *time* is a number with `ms`, `s`, `m` or `h`: `500ms`, `1.5s`, `720h`. A *size* is a whole \
+number of bytes, or one with `B`, `kB`, `KB`, `MB`, `KiB`, `MiB` or `GiB`: `64KiB`, `10MB`.
+
+The examples are checked and served in tests, where `style.md`, `logo.png`, `shop-api.yaml`, the \
+directory `docs` and the variables that they name are there. One that has no `server` is a part of \
+a file; one that begins with `- name:` stands under `tools:`.
+";
+
+/// The example of a part, or the part whose example has it.
+fn example(part: &str, shown: &[Example]) -> String {
+    if let Some(own) = shown.iter().find(|example| example.part == part) {
+        return format!("\n```yaml\n{}\n```\n", own.text.trim_end());
+    }
+    match shown.iter().find(|example| example.shows(part)) {
+        Some(other) => format!("\nAn example is at {}.\n", link(&other.part)),
+        None => String::new(),
+    }
+}
+
 /// A part of the schema: what it is, and its keys or its words.
-fn section(text: &mut String, heading: &str, definition: &Value, names: &mut Vec<String>) {
-    _ = write!(text, "\n## {heading}\n\n");
-    if heading != "The file" {
+fn section(text: &mut String, name: &str, definition: &Value, names: &mut Vec<String>) {
+    _ = write!(text, "\n## {}\n\n", title(name));
+    if name != examples::FILE {
         _ = write!(text, "{}\n\n", described(definition));
     }
     let required = definition.get("required").and_then(Value::as_array);
@@ -37,8 +62,12 @@ fn section(text: &mut String, heading: &str, definition: &Value, names: &mut Vec
     if let Some(Value::Object(properties)) = definition.get("properties") {
         let row = |(key, property): (&String, &Value)| {
             let line = described(property);
-            let default = if is_required(key) { "needed".to_owned() } else { otherwise(&line) };
-            vec![format!("`{key}`"), kind(property, names), default, line]
+            let default = match property.get("default").filter(|value| !value.is_array()) {
+                _ if is_required(key) => "needed".to_owned(),
+                Some(value) => format!("`{}`", value.to_string().trim_matches('"')),
+                None => otherwise(&line),
+            };
+            vec![format!("`{key}`"), amount(key, kind(property, names)), default, line]
         };
         table(
             text,
@@ -60,9 +89,8 @@ fn choices(definition: &Value) -> Vec<&Value> {
 /// What a value may be, in words; parts of the schema that it refers to are noted.
 fn kind(schema: &Value, names: &mut Vec<String>) -> String {
     if let Some(Value::String(reference)) = schema.get("$ref") {
-        let name = reference.trim_start_matches("#/$defs/");
-        let name = name.replace("%20", " ").replace("%60", "`");
-        let link = format!("[{}](#{})", title(&name), slug(&title(&name)));
+        let name = reference.trim_start_matches("#/$defs/").to_owned();
+        let link = link(&name);
         if !names.contains(&name) {
             names.push(name);
         }
@@ -123,10 +151,37 @@ fn described(schema: &Value) -> String {
     schema.get("description").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// `OutputOptions` and "an item of `redact`" as a heading.
+/// Texts that are times and sizes, by their keys.
+fn amount(key: &str, kind: String) -> String {
+    const TIMES: [&str; 6] = ["delay", "each", "max_delay", "rest", "timeout", "ttl"];
+    const SIZES: [&str; 3] = ["limit", "max_size", "size"];
+    match key {
+        key if kind == "text" && TIMES.contains(&key) => "time".to_owned(),
+        key if kind == "text" && SIZES.contains(&key) => "size".to_owned(),
+        _ => kind,
+    }
+}
+
+fn link(name: &str) -> String {
+    format!("[{}](#{})", title(name), slug(&title(name)))
+}
+
+/// Headings that their names in the schema do not make.
+const TITLES: [(&str, &str); 5] = [
+    (examples::FILE, "The file"),
+    ("Key", "Auth: header or query key"),
+    ("OAuth", "OAuth"),
+    ("PartFile", "Part: file"),
+    ("Somebody", "Credential with a name"),
+];
+
+/// `OutputOptions` as a heading.
 fn title(name: &str) -> String {
+    if let Some((_, title)) = TITLES.iter().find(|(known, _)| *known == name) {
+        return (*title).to_owned();
+    }
     let mut title = String::new();
-    for letter in name.chars().filter(|letter| *letter != '`') {
+    for letter in name.chars() {
         if letter.is_uppercase() && !title.is_empty() && !title.ends_with(' ') {
             title.push(' ');
             title.push(letter.to_ascii_lowercase());
@@ -140,7 +195,7 @@ fn title(name: &str) -> String {
 }
 
 fn slug(title: &str) -> String {
-    title.to_lowercase().replace(' ', "-")
+    title.to_lowercase().replace(' ', "-").replace(':', "")
 }
 
 /// What holds without a key, from the sentence that says so; nothing if that takes a sentence.
@@ -158,7 +213,7 @@ fn otherwise(doc: &str) -> String {
         let begins = clause(before).unwrap_or(0);
         match before[begins..].trim() {
             // It is the example right before.
-            "" | "the limit" | "which it is" => {
+            "" | "the limit" => {
                 let said = before[..begins].trim_end_matches(['(', ',', ' ', ')']);
                 said.rsplit([' ', '(']).next().unwrap_or_default()
             }
@@ -181,7 +236,8 @@ fn what_holds_without_a_key_is_found_in_its_line() {
     for (line, expected) in [
         ("Its version; 0.0.0 without this key.", "0.0.0"),
         ("Where it listens. Without this key: on 127.0.0.1:7300.", "on 127.0.0.1:7300"),
-        ("For how long, like 30s, which it is without this key; then one call tries.", "30s"),
+        ("For how long; 30s without this key. Then one call tries.", "30s"),
+        ("A program with all that it started. 1m without this key.", "1m"),
         ("`stop` (without this key) ends the pipeline.", "`stop`"),
         ("The directory; without this key, the one of this file.", "the one of this file"),
         ("Like 64KiB or 1MiB (the limit without this key); more is killed.", "1MiB"),

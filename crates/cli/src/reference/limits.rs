@@ -39,8 +39,9 @@ const FILES: &[(&str, &str, &str)] = &[
 pub(super) fn page() -> String {
     let mut text = titled(
         "Limits",
-        "Whatever somebody else can make grow has a bound. These are all of them; those that can \
-         be set are said to have a key or an option in [keys](keys.md) or [commands](commands.md).",
+        "Whatever somebody else can make grow has a bound. These are the bounds that matter to \
+         users. A row names the [key](keys.md) or [option](commands.md) that changes it; others \
+         are fixed.",
     );
     for (path, title, about) in FILES {
         text.push_str(&format!("\n## {title}\n\n{about}\n\n"));

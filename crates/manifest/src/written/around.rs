@@ -7,7 +7,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use std::fmt;
 
-/// What stands around the calls of all tools.
+/// What stands around the calls of all tools, those of upstreams too.
 #[derive(Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename = "`defaults`")]
 #[schemars(rename = "Defaults")]
@@ -18,7 +18,7 @@ pub(crate) struct Defaults {
     pub(crate) concurrency: Option<Placed<u32>>,
     /// Calls that fail are made again, of tools that are `readOnly` or `idempotent`.
     pub(crate) retry: Option<Placed<Retry>>,
-    /// Each tool that fails again and again rests for a while.
+    /// A tool that fails again and again is not called for a while.
     pub(crate) breaker: Option<Placed<Breaker>>,
     /// Answers are kept, of tools that are `readOnly` and have no `state`.
     pub(crate) cache: Option<Placed<Cache>>,
@@ -67,15 +67,14 @@ pub(crate) enum FailureKind {
     Timeout,
 }
 
-/// When a tool rests.
+/// When a tool that fails is not called for a while.
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename = "`breaker`")]
 #[schemars(rename = "Breaker")]
 pub(crate) struct Breaker {
     /// After how many failures in a row; 5 without this key.
     pub(crate) failures: Option<Placed<u32>>,
-    /// For how long, like 30s, which it is without this key; then one call tries whether it works
-    /// again.
+    /// For how long; 30s without this key. Then one call tries whether it works again.
     pub(crate) rest: Option<Placed<Scalar>>,
 }
 
@@ -88,7 +87,7 @@ pub(crate) struct Cache {
     pub(crate) ttl: Placed<Scalar>,
     /// How many at most; 1024 without this key.
     pub(crate) entries: Option<Placed<u32>>,
-    /// How many bytes at most, like 16MiB, which it is without this key.
+    /// How many bytes at most; 16MiB without this key.
     pub(crate) size: Option<Placed<Scalar>>,
 }
 
@@ -102,9 +101,10 @@ pub(crate) enum Redacted {
     Pattern(Pattern),
 }
 
-/// Whatever a pattern matches.
+/// Whatever matches a pattern.
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename = "an item of `redact`")]
+#[schemars(rename = "RedactPattern")]
 pub(crate) struct Pattern {
     /// A regular expression, in the syntax of the `regex` crate.
     pub(crate) pattern: Placed<String>,

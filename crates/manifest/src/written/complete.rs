@@ -33,11 +33,11 @@ pub(crate) struct Found {
     pub(crate) directory: Option<Placed<String>>,
     /// The program and its arguments, as templates; each line that it prints is a value.
     pub(crate) command: Option<Placed<Vec<Placed<Scalar>>>>,
-    /// A template for what the program reads; without this key it reads nothing.
+    /// A template for what the program reads; nothing without this key.
     pub(crate) stdin: Option<Placed<Scalar>>,
     /// Environment variables beside those that haft has, as templates.
     pub(crate) env: Option<Placed<Env>>,
-    /// The directory that the program runs in; without this key, the one of this file.
+    /// The directory that the program runs in; without this key, that of this file.
     pub(crate) cwd: Option<Placed<String>>,
     /// The exit codes that are no failure; `[0]` without this key.
     pub(crate) ok_exit: Option<Placed<Vec<u8>>>,
@@ -47,7 +47,7 @@ pub(crate) struct Found {
     pub(crate) pick: Option<Placed<String>>,
     /// The most bytes that are printed or answered, like 64KiB; 2MiB without this key.
     pub(crate) limit: Option<Placed<Scalar>>,
-    /// How long it may take, like 500ms; five seconds without this key, a minute at most.
+    /// How long it may take, like 500ms; 5s without this key, 1m at most.
     pub(crate) timeout: Option<Placed<Scalar>>,
 }
 

@@ -89,7 +89,8 @@ pub(crate) struct Basic {
     pub(crate) password: Placed<Scalar>,
 }
 
-/// A key that a server knows us by.
+/// A key by which a server knows who asks: the name and the value of a header, or of a parameter
+/// of the query.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename = "a key")]
 #[schemars(rename = "Key")]
@@ -115,8 +116,8 @@ pub(crate) struct OAuth {
     pub(crate) scope: Option<Placed<Scalar>>,
     /// Whom the token is for, where the authorization server asks.
     pub(crate) audience: Option<Placed<Scalar>>,
-    /// Where name and secret are sent: in the header (`basic`), as without this key, or in the
-    /// `body`.
+    /// Where name and secret are sent: in the header (`basic`) or in the `body`; `basic` without
+    /// this key.
     #[serde(default)]
     pub(crate) send: Send,
 }

@@ -15,7 +15,7 @@ pub(crate) struct Step {
     /// The name of a tool of this server.
     pub(crate) call: Option<Placed<String>>,
     /// The arguments of the call: values, and templates in any depth. What is just
-    /// `{{ expression }}` keeps its type, and is left out if it is nothing.
+    /// `{{ expression }}` keeps its type, and is left out if its argument was not given.
     #[expect(dead_code, reason = "`pipeline` reads it from the tree")]
     pub(crate) with: Option<Arguments>,
     /// Steps to do one after the other; the result is that of the last.
@@ -31,14 +31,15 @@ pub(crate) struct Step {
     /// The most items that `each` may have, up to 10000; 100 without this key. A longer list is a
     /// failure.
     pub(crate) max: Option<Placed<u32>>,
-    /// How many items of `each` are worked on at the same time, up to 64; one after the other
-    /// without this key.
+    /// How many items of `each` are worked on at the same time, up to 64; 1 without this
+    /// key.
     pub(crate) concurrency: Option<Placed<u32>>,
-    /// `{{ expression }}`: the step is skipped, and its result is nothing, unless this is true.
+    /// `{{ expression }}`: the step is skipped, and its result is null, unless this is true. Beside
+    /// `each` it is asked once, before the first item.
     #[expect(dead_code, reason = "`pipeline` reads it from the tree")]
     pub(crate) when: Option<Condition>,
     /// What follows if the step fails: `stop` (without this key) ends the pipeline; `continue` goes
-    /// on with nothing as its result, and with the reason in `errors`, under the name of `as`.
+    /// on with null as its result, and with the reason in `errors`, under the name of `as`.
     pub(crate) on_error: Option<OnError>,
     /// The name of the result, for the steps that come later.
     pub(crate) r#as: Option<Placed<String>>,

@@ -52,7 +52,7 @@ pub(crate) struct Message {
     pub(crate) user: Option<Placed<Scalar>>,
     /// A template for what the assistant says.
     pub(crate) assistant: Option<Placed<Scalar>>,
-    /// Who says what is not in short form; the user without this key.
+    /// Who says what is not in short form; `user` without this key.
     pub(crate) role: Option<Role>,
     /// A template for what is said.
     pub(crate) text: Option<Placed<Scalar>>,
@@ -64,11 +64,11 @@ pub(crate) struct Message {
     /// The program and its arguments, as templates, each exactly one argument. What it prints is
     /// what is said; a program that prints nothing says nothing.
     pub(crate) command: Option<Placed<Vec<Placed<Scalar>>>>,
-    /// A template for what the program reads; without this key it reads nothing.
+    /// A template for what the program reads; nothing without this key.
     pub(crate) stdin: Option<Placed<Scalar>>,
     /// Environment variables beside those that haft has, as templates.
     pub(crate) env: Option<Placed<Env>>,
-    /// The directory that the program runs in; without this key, the one of this file.
+    /// The directory that the program runs in; without this key, that of this file.
     pub(crate) cwd: Option<Placed<String>>,
     /// The exit codes that are no failure; `[0]` without this key.
     pub(crate) ok_exit: Option<Placed<Vec<u8>>>,
@@ -80,7 +80,7 @@ pub(crate) struct Message {
     pub(crate) pick: Option<Placed<String>>,
     /// The most bytes that a program prints or a server answers, like 64KiB; 2MiB without this key.
     pub(crate) limit: Option<Placed<Scalar>>,
-    /// How long a program or server may take, like 500ms or 5s; a minute without this key, which
+    /// How long a program or server may take, like 500ms or 5s; 1m without this key, which
     /// is the most.
     pub(crate) timeout: Option<Placed<Scalar>>,
 }

@@ -46,18 +46,18 @@ pub(crate) struct Resource {
     pub(crate) directory: Option<Placed<String>>,
     /// Files and directories whose names begin with a dot are served too; not without this key.
     pub(crate) hidden: Option<bool>,
-    /// The files that are there are listed one by one, a thousand at most, and clients that listen
-    /// are told when others are; without this key, clients are told of the address only.
+    /// List the files that are there one by one, a thousand at most, and tell clients that
+    /// subscribed when others are; not without this key: they are told of the address only.
     pub(crate) list: Option<bool>,
     /// The program and its arguments, run whenever a client reads: each a template that becomes
     /// exactly one argument, as those of tools do. What it prints is the content: text if it is
     /// UTF-8, bytes otherwise.
     pub(crate) command: Option<Placed<Vec<Placed<Scalar>>>>,
-    /// A template for what the program reads; without this key it reads nothing.
+    /// A template for what the program reads; nothing without this key.
     pub(crate) stdin: Option<Placed<Scalar>>,
     /// Environment variables beside those that haft has, as templates.
     pub(crate) env: Option<Placed<Env>>,
-    /// The directory that the program runs in; without this key, the one of this file.
+    /// The directory that the program runs in; without this key, that of this file.
     pub(crate) cwd: Option<Placed<String>>,
     /// The exit codes that are no failure; `[0]` without this key.
     pub(crate) ok_exit: Option<Placed<Vec<u8>>>,
@@ -70,7 +70,7 @@ pub(crate) struct Resource {
     /// What is suggested for the variables of the address, by their names: a list of values, or
     /// where they come from.
     pub(crate) complete: Option<Completes>,
-    /// How long a program or server may take, like 500ms or 5s; a minute without this key, which
+    /// How long a program or server may take, like 500ms or 5s; 1m without this key, which
     /// is the most. Then it is ended, with all that it started.
     pub(crate) timeout: Option<Placed<Scalar>>,
     /// The most bytes of a file, of what a program prints or a server answers, like 500KB or

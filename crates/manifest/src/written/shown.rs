@@ -37,7 +37,7 @@ pub(crate) enum Theme {
 #[serde(deny_unknown_fields, rename = "`caching`")]
 #[schemars(rename = "Caching")]
 pub(crate) struct Caching {
-    /// For how long, like 30s, 5m or 0s; a minute without this key.
+    /// For how long, like 30s, 5m or 0s; 1m without this key.
     pub(crate) ttl: Option<Placed<Scalar>>,
     /// Whether one user's copy may serve another; `public` without this key.
     pub(crate) scope: Option<Scope>,

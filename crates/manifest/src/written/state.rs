@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 #[serde(deny_unknown_fields, rename = "`state`")]
 #[schemars(rename = "State")]
 pub(crate) struct State {
-    /// A file, which is made if it is not there and survives a crash. Without this key, what is
-    /// kept is gone when haft ends.
+    /// A file, which is made if it is not there and survives a crash, and which one process at a
+    /// time has open; in memory without this key, until haft ends.
     pub(crate) file: Option<Placed<String>>,
     /// The most bytes of all keys and values, like 10MiB; without this key 1GiB in a file and 64MiB
     /// in memory.
@@ -35,7 +35,8 @@ pub(crate) struct Operation {
     pub(crate) keys: Option<Placed<Scalar>>,
     /// What to keep, as a template; one that is just `{{ name }}` keeps its type.
     pub(crate) value: Option<Placed<Scalar>>,
-    /// What to add, as a template; 1 without this key.
+    /// What to add, as a template; 1 without this key. A call in which its arguments are absent
+    /// fails.
     pub(crate) by: Option<Placed<Scalar>>,
     /// How long to keep it, like 30s or 24h; for ever without this key.
     pub(crate) ttl: Option<Placed<Scalar>>,

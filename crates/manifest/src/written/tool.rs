@@ -13,9 +13,9 @@ use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor
 use std::borrow::Cow;
 use std::fmt;
 
-/// A tool: it runs a program (`command`), asks a server (`http`), answers with a text (`text`) or
-/// calls other tools (`pipeline`). Templates write arguments as `{{ name }}`, and know the filters
-/// and statements of Jinja.
+/// A tool has exactly one of `command` (it runs a program), `http` (it asks a server), `text` (it
+/// answers with a text), `pipeline` (it calls other tools) and `state` (it keeps something).
+/// Templates write arguments as `{{ name }}`, and know the filters and statements of Jinja.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename = "a tool")]
 #[schemars(rename = "Tool")]
@@ -49,29 +49,29 @@ pub(crate) struct Tool {
     /// one whose arguments are all absent is left out, and so is one that decides by itself, with
     /// `{% if all %}-a{% endif %}` or a filter, and makes nothing.
     pub(crate) command: Option<Placed<Vec<Placed<Scalar>>>>,
-    /// A template for what the program reads; without this key it reads nothing.
+    /// A template for what the program reads; nothing without this key.
     pub(crate) stdin: Option<Placed<Scalar>>,
-    /// Environment variables beside those that haft has, as templates.
+    /// Environment variables beside those that haft has, as templates. One whose arguments are all
+    /// absent is left out.
     pub(crate) env: Option<Placed<Env>>,
-    /// The directory that the program runs in; without this key, the one of this file.
+    /// The directory that the program runs in; without this key, that of this file.
     pub(crate) cwd: Option<Placed<String>>,
     /// What the program prints or the server answers, or these with a limit and a part to pick:
-    /// `text`, `json`, `lines`, or a whole `report`; of a server `auto`, as without this key, and
-    /// `binary`, too.
+    /// `text`, `json`, `lines`, or a whole `report`; of a server `auto` and `binary`, too. Without
+    /// this key: `text`, or `auto` for a server.
     pub(crate) output: Option<Placed<Output>>,
     /// The exit codes that are no failure; `[0]` without this key.
     pub(crate) ok_exit: Option<Placed<Vec<u8>>>,
     /// A request to a server.
     pub(crate) http: Option<Placed<Http>>,
     /// How long a call may take, its wait for a turn and all attempts included, like 500ms, 5s or
-    /// 2m; then what it runs is ended, a program with all that it started. A minute without this
-    /// key.
+    /// 2m; then what it runs is ended, a program with all that it started. 1m without this key.
     pub(crate) timeout: Option<Placed<Scalar>>,
     /// How many calls may run at once; 64 more wait for their turn.
     pub(crate) concurrency: Option<Placed<u32>>,
     /// Calls that fail are made again. Only for tools that are `readOnly` or `idempotent`.
     pub(crate) retry: Option<Placed<around::Retry>>,
-    /// A tool that fails again and again rests for a while.
+    /// A tool that fails again and again is not called for a while.
     pub(crate) breaker: Option<Placed<around::Breaker>>,
     /// Answers are kept, and given again for the same arguments of the same caller. Only for tools
     /// that are `readOnly`.
@@ -145,7 +145,7 @@ pub(crate) enum Parse {
     /// `{"stdout": …, "stderr": …, "exit_code": …}`, or what a server answers,
     /// `{"status": …, "body": …, "headers": …}`.
     Report,
-    /// As text; what a program prints, without the line end at its end.
+    /// As text; what a program prints, without the line ends at its end.
     Text,
 }
 
@@ -163,7 +163,7 @@ pub(crate) enum Output {
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OutputOptions {
-    /// How it is understood; without this key as text, and what a server answers as `auto`.
+    /// How it is understood; without this key `text`, and `auto` for a server.
     pub(crate) parse: Option<Parse>,
     /// Only this part of the JSON, as a JSON Pointer like /items/0/name.
     pub(crate) pick: Option<Placed<String>>,

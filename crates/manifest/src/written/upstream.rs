@@ -40,7 +40,7 @@ pub(crate) struct Upstream {
     pub(crate) security: Credentials,
     /// Headers for every request, like a version of the API.
     pub(crate) headers: Option<Placed<Env>>,
-    /// How long a call may take, like 5s. A minute without this key.
+    /// How long a call may take, like 5s; 1m without this key.
     pub(crate) timeout: Option<Placed<Scalar>>,
     /// How many bytes of an answer are read, like 1MB.
     pub(crate) limit: Option<Placed<Scalar>>,
@@ -93,7 +93,7 @@ pub(crate) enum Method {
     Patch,
     /// Deletes something.
     Delete,
-    /// Sends a request back.
+    /// Sends a request back; no tool asks for it.
     Trace,
 }
 
@@ -107,11 +107,11 @@ pub(crate) struct Credentials(pub(crate) Vec<(Placed<String>, Placed<Credential>
 pub(crate) enum Credential {
     /// A key or token.
     Key(Scalar),
-    /// Somebody.
+    /// A name and a secret.
     Somebody(Box<Somebody>),
 }
 
-/// Somebody with a name and a secret.
+/// Who asks, with a name and a secret.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename = "a credential")]
 #[schemars(rename = "Somebody")]
@@ -128,8 +128,8 @@ pub(crate) struct Somebody {
     pub(crate) token_url: Option<Placed<Scalar>>,
     /// What the token is to allow, as words; without this key, whatever the server grants.
     pub(crate) scope: Option<Placed<Scalar>>,
-    /// Where name and secret are sent: in the header (`basic`), as without this key, or in the
-    /// `body`.
+    /// Where name and secret are sent: in the header (`basic`) or in the `body`; `basic` without
+    /// this key.
     #[serde(default)]
     pub(crate) send: Send,
 }
