@@ -3,7 +3,7 @@
 //! handler runs again from its start once the answer is there: whatever it does before it asks is
 //! done again, unless [`Context::once`] remembers it.
 
-use crate::context::{Context, Place};
+use crate::context::{Context, Place, held_up_here};
 use crate::schema::Schema;
 use crate::schema::wording::one_line;
 use crate::tasks::TaskQuestion;
@@ -246,7 +246,7 @@ impl Context {
             Ok(kept) => kept,
             Err(_) => {
                 // Whoever does it may wait for an answer.
-                self.desk().held_up += 1;
+                self.desk().hold_up();
                 step.lock().await
             }
         };
@@ -263,9 +263,9 @@ impl Context {
         let mut doing = Some(Doing::begin(self));
         let mut work = pin!(work);
         poll_fn(|cx| {
-            let before = self.desk().held_up;
+            let before = held_up_here();
             let made = work.as_mut().poll(cx);
-            if self.desk().held_up > before {
+            if held_up_here() > before {
                 doing = None;
             }
             made

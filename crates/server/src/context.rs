@@ -16,6 +16,7 @@ use haft_proto::spec::client::ClientCapabilities;
 use haft_proto::spec::level::Level;
 use haft_proto::version::Revision;
 use serde::Serialize;
+use std::cell::Cell;
 use std::future::poll_fn;
 use std::mem::take;
 use std::sync::atomic::AtomicUsize;
@@ -283,6 +284,17 @@ impl Context {
     }
 }
 
+thread_local! {
+    /// How often something that this thread polls has come to wait for the end of a round. A handler
+    /// may have tasks of its own, so that the count of its desk does not say who waits.
+    static HELD_UP_HERE: Cell<u64> = const { Cell::new(0) };
+}
+
+/// How often something that this thread polls has come to wait for the end of a round.
+pub(crate) fn held_up_here() -> u64 {
+    HELD_UP_HERE.get()
+}
+
 impl Desk {
     /// The call has become a task.
     pub(crate) fn move_to(&mut self, task: Arc<Running>) {
@@ -293,13 +305,19 @@ impl Desk {
 
     /// The handler waits for another round: its driver is told, and it hears when this one is over.
     pub(crate) fn end_round(&mut self) -> watch::Receiver<()> {
-        self.held_up += 1;
+        self.hold_up();
         self.wake_driver();
         match &mut self.place {
             Place::Rounds(rounds) => rounds.until_over(),
             // It is over.
             Place::Over | Place::Task(_) | Place::Wire => watch::channel(()).1,
         }
+    }
+
+    /// Something waits for the end of the round.
+    pub(crate) fn hold_up(&mut self) {
+        self.held_up += 1;
+        HELD_UP_HERE.set(HELD_UP_HERE.get() + 1);
     }
 
     /// What is done once under that key.

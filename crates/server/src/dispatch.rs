@@ -234,13 +234,13 @@ impl Server {
     fn put(&self, what: Change, act: impl FnOnce(&mut Snapshot)) -> Result<(), BuildError> {
         let act = |now: &mut Snapshot| {
             act(now);
-            Some(())
+            Some(Some(what))
         };
-        self.change(what, act).map(|_| ())
+        self.change(act).map(|_| ())
     }
 
     fn take(&self, what: Change, act: impl FnOnce(&mut Snapshot) -> Option<()>) -> bool {
-        self.change(what, act).is_ok_and(|is_changed| is_changed)
+        self.change(|now| act(now).map(|()| Some(what))).is_ok_and(|is_changed| is_changed)
     }
 
     fn list(&self, snapshot: &Snapshot, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {

@@ -72,39 +72,35 @@ impl Server {
     ) -> Result<(), BuildError> {
         let (resources, templates) = registry::readable(resources, templates, &self.core.states)?;
         let (resources, templates) = (Arc::new(resources), Arc::new(templates));
-        let before = self.core.snapshot.load_full();
-        let is_same =
-            resources.lists_as(&before.resources) && templates.lists_as(&before.templates);
         let act = |now: &mut Snapshot| {
+            let is_same = resources.lists_as(&now.resources) && templates.lists_as(&now.templates);
             (now.resources, now.templates) = (resources, templates);
-            Some(())
+            Some(if is_same { None } else { Some(Change::Resources) })
         };
-        let what = if is_same { None } else { Some(Change::Resources) };
-        self.change(what, act).map(|_| ())
+        self.change(act).map(|_| ())
     }
 
-    /// Whether `act` has changed something. What it drops may hold handlers whose end calls the
-    /// server: that is left for when the lock is open again.
+    /// Whether `act` has changed something; it says what clients are told. What it drops may hold
+    /// handlers whose end calls the server: that is left for when the lock is open again.
     pub(crate) fn change(
         &self,
-        what: impl Into<Option<Change>>,
-        act: impl FnOnce(&mut Snapshot) -> Option<()>,
+        act: impl FnOnce(&mut Snapshot) -> Option<Option<Change>>,
     ) -> Result<bool, BuildError> {
         let core = &self.core;
         let (changed, gone) = {
             let _changing = core.changing.lock().unwrap_or_else(PoisonError::into_inner);
             let mut next = Snapshot::clone(&core.snapshot.load());
             match (act(&mut next), lacking(&next)) {
-                (None, _) => (Ok(false), Arc::new(next)),
+                (None, _) => (Ok(None), Arc::new(next)),
                 (_, Some(kind)) => (Err(BuildError::NotOffered { kind }), Arc::new(next)),
-                (Some(()), None) => (Ok(true), core.snapshot.swap(Arc::new(next))),
+                (Some(what), None) => (Ok(Some(what)), core.snapshot.swap(Arc::new(next))),
             }
         };
-        if let (Ok(true), Some(what)) = (&changed, what.into()) {
-            core.changes.publish(what);
+        if let Ok(Some(Some(what))) = &changed {
+            core.changes.publish(what.clone());
         }
         drop(gone);
-        changed
+        changed.map(|what| what.is_some())
     }
 }
 

@@ -100,6 +100,31 @@ components:
     }
 }
 
+/// What is tame by itself may be too much in the place of what refers to it.
+#[tokio::test]
+async fn schemas_that_follow_each_other_are_checked_together() {
+    let wrapped = |inner: &str| {
+        let (open, close) = ("{ not: ".repeat(14), " }".repeat(14));
+        format!("{open}{inner}{close}")
+    };
+    let to = |name: &str| wrapped(&format!("{{ $ref: '#/components/schemas/{name}' }}"));
+    let document = with_paths(&format!(
+        "  /a: {{ get: {{ parameters: [{{ name: q, in: query, schema: {{ $ref: \
+         '#/components/schemas/A' }} }}] }} }}
+components:
+  schemas:
+    A: {}
+    B: {}
+    C: {}
+",
+        to("B"),
+        to("C"),
+        wrapped("{ type: string }")
+    ));
+    let schema = schema(&document).await;
+    haft_server::schema::Schema::compile(&schema.to_string()).expect("it is a schema");
+}
+
 #[test]
 fn the_variables_of_a_server_do_not_stand_for_each_other() {
     let mut variables = String::new();

@@ -9,8 +9,11 @@ use haft_server::around::Retry;
 use haft_server::{AskError, Context, Server, Tool, handler};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Waker;
 
 const ANY: &str = r#"{"type":"object"}"#;
 
@@ -300,6 +303,35 @@ async fn what_is_done_once_is_not_cut_off_by_a_question_beside_it() {
         assert_eq!(charged, 1, "{answer}");
         assert_eq!(answer["result"]["content"][0]["text"], "done", "{answer}");
     }
+}
+
+#[tokio::test]
+async fn what_is_done_once_is_not_cut_off_by_a_thread_that_asks_meanwhile() {
+    let begun = Arc::new(AtomicUsize::new(0));
+    let begins = Arc::clone(&begun);
+    let outer = calling(move |context| {
+        let begins = Arc::clone(&begins);
+        async move {
+            let asking = context.clone();
+            let work = async move {
+                begins.fetch_add(1, Ordering::Relaxed);
+                let ask = move || {
+                    let ask = pin!(asking.elicit::<Value>("sure", "Sure?", ANY));
+                    ask.poll(&mut std::task::Context::from_waker(Waker::noop())).is_ready()
+                };
+                // It asks while this is polled.
+                std::thread::spawn(ask).join().expect("no panic");
+                yields(5).await;
+            };
+            context.once("work", work).await;
+            context.elicit::<Value>("sure", "Sure?", ANY).await.is_ok().to_string()
+        }
+    });
+    let server = Server::builder("s", "1").tool(outer).build().expect("right");
+    let (rounds, answer) = accept_all(&server).await;
+    assert_eq!(rounds, [["Sure?"]], "{answer}");
+    assert_eq!(answer["result"]["content"][0]["text"], "true", "{answer}");
+    assert_eq!(begun.load(Ordering::Relaxed), 1, "it was cut off and began again");
 }
 
 #[tokio::test]

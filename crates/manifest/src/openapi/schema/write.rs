@@ -49,12 +49,18 @@ impl Schemas<'_> {
         let inlined = if is_cut { None } else { judge.inlined(&facts) };
         let inlined = inlined.filter(|inlined| inlined.depth <= INLINE_DEPTH && inlined.is_tame());
         if let Some(inlined) = inlined.filter(|inlined| inlined.bytes <= INLINE_BYTES) {
-            return Ok(self.written_inline(draft, inlined));
+            let written = self.written_inline(draft, inlined, is_tame);
+            if let Some(written) = written {
+                return Ok(written);
+            }
         }
         let shared = self.with_definitions(draft, &reached);
         let budget = shared.len().saturating_mul(2).min(SCHEMA_BYTES_MAX);
         if let Some(inlined) = inlined.filter(|inlined| inlined.bytes <= budget) {
-            return Ok(self.written_inline(draft, inlined));
+            let written = self.written_inline(draft, inlined, is_tame);
+            if let Some(written) = written {
+                return Ok(written);
+            }
         }
         if is_tame && shared.len() <= SCHEMA_BYTES_MAX {
             return Ok(Written { schema: Prepared::deferred(shared), is_cut });
@@ -99,10 +105,13 @@ impl Schemas<'_> {
         (reached, is_cut)
     }
 
-    fn written_inline(&self, draft: &Draft, inlined: Inlined) -> Written {
+    /// Without references; `None` if that is refused, which it is not where all is tame.
+    fn written_inline(&self, draft: &Draft, inlined: Inlined, is_tame: bool) -> Option<Written> {
         let mut text = String::with_capacity(inlined.bytes);
         self.inline(draft, &mut text);
-        Written { schema: Prepared::deferred(text), is_cut: false }
+        let schema =
+            if is_tame { Prepared::deferred(text) } else { Prepared::compile(text).ok()? };
+        Some(Written { schema, is_cut: false })
     }
 
     /// Writes everything in its place, which has an end.
