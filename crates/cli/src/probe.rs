@@ -6,7 +6,7 @@ mod network;
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
 use crate::reach::{Route, explain};
-use haft_client::{Client, ClientError, Target, connect};
+use haft_client::{Client, ClientError, Launch, Target, connect};
 use haft_proto::version::Era;
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
@@ -62,7 +62,11 @@ pub(crate) async fn probe(route: &Route, printer: Printer) -> Findings {
     let is_reachable = match &route.target {
         Target::Command(launch) => {
             let since = Instant::now();
-            findings.add("program", since, found(launch.program()))
+            let is_there = findings.add("program", since, found(launch.program()));
+            if let Some(file) = served(launch).filter(|_| is_there) {
+                look_into(file, &mut findings);
+            }
+            is_there
         }
         Target::Url(url) => network::probe(url, route, &mut findings).await,
     };
@@ -70,6 +74,31 @@ pub(crate) async fn probe(route: &Route, printer: Printer) -> Findings {
         speak(route, printer, &mut findings).await;
     }
     findings
+}
+
+/// The file that a haft which is started like this serves.
+fn served(launch: &Launch) -> Option<&Path> {
+    let is_haft = Path::new(launch.program()).file_stem().is_some_and(|name| name == "haft");
+    let mut words = launch.args().iter().skip_while(|word| *word != "serve");
+    words.next().filter(|_| is_haft)?;
+    words.find(|word| !word.to_string_lossy().starts_with('-')).map(Path::new)
+}
+
+/// What is odd about a file that can be served, like a program that is not there.
+fn look_into(file: &Path, findings: &mut Findings) {
+    // What keeps it from being served, the server says itself.
+    let Ok(manifest) = haft_manifest::load(file) else { return };
+    let warnings = manifest.warnings();
+    let said = match warnings.len() {
+        0 => "nothing is odd about it".to_owned(),
+        1 => "one thing is odd about it".to_owned(),
+        count => format!("{count} things are odd about it; `haft check` tells all"),
+    };
+    findings.add("file", Instant::now(), Ok(said));
+    let worst = warnings.iter().find(|warning| warning.message.contains("there is no program"));
+    if let Some(warning) = worst.or(warnings.first()) {
+        findings.warn(format!("{}:{}: {}", file.display(), warning.line, warning.message));
+    }
 }
 
 /// From the first message on.

@@ -71,6 +71,12 @@ impl Launch {
         &self.program
     }
 
+    /// Its arguments.
+    #[must_use]
+    pub fn args(&self) -> &[OsString] {
+        &self.args
+    }
+
     /// The same with these variables added to our own environment.
     #[must_use]
     pub fn variables(

@@ -71,7 +71,9 @@ impl Edit {
             _ => file.format.with(text, slot, server)?,
         };
         let backup = before.is_some().then(|| backup_of(&path, name));
-        let backup = backup.filter(|_| change != Change::Nothing);
+        // What was there before the first of this name came is kept, not what it was replaced by.
+        let is_kept = |backup: &PathBuf| change == Change::Replaced && backup.exists();
+        let backup = backup.filter(|backup| change != Change::Nothing && !is_kept(backup));
         Ok(Self {
             change,
             file: path,

@@ -20,10 +20,12 @@ pub enum FetchError {
     #[error("no certificate is trusted on this machine; install ca-certificates")]
     NoTrustedRoots,
     /// The address is not one of the internet.
-    #[error("`{host}` {}; `allow_private` lets it in", private(host, *address))]
+    #[error("`{host}` {}; `allow_private: [{address}]` beside its URL lets it in", private(host, *address))]
     PrivateAddress { host: String, address: IpAddr },
     /// The name is not one of the internet.
-    #[error("`{host}` is no name of the internet; `allow_private` lets it in")]
+    #[error(
+        "`{host}` is no name of the internet; `allow_private: [{host}]` beside its URL lets it in"
+    )]
     PrivateName { host: String },
     /// The proxy does not do what it is there for.
     #[error("the proxy cannot be used: {reason}")]

@@ -242,6 +242,18 @@ fn programs_that_are_missing_die_or_stay_silent() {
 }
 
 #[test]
+fn a_file_with_a_tool_that_cannot_run() {
+    let home = Home::new();
+    home.write(
+        "project/odd.yaml",
+        "server: { name: odd }\ntools:\n  - { name: a, description: Does., command: [no-such-x] }\n",
+    );
+    let ran = home.haft(&["doctor", "odd.yaml"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.contains("odd.yaml:3: there is no program `no-such-x`"), "{ran:?}");
+}
+
+#[test]
 fn a_program_that_prints_on_stdout() {
     // It says something else and nothing more.
     let noise = "sh -c 'echo Starting up; exec sleep 60'";

@@ -255,7 +255,7 @@ async fn a_redirect_leads_to_no_private_place() {
     let origin = Origin::serve(move |_| Reply::redirect(302, &*there)).await;
     let why = failure(&tool(&origin, "get: BASE/", ""), "ask", json!({})).await;
     let expected = "The request failed: `127.0.0.2` is no address of the internet; \
-                    `allow_private` lets it in.";
+                    `allow_private: [127.0.0.2]` beside its URL lets it in.";
     assert_eq!(why, expected);
     assert_eq!(inner.connections(), 0);
     let origin = Origin::serve(|_| Reply::redirect(302, "/")).await;

@@ -176,6 +176,26 @@ fn another_server_of_that_name_is_replaced_only_on_demand() {
 }
 
 #[test]
+fn a_secret_goes_with_the_server_that_had_it() {
+    let home = Home::new();
+    let before = "{\"mine\": 1}\n";
+    home.write(".cursor/mcp.json", before);
+    let file = example();
+    home.haft(&["install", &file, "--in", "cursor", "--name", "desk"]);
+    let ran = home.haft_with(
+        &["install", &file, "--in", "cursor", "--name", "desk", "--env", "DESK_KEY", "--replace"],
+        &[("DESK_KEY", "hunter2")],
+    );
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(home.read(".cursor/mcp.json").contains("hunter2"));
+    assert_eq!(home.haft(&["uninstall", "desk", "--in", "cursor"]).code, Some(0));
+    assert_eq!(home.read(".cursor/mcp.json"), before);
+    let directory = home.path(".cursor");
+    let left = std::fs::read_dir(directory).expect("it is there").count();
+    assert_eq!(left, 1, "no backup stays");
+}
+
+#[test]
 fn a_new_file_is_its_owners_and_an_old_one_keeps_its_mode_and_its_link() {
     let home = Home::new();
     home.haft(&["install", &example(), "--in", "cursor"]).printed();
