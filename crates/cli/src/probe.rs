@@ -7,6 +7,7 @@ use crate::exit::{Exit, Failure};
 use crate::print::Printer;
 use crate::reach::{Route, explain};
 use haft_client::{Client, ClientError, Launch, Target, connect};
+use haft_editors::shown_args;
 use haft_proto::version::Era;
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
@@ -195,8 +196,11 @@ async fn hint(error: &ClientError, route: &Route) -> Option<String> {
         ) => network::endpoint_near(url, route).await.map(|near| format!("try {near}")),
         (Target::Url(url), _) => network::other_scheme(url).await,
         (Target::Command(launch), ClientError::ServerExited { .. }) => {
-            let program = launch.program().to_string_lossy();
-            Some(format!("run `{program}` by hand to see what it says; --verbose shows its stderr"))
+            let words = launch.args().iter().map(|word| word.to_string_lossy().into_owned());
+            let mut line = shown_args(&words.collect::<Vec<_>>());
+            line.insert(0, launch.program().to_string_lossy().into_owned());
+            let line = line.join(" ");
+            Some(format!("run `{line}` by hand to see what it says; --verbose shows its stderr"))
         }
         (Target::Command(_), ClientError::TimedOut { .. }) => Some(
             "it runs and says nothing: it may wait for something on stdin, or not speak MCP over \

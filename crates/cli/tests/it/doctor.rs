@@ -234,7 +234,7 @@ fn programs_that_are_missing_die_or_stay_silent() {
     check(&["--command", text], &[], "program", 4, &["not executable", "chmod +x"]);
     check(&["--command", "bassh -c true"], &[], "program", 4, &["did you mean bash?"]);
     let dies = "sh -c 'echo broken pipe fitting >&2; exit 3'";
-    check(&["--command", dies], &["program"], "answers", 4, &["broken pipe fitting", "by hand"]);
+    check(&["--command", dies], &["program"], "answers", 4, &["broken pipe fitting", "run `sh -c"]);
     let ran = haft(["doctor", "--command", "sleep 60", "--json", "--timeout", "1s"]);
     let (names, failed) = examined(&ran);
     assert_eq!((ran.code, names), (Some(7), vec!["program".to_owned()]));
