@@ -22,6 +22,8 @@ fn compiled_code_is_named_with_what_to_do() {
     let expected = [
         "10:11: greet: left out: it is compiled code (`handlers::greet::say_hello`); make it a \
          program that a `cli` tool runs, or write it in Rust with #[haft::tool]",
+        "23:14: say: whoever calls may add any arguments; say `params: {}` if not",
+        "31:14: where: whoever calls may add any arguments; say `params: {}` if not",
         "72:21: greet_both: left out: it calls `greet`, which is left out",
         "75:19: file:///{path}: left out: it is compiled code (`handlers::files::read`); files \
          need none: `uri: docs://{+path}` with `directory: docs` in a haft.yaml; or write it in \
@@ -48,7 +50,6 @@ fn what_only_the_documents_know_is_told_where_haft_has_none() {
         "16:73: fault_tolerance: `success_threshold` is 1: after its rest, one call that succeeds \
          ends it",
         "17:3: fault_tolerance: nothing reads `error_tracking`; remove it",
-        "41:10: list: whoever calls chooses the directory that the program runs in",
         "57:5: issue: `retry` is left out: what failed may have been done, and would be done twice",
         "58:5: issue: `fallback` is left out: make a pipeline that calls this tool with \
          `error_policy: continue`, and then another on the `condition` that there is no result",
@@ -136,7 +137,7 @@ fn a_pipeline_without_its_tools_is_left_out() {
         check(&format!("type: pipeline\nsteps: {steps}"), &[expected]);
     }
     let desk = tools(
-        "  - { name: count_words, description: A., type: cli, command: wc, args: [-w] }
+        "  - { name: count_words, description: A., type: cli, command: wc, args: [-w], params: {} }
   - { name: t, description: T., type: pipeline, steps: [{ tool: count_word }] }
 ",
     );
@@ -145,7 +146,7 @@ fn a_pipeline_without_its_tools_is_left_out() {
     let desk = tools(
         "  - { name: a, description: A., type: pipeline, steps: [{ tool: b }] }
   - { name: b, description: B., type: pipeline, steps: [{ tool: a }] }
-  - { name: c, description: C., type: cli, command: echo, args: [] }
+  - { name: c, description: C., type: cli, command: echo, args: [], params: {} }
 ",
     );
     let expected = [
@@ -186,6 +187,14 @@ fn what_a_caller_must_not_choose_is_left_out() {
         "type: cli\ncommand: '{{program}}'\nargs: []",
         &["6:14: t: left out: whoever calls would choose the program; name it in `command`"],
     );
+    for cwd in ["'{{dir}}'", "'{{dir.sub}}'", "'/srv/{dir}'", "'{{DIR}}'\nparams: { DIR: string }"]
+    {
+        check(
+            &format!("type: cli\ncommand: ./run.sh\nargs: ['{{{{sub}}}}']\ncwd: {cwd}"),
+            &["8:10: t: left out: whoever calls would choose the directory that the program runs \
+               in, and what it finds there; name it in `cwd`, or pass it in `args`"],
+        );
+    }
     check(
         "type: http\nendpoint: https://a.example\nmethod: GET\nauth: { type: basic, username: a, \
          password: '{{p}}' }",
@@ -197,7 +206,7 @@ fn what_a_caller_must_not_choose_is_left_out() {
 #[test]
 fn what_changes_nothing_is_told() {
     check(
-        "type: cli\ncommand: echo\nargs: []\nstream: true",
+        "type: cli\ncommand: echo\nargs: []\nstream: true\nparams: {}",
         &["8:5: t: `stream` changes nothing: the answer comes when the program ends"],
     );
     check(
@@ -212,11 +221,18 @@ fn what_changes_nothing_is_told() {
         ],
     );
     check(
-        "type: cli\ncommand: echo\nargs: []\nmiddleware: [{ type: audit }, { type: recovery, \
+        "type: cli\ncommand: echo\nparams: {}\nmiddleware: [{ type: audit }, { type: recovery, \
          max_retries: 20 }, { type: metrics, enabled: false }]",
         &[
             "8:26: t: middleware `audit` is left out: haft has none like it",
             "8:53: t: `retry` is left out: what failed may have been done, and would be done twice",
         ],
     );
+}
+
+#[test]
+fn a_program_that_takes_any_arguments_is_told() {
+    let told = "6:14: t: whoever calls may add any arguments; say `params: {}` if not";
+    check("type: cli\ncommand: git\nargs: [log]", &[told]);
+    check("type: cli\ncommand: git\nargs: [log]\nparams: {}", &[]);
 }
