@@ -236,3 +236,55 @@ fn a_program_that_takes_any_arguments_is_told() {
     check("type: cli\ncommand: git\nargs: [log]", &[told]);
     check("type: cli\ncommand: git\nargs: [log]\nparams: {}", &[]);
 }
+
+/// Whoever chooses the host is told what is sent there.
+#[test]
+fn secrets_go_to_no_server_that_callers_choose() {
+    let tool = |endpoint: &str, more: &str| {
+        format!(
+            "type: http\nendpoint: '{endpoint}'\nmethod: POST\nparams: {{ path: string }}\n{more}"
+        )
+    };
+    let left_out = "6:15: t: left out: whoever calls would choose the server that gets `auth` or \
+                    variables; write it out in `endpoint`, up to its `/`";
+    let joined = "https://api.example.com{path}";
+    for secret in [
+        "auth: { type: bearer, token: abc }",
+        "auth: { type: basic, username: a, password: b }",
+        "auth: { type: apikey, key: a }",
+        "headers: { x-mine: 'a ${CARGO_PKG_NAME}' }",
+        "headers: { x-mine: '{{CARGO_PKG_NAME}}' }",
+        "headers: { Authorization: Bearer abc }",
+        "query: { key: '${CARGO_PKG_NAME}' }",
+        "body: { a: ['${CARGO_PKG_NAME}'] }",
+    ] {
+        check(&tool(joined, secret), &[left_out]);
+        check(&tool("https://{{path}}/x", secret), &[left_out]);
+        check(&tool("https://api.example.com/{path}", secret), &[]);
+    }
+    check(&tool("https://{path}/?key=${CARGO_PKG_NAME}", ""), &[left_out]);
+    let chosen = "6:15: t: whoever calls chooses the server; write it out, up to its `/`, if not";
+    for open in [
+        "",
+        "headers: { accept: text/html, x-mine: 'a $${B}' }",
+        "auth: { type: bearer, token: '{{path}}' }",
+    ] {
+        check(&tool(joined, open), &[chosen]);
+    }
+}
+
+#[test]
+fn what_is_nearly_json_is_left_out() {
+    let told = "8:11: t: left out: this looks like JSON and is none, so that nothing in it could \
+                be escaped; a placeholder stands in a text or where a value stands";
+    for body in ["{ {{a}}: 1 }", "{ \"a\": \"{{a}}\", }", "[1, {{a}}{{a}}]", "[{{ID}}, {{a}}]"] {
+        check(
+            &format!(
+                "type: http\nendpoint: https://a.example\nmethod: POST\nbody: '{body}'\nparams: \
+                 {{ a: string }}"
+            )
+            .replace("body: '", "body:  '"),
+            &[&told.replace("8:11", "8:12")],
+        );
+    }
+}
