@@ -288,3 +288,48 @@ fn what_is_nearly_json_is_left_out() {
         );
     }
 }
+
+/// What pforge takes, haft takes as far as it goes.
+#[test]
+fn amounts_out_of_bounds_are_the_nearest_within() {
+    let http = "type: http\nendpoint: https://a.example\nmethod: GET\nparams: {}\n";
+    for (lines, expected) in [
+        (
+            "retry: { max_attempts: 20 }",
+            "9:28: t: `max_attempts` is from 1 to 10: 20 is taken as 10",
+        ),
+        (
+            "retry: { max_attempts: 3.5 }",
+            "9:28: t: `max_attempts` is from 1 to 10: 3.5 is taken as 3",
+        ),
+        (
+            "retry: { max_attempts: -1 }",
+            "9:28: t: `max_attempts` is from 1 to 10: -1 is taken as 1",
+        ),
+        (
+            "middleware: [{ type: recovery, max_retries: 20 }]",
+            "9:49: t: `max_retries` is from 0 to 9: 20 is taken as 9",
+        ),
+        (
+            "circuit_breaker: { failure_threshold: 0 }",
+            "9:43: t: `failure_threshold` is from 1 to 1000: 0 is taken as 1",
+        ),
+        (
+            "circuit_breaker: { failure_threshold: 5000 }",
+            "9:43: t: `failure_threshold` is from 1 to 1000: 5000 is taken as 1000",
+        ),
+        (
+            "bulkhead: { max_concurrent: 0 }",
+            "9:33: t: `max_concurrent` is from 1 to 1024: 0 is taken as 1",
+        ),
+        (
+            "bulkhead: { max_concurrent: 5000 }",
+            "9:33: t: `max_concurrent` is from 1 to 1024: 5000 is taken as 1024",
+        ),
+    ] {
+        check(&format!("{http}{lines}"), &[expected]);
+    }
+    for lines in ["retry: { max_attempts: 3.0 }", "retry: { max_attempts: 10 }"] {
+        check(&format!("{http}{lines}"), &[]);
+    }
+}
