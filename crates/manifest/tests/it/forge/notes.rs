@@ -1,7 +1,8 @@
 //! What is said of a pforge file that cannot all be run.
 
 use super::{DOCUMENTS, PARSER, tools};
-use crate::fixture::Desk;
+use crate::fixture::{Desk, ask};
+use serde_json::json;
 
 fn told(desk: &Desk) -> Vec<String> {
     desk.manifest().warnings().iter().map(ToString::to_string).collect()
@@ -332,4 +333,21 @@ fn amounts_out_of_bounds_are_the_nearest_within() {
     for lines in ["retry: { max_attempts: 3.0 }", "retry: { max_attempts: 10 }"] {
         check(&format!("{http}{lines}"), &[]);
     }
+}
+
+#[tokio::test]
+async fn a_prompt_that_is_no_template_leaves_the_rest() {
+    let desk = Desk::with(
+        "forge: { name: a, version: 1 }
+prompts:
+  - { name: p, template: '{{#if a}}x{{else}}y{{else if b}}z{{/if}}' }
+  - { name: q, template: 'Hello {{a}}' }
+",
+    );
+    let expected = "3:26: p: left out: its `template` becomes none of haft's; write it as \
+                    `text` in a haft.yaml";
+    assert!(told(&desk).iter().any(|line| line == expected), "{:?}", told(&desk));
+    let list = ask(&desk.serve(), "prompts/list", json!({})).await;
+    let prompts = list["prompts"].as_array().expect("a list");
+    assert_eq!((prompts.len(), &prompts[0]["name"]), (1, &json!("q")));
 }
