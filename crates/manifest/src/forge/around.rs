@@ -6,8 +6,13 @@ use super::section::{Section, Work, text_of};
 use crate::cost::Part;
 use crate::fault::Wrong;
 use crate::limits::{RUNNING_MAX, WAITING_MAX};
-use crate::place::{Place, Placed};
+use crate::place::Place;
 use crate::tree::{Entry, Node, Tree};
+use haft_server::around::Retry;
+use std::ops::RangeInclusive;
+
+/// As many as `breaker.failures` may be.
+const FAILURES_MAX: u64 = 1000;
 
 /// Around all tools: `fault_tolerance` and `middleware`.
 pub(super) fn of_all(
@@ -79,7 +84,7 @@ fn recovery(
         Some(entry) if entry.key == "retry" => {
             retry(section.within(&entry.value, "retry")?, entry, out, work)?;
         }
-        Some(entry) => attempts(&text_of(&entry.value, &entry.key)?, section, out, work),
+        Some(entry) => attempts(entry, section, out, work)?,
         None => again.into_iter().for_each(|entry| not_twice(section, entry.key_place, work)),
     }
     if let Some(entry) = section.entry("error_tracking") {
@@ -102,7 +107,9 @@ fn breaker(
     }
     let mut breaker = Mapping::new(place);
     if let Some(failures) = section.entry("failure_threshold") {
-        breaker.put_at("failures", failures.key_place, failures.value.clone());
+        let number = bounded(section, failures, 1..=FAILURES_MAX, work)?;
+        let value = build::number(failures.value.place, number);
+        breaker.put_at("failures", failures.key_place, value);
     }
     if let Some(rest) = section.entry("timeout_ms") {
         breaker.put_at("rest", rest.key_place, milliseconds(rest)?);
@@ -130,19 +137,54 @@ fn not_twice(section: Section<'_>, place: Place, work: &mut Work<'_>) {
     work.note(section, place, message);
 }
 
+/// How often a call is made at most.
+fn most() -> u64 {
+    u64::from(Retry::ATTEMPTS_MAX)
+}
+
 /// How often a call is made, where it is said how often it is made again.
-fn attempts(number: &Placed<String>, section: Section<'_>, out: &mut Mapping, work: &mut Work<'_>) {
-    const MOST: u32 = 10;
-    let wanted = number.value.parse::<u32>().unwrap_or(0).saturating_add(1);
-    if out.has("retry") || wanted < 2 {
-        return;
+fn attempts(
+    entry: &Entry,
+    section: Section<'_>,
+    out: &mut Mapping,
+    work: &mut Work<'_>,
+) -> Result<(), Wrong> {
+    let again = bounded(section, entry, 0..=most() - 1, work)?;
+    if again > 0 && !out.has("retry") {
+        let place = entry.value.place;
+        let mut retry = Mapping::new(place);
+        retry.put("attempts", build::number(place, again + 1));
+        out.put("retry", retry.tree());
     }
-    if wanted > MOST {
-        work.note(section, number.place, format!("{MOST} attempts are the most that there are"));
+    Ok(())
+}
+
+/// A whole number within bounds: the nearest to the one that is written, and a note if that is
+/// another.
+fn bounded(
+    section: Section<'_>,
+    entry: &Entry,
+    bounds: RangeInclusive<u64>,
+    work: &mut Work<'_>,
+) -> Result<u64, Wrong> {
+    let (least, most) = bounds.into_inner();
+    let number = match &entry.value.node {
+        Node::Number(number, _) => number.as_f64(),
+        Node::Text(text) => text.parse::<f64>().ok(),
+        _ => None,
+    };
+    let Some(number) = number else {
+        return Err(entry.value.wrong_type(&entry.key, "a number"));
+    };
+    // What is below nothing, or no number at all, is nothing.
+    let taken = (number as u64).clamp(least, most);
+    if taken as f64 != number {
+        let text = text_of(&entry.value, &entry.key)?.value;
+        let message =
+            format!("`{}` is from {least} to {most}: {text} is taken as {taken}", entry.key);
+        work.note(section, entry.value.place, message);
     }
-    let mut retry = Mapping::new(number.place);
-    retry.put("attempts", build::number(number.place, wanted.min(MOST).into()));
-    out.put("retry", retry.tree());
+    Ok(taken)
 }
 
 fn retry(
@@ -157,13 +199,14 @@ fn retry(
     const DEFAULT: u64 = 3;
     let mut retry = Mapping::new(entry.value.place);
     let attempts = section.any(&["max_attempts", "attempts"]);
-    match attempts.map(|attempts| &attempts.value) {
-        Some(Tree { node: Node::Number(number, _), .. }) if number.as_u64() <= Some(1) => {
-            return Ok(());
-        }
-        Some(attempts) => retry.put("attempts", attempts.clone()),
-        None => retry.put("attempts", build::number(entry.value.place, DEFAULT)),
+    let (place, attempts) = match attempts {
+        Some(entry) => (entry.value.place, bounded(section, entry, 1..=most(), work)?),
+        None => (entry.value.place, DEFAULT),
+    };
+    if attempts < 2 {
+        return Ok(());
     }
+    retry.put("attempts", build::number(place, attempts));
     let first = section.any(&["backoff_ms", "initial_delay_ms", "initial_delay", "delay"]);
     for (key, entry) in
         [("delay", first), ("max_delay", section.any(&["max_delay_ms", "max_delay"]))]
@@ -210,19 +253,9 @@ fn bulkhead(section: Section<'_>, out: &mut Mapping, work: &mut Work<'_>) -> Res
     if !section.is_on()? {
         return Ok(());
     }
-    if let Some(most) = section.entry("max_concurrent") {
-        let number = match &most.value.node {
-            Node::Number(number, _) => number.as_u64(),
-            _ => None,
-        };
-        let value = match number {
-            Some(number) if number > RUNNING_MAX as u64 => {
-                work.note(section, most.value.place, format!("{RUNNING_MAX} are the most"));
-                build::number(most.value.place, RUNNING_MAX as u64)
-            }
-            _ => most.value.clone(),
-        };
-        out.put_at("concurrency", most.key_place, value);
+    if let Some(entry) = section.entry("max_concurrent") {
+        let number = bounded(section, entry, 1..=RUNNING_MAX as u64, work)?;
+        out.put_at("concurrency", entry.key_place, build::number(entry.value.place, number));
     }
     for key in ["max_queued", "timeout"] {
         if let Some(entry) = section.entry(key) {

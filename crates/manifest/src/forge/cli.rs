@@ -3,18 +3,15 @@
 use super::around;
 use super::build::{self, Mapping};
 use super::params::{self, Param};
-use super::placeholder::{ARGUMENT, Holds, REQUEST, Slots, VALUE, literal};
+use super::placeholder::{ARGUMENT, REQUEST, Slots, VALUE, literal};
 use super::section::{Section, Work, text_of};
 use super::tool::{Given, Made};
 use crate::fault::Wrong;
 use crate::place::{Place, Placed};
-use crate::tree::Tree;
 use crate::written::tool::Foreign;
 
 /// Of what the file does not say: nothing is wrong with how it is written.
 const NOWHERE: Place = Place { start: 0, end: 0 };
-/// Changes to a directory that a caller chooses, and becomes the program.
-const CHANGE: &str = "CDPATH= cd -- \"$1\" && shift && exec \"$@\"";
 
 pub(super) fn translate(
     section: Section<'_>,
@@ -31,7 +28,14 @@ pub(super) fn translate(
     let place = section.tree.place;
     let mut command = Vec::new();
     if let Some(cwd) = section.text("cwd")? {
-        directory(section, &cwd, &mut given, &mut command, &mut tool, work);
+        let is_chosen = given.slots.names_argument(&cwd.value, REQUEST);
+        if is_chosen || Slots::names_any(&cwd.value, REQUEST) {
+            let why = "left out: whoever calls would choose the directory that the program runs \
+                       in, and what it finds there; name it in `cwd`, or pass it in `args`";
+            work.note(section, cwd.place, why);
+            return Ok(None);
+        }
+        tool.put("cwd", build::text(cwd.place, given.slots.template(&cwd, VALUE)));
     }
     command.push(build::text(program.place, literal(&program.value)));
     for argument in section.list("args")? {
@@ -43,6 +47,8 @@ pub(super) fn translate(
     let mut more = Vec::new();
     if given.is_open() || given.slots.found.iter().any(|found| found.value == "args") {
         if given.is_open() {
+            let what = "whoever calls may add any arguments; say `params: {}` if not";
+            work.note(section, program.place, what);
             command.push(build::text(NOWHERE, "{{args}}"));
         }
         more.push(args(place));
@@ -70,27 +76,6 @@ pub(super) fn translate(
     tool.put("input", input);
     know(section, work);
     Ok(Some(Made { tool, foreign: Foreign::default(), calls: Vec::new() }))
-}
-
-/// The directory, which a caller may choose here as pforge's documents have it.
-fn directory(
-    section: Section<'_>,
-    cwd: &Placed<String>,
-    given: &mut Given,
-    command: &mut Vec<Tree>,
-    tool: &mut Mapping,
-    work: &mut Work<'_>,
-) {
-    const HOLDS: Holds = REQUEST;
-    if !Slots::names_any(&cwd.value, HOLDS) {
-        tool.put("cwd", build::text(cwd.place, given.slots.template(cwd, VALUE)));
-        return;
-    }
-    work.note(section, cwd.place, "whoever calls chooses the directory that the program runs in");
-    let chosen = given.slots.template(cwd, HOLDS);
-    for text in ["sh", "-c", CHANGE, "sh", &chosen] {
-        command.push(build::text(NOWHERE, text));
-    }
 }
 
 fn env(section: Section<'_>, given: &mut Given, tool: &mut Mapping) -> Result<(), Wrong> {

@@ -3,6 +3,21 @@
 
 use super::placeholder::{is_name, is_path};
 
+/// Words that are values, as YAML and JSON write them and as templates do.
+const VALUES: [(&str, &str); 11] = [
+    ("true", "true"),
+    ("True", "true"),
+    ("TRUE", "true"),
+    ("false", "false"),
+    ("False", "false"),
+    ("FALSE", "false"),
+    ("null", "none"),
+    ("Null", "none"),
+    ("nil", "none"),
+    ("none", "none"),
+    ("None", "none"),
+];
+
 /// A name alone asks whether there is such a value; everything else is calculated. `known` are the
 /// names of parameters and of what steps have made.
 pub(super) fn translate(condition: &str, known: &[String]) -> String {
@@ -11,7 +26,7 @@ pub(super) fn translate(condition: &str, known: &[String]) -> String {
         Some(name) => (true, name.trim()),
         None => (false, condition),
     };
-    if is_name(name) {
+    if is_name(name) && value(name).is_none() {
         let is_there = format!("{name} is defined and {name} is not none");
         return if is_not { format!("not ({is_there})") } else { is_there };
     }
@@ -23,6 +38,11 @@ pub(super) fn translate(condition: &str, known: &[String]) -> String {
         rest = &rest[length..];
     }
     out.trim().to_owned()
+}
+
+/// What a word is, if it is a value.
+fn value(word: &str) -> Option<&'static str> {
+    VALUES.iter().find(|(known, _)| *known == word).map(|(_, value)| *value)
 }
 
 /// The next word of a condition as an expression has it, and its length in the condition.
@@ -46,10 +66,10 @@ fn next(rest: &str, first: char, known: &[String]) -> (String, usize) {
     // What a pipeline was called with has no name of its own here.
     let is_all = ["input", "params", "variables"].contains(&root) && is_path(inner);
     let is_named = known.iter().any(|name| name == root);
-    let written = match path {
-        "null" | "nil" => "none",
-        _ if is_all && !is_named => inner,
-        _ => path,
+    let written = match value(path) {
+        Some(value) => value,
+        None if is_all && !is_named => inner,
+        None => path,
     };
     (written.to_owned(), end)
 }
@@ -67,6 +87,16 @@ mod tests {
     fn a_name_asks_whether_it_is_there() {
         check("data", "data is defined and data is not none");
         check("!data", "not (data is defined and data is not none)");
+    }
+
+    #[test]
+    fn a_value_is_no_name() {
+        check("false", "false");
+        check("True", "true");
+        check("!false", "not false");
+        check("!TRUE", "not true");
+        check("None", "none");
+        check("falsehood", "falsehood is defined and falsehood is not none");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The templates of prompts, which look like Handlebars, become templates of haft. Called by
 //! `prompt`.
 
-use super::placeholder::{is_name, literal};
+use super::placeholder::{is_name, keep_dollars, literal};
 use serde_json::Value;
 
 /// A template, and what it reads.
@@ -38,7 +38,10 @@ pub(super) fn read(text: &str, defaults: &[(String, Value)]) -> Read {
         let whole = &rest[..open.len() + end + close.len()];
         rest = &rest[whole.len()..];
         match read.tag(tag, &mut blocks, defaults) {
-            Some(written) => read.template.push_str(&written),
+            Some(written) => {
+                keep_dollars(&mut read.template, 1);
+                read.template.push_str(&written);
+            }
             None => {
                 read.unknown.push(whole.to_owned());
                 read.template.push_str(&literal(whole));
@@ -81,10 +84,21 @@ impl Read {
             "#with" => {
                 let path = self.path(argument, blocks, true, defaults)?;
                 let written = format!("{{% if {path} %}}");
-                blocks.push(Block::With(path));
+                let has_default = path.contains(' ');
+                blocks.push(Block::With(if has_default { format!("({path})") } else { path }));
                 Some(written)
             }
-            "else" if is_inside => Some("{% else %}".to_owned()),
+            "else" if is_inside && argument.is_empty() => Some("{% else %}".to_owned()),
+            "else" if matches!(blocks.last(), Some(Block::If)) => {
+                let (word, argument) = argument.split_once(char::is_whitespace)?;
+                let not = match word {
+                    "if" => "",
+                    "unless" => "not ",
+                    _ => return None,
+                };
+                let path = self.path(argument.trim(), blocks, true, defaults)?;
+                Some(format!("{{% elif {not}{path} %}}"))
+            }
             "/if" | "/unless" | "/each" | "/with" => {
                 let ended = match (word, blocks.pop()) {
                     ("/if" | "/unless", Some(Block::If)) | ("/with", Some(Block::With(_))) => {
@@ -183,6 +197,19 @@ mod tests {
         );
         check("{{d}}", r#"{{d | default("a \"b\" $${C}")}}"#, &[("d", true)]);
         check("{{#with a}}{{b}}{{/with}}", "{% if a %}{{a.b}}{% endif %}", &[("a", false)]);
+        check(
+            "{{#if a}}x{{else if b}}y{{else unless c}}z{{else}}w{{/if}}",
+            "{% if a %}x{% elif b %}y{% elif not c %}z{% else %}w{% endif %}",
+            &[("a", false), ("b", false), ("c", false)],
+        );
+        check(
+            "{{#with d}}{{b}}{{this}}{{/with}}",
+            concat!(
+                r#"{% if d | default("a \"b\" $${C}") %}{{(d | default("a \"b\" $${C}")).b}}"#,
+                r#"{{(d | default("a \"b\" $${C}"))}}{% endif %}"#
+            ),
+            &[("d", false)],
+        );
     }
 
     #[test]
@@ -190,6 +217,8 @@ mod tests {
         let read = read("{{> part}} {{x y}} ${HOME} {% if %}", &[]);
         assert_eq!(read.unknown, ["{{> part}}", "{{x y}}"]);
         assert_eq!(read.template, "{{ '{{' }}> part}} {{ '{{' }}x y}} $${HOME} {{ '{%' }} if %}");
+        let read = super::read("{{#if a}}{{else when b}}{{else if b c}}{{/if}}", &[]);
+        assert_eq!(read.unknown, ["{{else when b}}", "{{else if b c}}"]);
         assert!(super::read("{{#if a}}", &[]).is_broken && super::read("{{/if}}", &[]).is_broken);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::build::{self, Mapping};
 use super::params::{self, Param};
-use super::placeholder::{Holds, REQUEST, VALUE};
+use super::placeholder::{ARGUMENT, Holds, Piece, REQUEST, VALUE, pieces};
 use super::section::{Section, Work, text_of};
 use super::tool::{Given, Made};
 use super::{around, auth};
@@ -26,6 +26,8 @@ const METHODS: [(&str, &str); 6] = [
 
 /// A status from 400 on is a failure.
 const OK: [&str; 2] = ["2xx", "3xx"];
+/// Headers that say who asks, if a file writes them out.
+const SECRET: [&str; 4] = ["authorization", "cookie", "proxy-authorization", "x-api-key"];
 /// As many as pforge follows.
 const REDIRECTS: u64 = 10;
 
@@ -43,7 +45,7 @@ pub(super) fn translate(
         None => section.need("endpoint")?,
     };
     let address = given.slots.template(&endpoint, REQUEST);
-    reach(&endpoint, &address, &mut http, work);
+    let is_chosen = reach(&endpoint, &address, &mut http, work);
     http.put_at(method, method_place, build::text(endpoint.place, address));
     for key in ["query", "headers"] {
         pairs(section, key, &mut given, &mut http)?;
@@ -53,7 +55,19 @@ pub(super) fn translate(
     if !auth::translate(section, &mut given, &mut http, work)? {
         return Ok(None);
     }
-    body(section, &mut given, &mut http)?;
+    if !body(section, &mut given, &mut http, work)? {
+        return Ok(None);
+    }
+    if is_chosen {
+        if has_secret(&http) {
+            let why = "left out: whoever calls would choose the server that gets `auth` or \
+                       variables; write it out in `endpoint`, up to its `/`";
+            work.note(section, endpoint.place, why);
+            return Ok(None);
+        }
+        let what = "whoever calls chooses the server; write it out, up to its `/`, if not";
+        work.note(section, endpoint.place, what);
+    }
     let is_reading = ["get", "head"].contains(&method);
     let mut foreign = Foreign::default();
     let mut more = Vec::new();
@@ -98,11 +112,12 @@ fn method(section: Section<'_>, work: &mut Work<'_>) -> Result<(&'static str, Pl
     }
 }
 
-/// The server that the file names is reached wherever it is, and no other private one.
-fn reach(endpoint: &Placed<String>, address: &str, http: &mut Mapping, work: &Work<'_>) {
+/// The server that the file names is reached wherever it is, and no other private one. Whether
+/// callers choose it.
+fn reach(endpoint: &Placed<String>, address: &str, http: &mut Mapping, work: &Work<'_>) -> bool {
     let place = endpoint.place;
     let template = Placed::new(place, address.to_owned());
-    let Ok(filled) = work.surroundings.fill(&template) else { return };
+    let Ok(filled) = work.surroundings.fill(&template) else { return false };
     let before_path = match filled.value.split_once("://") {
         Some((scheme, rest)) => {
             let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -112,7 +127,7 @@ fn reach(endpoint: &Placed<String>, address: &str, http: &mut Mapping, work: &Wo
     };
     if before_path.contains("{{") {
         http.put("allow_dynamic_host", build::truth(place, true));
-        return;
+        return true;
     }
     let host = Url::parse(&before_path);
     if let Ok(url) = host
@@ -120,6 +135,27 @@ fn reach(endpoint: &Placed<String>, address: &str, http: &mut Mapping, work: &Wo
     {
         let host = build::text(place, url.host());
         http.put("allow_private", build::list(place, vec![host]));
+    }
+    false
+}
+
+/// Whether a request says what only this server should know.
+fn has_secret(http: &Mapping) -> bool {
+    let headers = http.get("headers").and_then(Tree::entries).unwrap_or_default();
+    let is_fixed = |tree: &Tree| matches!(&tree.node, Node::Text(text) if !text.contains("{{"));
+    let is_secret = |key: &str| SECRET.iter().any(|name| key.eq_ignore_ascii_case(name));
+    http.has("auth")
+        || headers.iter().any(|entry| is_secret(&entry.key) && is_fixed(&entry.value))
+        || has_variable(&http.clone().tree())
+}
+
+fn has_variable(tree: &Tree) -> bool {
+    match &tree.node {
+        // Two dollars are one that means nothing.
+        Node::Text(text) => text.match_indices("${env:").any(|(at, _)| !text[..at].ends_with('$')),
+        Node::List(items) => items.iter().any(has_variable),
+        Node::Map(entries) => entries.iter().any(|entry| has_variable(&entry.value)),
+        Node::Bool(..) | Node::Null | Node::Number(..) => false,
     }
 }
 
@@ -142,31 +178,74 @@ fn pairs(
     Ok(())
 }
 
-fn body(section: Section<'_>, given: &mut Given, http: &mut Mapping) -> Result<(), Wrong> {
+/// What is sent; `false` if what callers give could become more of it than a value.
+fn body(
+    section: Section<'_>,
+    given: &mut Given,
+    http: &mut Mapping,
+    work: &mut Work<'_>,
+) -> Result<bool, Wrong> {
     const BODY: Holds = VALUE;
     let entry = section.any(&["body", "body_template", "json"]);
-    let Some(entry) = entry else { return Ok(()) };
+    let Some(entry) = entry else { return Ok(true) };
     let Node::Text(text) = &entry.value.node else {
         let json = templates(&entry.value, given, BODY);
         http.put_at("json", entry.key_place, json);
-        return Ok(());
+        return Ok(true);
     };
     let place = entry.value.place;
     // The values of a template of JSON stand in its texts, and are escaped there.
-    if let Ok(json) = serde_json::from_str::<serde_json::Value>(text) {
+    let json = serde_json::from_str::<serde_json::Value>(text)
+        .or_else(|_| serde_json::from_str(&quoted(text, given)));
+    if let Ok(json) = json {
         let tree = build::of_json(place, &json);
         http.put_at("json", entry.key_place, templates(&tree, given, BODY));
-        return Ok(());
+        return Ok(true);
+    }
+    let first = pieces(text, BODY).into_iter().next();
+    if matches!(first, Some(Piece::Text(text)) if text.trim_start().starts_with(['{', '[']))
+        && given.slots.names_argument(text, BODY)
+    {
+        let why = "left out: this looks like JSON and is none, so that nothing in it could be \
+                   escaped; a placeholder stands in a text or where a value stands";
+        work.note(section, place, why);
+        return Ok(false);
     }
     let text = Placed::new(place, text.clone());
-    let is_one = matches!(
-        &*super::placeholder::pieces(text.value.trim(), BODY),
-        [super::placeholder::Piece::Name(_)]
-    );
+    let is_one = matches!(&*pieces(text.value.trim(), BODY), [Piece::Name(_)]);
     let template = given.slots.template(&text, BODY);
     let key = if is_one { "json" } else { "body" };
     http.put_at(key, entry.key_place, build::text(place, template));
-    Ok(())
+    Ok(true)
+}
+
+/// Something like JSON with quotes around each argument that stands where a value stands.
+fn quoted(text: &str, given: &Given) -> String {
+    let mut out = String::with_capacity(text.len());
+    let (mut is_inside, mut is_escaped) = (false, false);
+    let mut pieces = pieces(text, ARGUMENT).into_iter().peekable();
+    while let Some(piece) = pieces.next() {
+        match piece {
+            Piece::Text(text) => {
+                for letter in text.chars() {
+                    is_inside ^= letter == '"' && !is_escaped;
+                    is_escaped = is_inside && letter == '\\' && !is_escaped;
+                }
+                out.push_str(text);
+            }
+            Piece::Name(path) => {
+                let is_key = matches!(
+                    pieces.peek(), Some(Piece::Text(text)) if text.trim_start().starts_with(':')
+                );
+                let is_value = !is_inside && !is_key && given.slots.is_argument(path);
+                let mark = if is_value { "\"" } else { "" };
+                out.push_str(&format!("{mark}{{{{{path}}}}}{mark}"));
+                is_escaped = false;
+            }
+            Piece::Variable(name) => out.push_str(&format!("${{{name}}}")),
+        }
+    }
+    out
 }
 
 /// A value of any shape, with templates in its texts.

@@ -147,13 +147,18 @@ fn templates(tree: &Tree) -> Tree {
     let place = tree.place;
     match &tree.node {
         Node::Text(text) => {
-            let piece = |piece: Piece<'_>| match piece {
-                Piece::Name(path) => format!("{{{{{path}}}}}"),
-                Piece::Text(text) => literal(text),
-                Piece::Variable(name) => format!("$${{{name}}}"),
-            };
-            let pieces = placeholder::pieces(text, ARGUMENT).into_iter();
-            build::text(place, pieces.map(piece).collect::<String>())
+            let mut out = String::new();
+            for piece in placeholder::pieces(text, ARGUMENT) {
+                match piece {
+                    Piece::Name(path) => {
+                        placeholder::keep_dollars(&mut out, 1);
+                        out.push_str(&format!("{{{{{path}}}}}"));
+                    }
+                    Piece::Text(text) => out.push_str(&literal(text)),
+                    Piece::Variable(name) => out.push_str(&format!("$${{{name}}}")),
+                }
+            }
+            build::text(place, out)
         }
         Node::List(items) => build::list(place, items.iter().map(templates).collect()),
         Node::Map(entries) => {

@@ -50,8 +50,14 @@ impl Slots {
                 Piece::Text(text) => template.push_str(&literal(text)),
                 Piece::Variable(name) => template.push_str(&format!("${{env:{name}}}")),
                 Piece::Name(path) => match self.name(path, text.place) {
-                    Named::Argument => template.push_str(&format!("{{{{{path}}}}}")),
-                    Named::Variable => template.push_str(&format!("${{env:{path}}}")),
+                    Named::Argument => {
+                        keep_dollars(&mut template, 1);
+                        template.push_str(&format!("{{{{{path}}}}}"));
+                    }
+                    Named::Variable => {
+                        keep_dollars(&mut template, 0);
+                        template.push_str(&format!("${{env:{path}}}"));
+                    }
                     Named::Nothing => template.push_str(&literal(&format!("{{{{{path}}}}}"))),
                 },
             }
@@ -61,8 +67,7 @@ impl Slots {
 
     fn name(&mut self, path: &str, place: Place) -> Named {
         let root = path.split('.').next().unwrap_or_default();
-        let is_known = self.declared.iter().any(|name| name == root);
-        if !is_known {
+        if !self.is_declared(path) {
             if is_capital(path) {
                 return Named::Variable;
             }
@@ -80,7 +85,22 @@ impl Slots {
         Named::Argument
     }
 
-    /// Whether a text names an argument.
+    fn is_declared(&self, path: &str) -> bool {
+        self.declared.iter().any(|name| Some(name.as_str()) == path.split('.').next())
+    }
+
+    /// Whether a path is read from what callers give.
+    pub(super) fn is_argument(&self, path: &str) -> bool {
+        self.is_declared(path) || (!is_capital(path) && !path.contains('.'))
+    }
+
+    /// Whether a text names what callers give.
+    pub(super) fn names_argument(&self, text: &str, holds: Holds) -> bool {
+        let is_one = |piece: &Piece<'_>| matches!(piece, Piece::Name(it) if self.is_argument(it));
+        pieces(text, holds).iter().any(is_one)
+    }
+
+    /// Whether a text names an argument, whatever the file declares.
     pub(super) fn names_any(text: &str, holds: Holds) -> bool {
         let is_argument = |piece: &Piece<'_>| matches!(piece, Piece::Name(it) if !is_capital(it));
         pieces(text, holds).iter().any(is_argument)
@@ -99,6 +119,16 @@ fn is_capital(name: &str) -> bool {
     name.len() > 1 && name.bytes().all(is_part)
 }
 
+/// Dollars at the end of a template, so that a tag or a variable behind them takes none of them
+/// for its own: `$${` writes `${`. Up to `harmless` of them are none.
+pub(super) fn keep_dollars(template: &mut String, harmless: usize) {
+    let dollars = template.split_off(template.trim_end_matches('$').len());
+    match dollars.len() > harmless {
+        true => template.push_str(&format!("{{{{ '{dollars}' }}}}")),
+        false => template.push_str(&dollars),
+    }
+}
+
 /// A text of a pforge file that is no template, so that nothing in it is taken for one.
 pub(super) fn literal(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -107,6 +137,7 @@ pub(super) fn literal(text: &str) -> String {
         let tag = ["{{", "{%", "{#"].into_iter().find(|tag| rest.starts_with(tag));
         let length = match tag {
             Some(tag) => {
+                keep_dollars(&mut out, 1);
                 out.push_str(&format!("{{{{ '{tag}' }}}}"));
                 2
             }
@@ -128,13 +159,19 @@ pub(super) fn literal(text: &str) -> String {
 pub(super) fn filled(text: &str) -> String {
     let holds = Holds { single: false, variables: true };
     let pieces = pieces(text, holds).into_iter();
-    let shown = pieces.map(|piece| match piece {
-        Piece::Variable(name) => format!("${{env:{name}}}"),
-        Piece::Name(name) if is_capital(name) => format!("${{env:{name}}}"),
-        Piece::Name(name) => format!("{{{{{name}}}}}"),
-        Piece::Text(text) => text.replace("${", "$${"),
-    });
-    shown.collect()
+    let mut out = String::new();
+    for piece in pieces {
+        let shown = match piece {
+            Piece::Variable(name) => format!("${{env:{name}}}"),
+            Piece::Name(name) if is_capital(name) && !out.ends_with('$') => {
+                format!("${{env:{name}}}")
+            }
+            Piece::Name(name) => format!("{{{{{name}}}}}"),
+            Piece::Text(text) => text.replace("${", "$${"),
+        };
+        out.push_str(&shown);
+    }
+    out
 }
 
 /// The parts of a text, in order.
@@ -143,7 +180,7 @@ pub(super) fn pieces(text: &str, holds: Holds) -> Vec<Piece<'_>> {
     let (mut done, mut from) = (0, 0);
     while let Some(at) = text[from..].find(['{', '$']).map(|at| from + at) {
         let rest = &text[at..];
-        if holds.variables && rest.starts_with("$${") {
+        if holds.variables && rest.starts_with("$${") && !rest.starts_with("$${{") {
             // Two dollars write one, as in haft.yaml.
             if at > done {
                 pieces.push(Piece::Text(&text[done..at]));
@@ -170,6 +207,8 @@ pub(super) fn pieces(text: &str, holds: Holds) -> Vec<Piece<'_>> {
                 pieces.push(piece);
                 (done, from) = (at + length, at + length);
             }
+            // A dollar before a placeholder is a price.
+            None if rest.starts_with("${{") => from = at + 1,
             // What opens twice does not open once inside of that; nor does a shell's variable.
             None if rest.starts_with("{{") || rest.starts_with("${") => from = at + 2,
             None => from = at + 1,
@@ -222,6 +261,16 @@ mod tests {
         check("/u/{a}/{b}", REQUEST, "/u/{{a}}/{{b}}");
         check("Bearer ${KEY}", REQUEST, "Bearer ${env:KEY}");
         check("Bearer {{API_KEY}}", REQUEST, "Bearer ${env:API_KEY}");
+    }
+
+    #[test]
+    fn a_dollar_may_stand_before_a_placeholder() {
+        for holds in [ARGUMENT, VALUE, REQUEST] {
+            check("${{a}} $${{a}}", holds, "${{a}} {{ '$$' }}{{a}}");
+            check("${{.x}}", holds, "${{ '{{' }}.x}}");
+            check("${{KEY}}", holds, "{{ '$' }}${env:KEY}");
+        }
+        assert_eq!(filled("${{KEY}} {{KEY}}"), "${{KEY}} ${env:KEY}");
     }
 
     #[test]

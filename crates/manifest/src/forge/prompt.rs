@@ -6,7 +6,9 @@ use super::params::{self, Param};
 use super::section::{Section, Work};
 use crate::cost::Part;
 use crate::fault::Wrong;
+use crate::place::Placed;
 use crate::problem::Problem;
+use crate::template::{Compiler, Known};
 use crate::tree::Tree;
 
 /// Makes `prompts`.
@@ -72,6 +74,16 @@ fn prompt(section: Section<'_>, work: &mut Work<'_>) -> Result<Option<Tree>, Wro
         let mut argument = Mapping::new(template.place);
         argument.put("required", build::truth(template.place, *is_needed));
         arguments.put_at(name, template.place, argument.tree());
+    }
+    let names: Vec<_> = declared.iter().map(|param| param.name.value.clone()).collect();
+    let names: Vec<_> = names.into_iter().chain(read.names.into_iter().map(|it| it.0)).collect();
+    let known = Known { names: &names, is_open: false, none: "" };
+    let text = Placed::new(template.place, read.template.clone());
+    if Compiler::new(work.surroundings).compile(text, known).is_err() {
+        let why = "left out: its `template` becomes none of haft's; write it as `text` in a \
+                   haft.yaml";
+        work.note(section, template.place, why);
+        return Ok(None);
     }
     let mut out = Mapping::new(place);
     out.put("name", build::text(name.place, name.value));

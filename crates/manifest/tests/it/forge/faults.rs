@@ -150,11 +150,11 @@ fn what_is_no_amount_is_shown_where_it_stands() {
         ],
     );
     check(
-        "type: cli\ncommand: ls\nargs: []\nbulkhead: { max_concurrent: 0 }",
+        "type: cli\ncommand: ls\nargs: []\nbulkhead: { max_concurrent: some }",
         &[
-            "haft.yaml:7:33: `concurrency` must be from 1 to 1024",
-            "7 |     bulkhead: { max_concurrent: 0 }",
-            "  |                                 ^",
+            "haft.yaml:7:33: `max_concurrent` must be a number, not text",
+            "7 |     bulkhead: { max_concurrent: some }",
+            "  |                                 ^^^^",
         ],
     );
     check(

@@ -1,7 +1,8 @@
 //! What is said of a pforge file that cannot all be run.
 
 use super::{DOCUMENTS, PARSER, tools};
-use crate::fixture::Desk;
+use crate::fixture::{Desk, ask};
+use serde_json::json;
 
 fn told(desk: &Desk) -> Vec<String> {
     desk.manifest().warnings().iter().map(ToString::to_string).collect()
@@ -22,6 +23,8 @@ fn compiled_code_is_named_with_what_to_do() {
     let expected = [
         "10:11: greet: left out: it is compiled code (`handlers::greet::say_hello`); make it a \
          program that a `cli` tool runs, or write it in Rust with #[haft::tool]",
+        "23:14: say: whoever calls may add any arguments; say `params: {}` if not",
+        "31:14: where: whoever calls may add any arguments; say `params: {}` if not",
         "72:21: greet_both: left out: it calls `greet`, which is left out",
         "75:19: file:///{path}: left out: it is compiled code (`handlers::files::read`); files \
          need none: `uri: docs://{+path}` with `directory: docs` in a haft.yaml; or write it in \
@@ -48,7 +51,6 @@ fn what_only_the_documents_know_is_told_where_haft_has_none() {
         "16:73: fault_tolerance: `success_threshold` is 1: after its rest, one call that succeeds \
          ends it",
         "17:3: fault_tolerance: nothing reads `error_tracking`; remove it",
-        "41:10: list: whoever calls chooses the directory that the program runs in",
         "57:5: issue: `retry` is left out: what failed may have been done, and would be done twice",
         "58:5: issue: `fallback` is left out: make a pipeline that calls this tool with \
          `error_policy: continue`, and then another on the `condition` that there is no result",
@@ -136,7 +138,7 @@ fn a_pipeline_without_its_tools_is_left_out() {
         check(&format!("type: pipeline\nsteps: {steps}"), &[expected]);
     }
     let desk = tools(
-        "  - { name: count_words, description: A., type: cli, command: wc, args: [-w] }
+        "  - { name: count_words, description: A., type: cli, command: wc, args: [-w], params: {} }
   - { name: t, description: T., type: pipeline, steps: [{ tool: count_word }] }
 ",
     );
@@ -145,7 +147,7 @@ fn a_pipeline_without_its_tools_is_left_out() {
     let desk = tools(
         "  - { name: a, description: A., type: pipeline, steps: [{ tool: b }] }
   - { name: b, description: B., type: pipeline, steps: [{ tool: a }] }
-  - { name: c, description: C., type: cli, command: echo, args: [] }
+  - { name: c, description: C., type: cli, command: echo, args: [], params: {} }
 ",
     );
     let expected = [
@@ -186,6 +188,14 @@ fn what_a_caller_must_not_choose_is_left_out() {
         "type: cli\ncommand: '{{program}}'\nargs: []",
         &["6:14: t: left out: whoever calls would choose the program; name it in `command`"],
     );
+    for cwd in ["'{{dir}}'", "'{{dir.sub}}'", "'/srv/{dir}'", "'{{DIR}}'\nparams: { DIR: string }"]
+    {
+        check(
+            &format!("type: cli\ncommand: ./run.sh\nargs: ['{{{{sub}}}}']\ncwd: {cwd}"),
+            &["8:10: t: left out: whoever calls would choose the directory that the program runs \
+               in, and what it finds there; name it in `cwd`, or pass it in `args`"],
+        );
+    }
     check(
         "type: http\nendpoint: https://a.example\nmethod: GET\nauth: { type: basic, username: a, \
          password: '{{p}}' }",
@@ -197,7 +207,7 @@ fn what_a_caller_must_not_choose_is_left_out() {
 #[test]
 fn what_changes_nothing_is_told() {
     check(
-        "type: cli\ncommand: echo\nargs: []\nstream: true",
+        "type: cli\ncommand: echo\nargs: []\nstream: true\nparams: {}",
         &["8:5: t: `stream` changes nothing: the answer comes when the program ends"],
     );
     check(
@@ -212,11 +222,132 @@ fn what_changes_nothing_is_told() {
         ],
     );
     check(
-        "type: cli\ncommand: echo\nargs: []\nmiddleware: [{ type: audit }, { type: recovery, \
+        "type: cli\ncommand: echo\nparams: {}\nmiddleware: [{ type: audit }, { type: recovery, \
          max_retries: 20 }, { type: metrics, enabled: false }]",
         &[
             "8:26: t: middleware `audit` is left out: haft has none like it",
             "8:53: t: `retry` is left out: what failed may have been done, and would be done twice",
         ],
     );
+}
+
+#[test]
+fn a_program_that_takes_any_arguments_is_told() {
+    let told = "6:14: t: whoever calls may add any arguments; say `params: {}` if not";
+    check("type: cli\ncommand: git\nargs: [log]", &[told]);
+    check("type: cli\ncommand: git\nargs: [log]\nparams: {}", &[]);
+}
+
+/// Whoever chooses the host is told what is sent there.
+#[test]
+fn secrets_go_to_no_server_that_callers_choose() {
+    let tool = |endpoint: &str, more: &str| {
+        format!(
+            "type: http\nendpoint: '{endpoint}'\nmethod: POST\nparams: {{ path: string }}\n{more}"
+        )
+    };
+    let left_out = "6:15: t: left out: whoever calls would choose the server that gets `auth` or \
+                    variables; write it out in `endpoint`, up to its `/`";
+    let joined = "https://api.example.com{path}";
+    for secret in [
+        "auth: { type: bearer, token: abc }",
+        "auth: { type: basic, username: a, password: b }",
+        "auth: { type: apikey, key: a }",
+        "headers: { x-mine: 'a ${CARGO_PKG_NAME}' }",
+        "headers: { x-mine: '{{CARGO_PKG_NAME}}' }",
+        "headers: { Authorization: Bearer abc }",
+        "query: { key: '${CARGO_PKG_NAME}' }",
+        "body: { a: ['${CARGO_PKG_NAME}'] }",
+    ] {
+        check(&tool(joined, secret), &[left_out]);
+        check(&tool("https://{{path}}/x", secret), &[left_out]);
+        check(&tool("https://api.example.com/{path}", secret), &[]);
+    }
+    check(&tool("https://{path}/?key=${CARGO_PKG_NAME}", ""), &[left_out]);
+    let chosen = "6:15: t: whoever calls chooses the server; write it out, up to its `/`, if not";
+    for open in [
+        "",
+        "headers: { accept: text/html, x-mine: 'a $${B}' }",
+        "auth: { type: bearer, token: '{{path}}' }",
+    ] {
+        check(&tool(joined, open), &[chosen]);
+    }
+}
+
+#[test]
+fn what_is_nearly_json_is_left_out() {
+    let told = "8:11: t: left out: this looks like JSON and is none, so that nothing in it could \
+                be escaped; a placeholder stands in a text or where a value stands";
+    for body in ["{ {{a}}: 1 }", "{ \"a\": \"{{a}}\", }", "[1, {{a}}{{a}}]", "[{{ID}}, {{a}}]"] {
+        check(
+            &format!(
+                "type: http\nendpoint: https://a.example\nmethod: POST\nbody: '{body}'\nparams: \
+                 {{ a: string }}"
+            )
+            .replace("body: '", "body:  '"),
+            &[&told.replace("8:11", "8:12")],
+        );
+    }
+}
+
+/// What pforge takes, haft takes as far as it goes.
+#[test]
+fn amounts_out_of_bounds_are_the_nearest_within() {
+    let http = "type: http\nendpoint: https://a.example\nmethod: GET\nparams: {}\n";
+    for (lines, expected) in [
+        (
+            "retry: { max_attempts: 20 }",
+            "9:28: t: `max_attempts` is from 1 to 10: 20 is taken as 10",
+        ),
+        (
+            "retry: { max_attempts: 3.5 }",
+            "9:28: t: `max_attempts` is from 1 to 10: 3.5 is taken as 3",
+        ),
+        (
+            "retry: { max_attempts: -1 }",
+            "9:28: t: `max_attempts` is from 1 to 10: -1 is taken as 1",
+        ),
+        (
+            "middleware: [{ type: recovery, max_retries: 20 }]",
+            "9:49: t: `max_retries` is from 0 to 9: 20 is taken as 9",
+        ),
+        (
+            "circuit_breaker: { failure_threshold: 0 }",
+            "9:43: t: `failure_threshold` is from 1 to 1000: 0 is taken as 1",
+        ),
+        (
+            "circuit_breaker: { failure_threshold: 5000 }",
+            "9:43: t: `failure_threshold` is from 1 to 1000: 5000 is taken as 1000",
+        ),
+        (
+            "bulkhead: { max_concurrent: 0 }",
+            "9:33: t: `max_concurrent` is from 1 to 1024: 0 is taken as 1",
+        ),
+        (
+            "bulkhead: { max_concurrent: 5000 }",
+            "9:33: t: `max_concurrent` is from 1 to 1024: 5000 is taken as 1024",
+        ),
+    ] {
+        check(&format!("{http}{lines}"), &[expected]);
+    }
+    for lines in ["retry: { max_attempts: 3.0 }", "retry: { max_attempts: 10 }"] {
+        check(&format!("{http}{lines}"), &[]);
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_that_is_no_template_leaves_the_rest() {
+    let desk = Desk::with(
+        "forge: { name: a, version: 1 }
+prompts:
+  - { name: p, template: '{{#if a}}x{{else}}y{{else if b}}z{{/if}}' }
+  - { name: q, template: 'Hello {{a}}' }
+",
+    );
+    let expected = "3:26: p: left out: its `template` becomes none of haft's; write it as \
+                    `text` in a haft.yaml";
+    assert!(told(&desk).iter().any(|line| line == expected), "{:?}", told(&desk));
+    let list = ask(&desk.serve(), "prompts/list", json!({})).await;
+    let prompts = list["prompts"].as_array().expect("a list");
+    assert_eq!((prompts.len(), &prompts[0]["name"]), (1, &json!("q")));
 }

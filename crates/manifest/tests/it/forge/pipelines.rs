@@ -99,3 +99,25 @@ async fn a_later_step_may_make_what_an_earlier_one_could_not() {
     let results = report["results"].as_array().expect("a list");
     assert_eq!((results.len(), &results[2]["output"]["stdout"]), (3, &json!("second\n\n")));
 }
+
+#[tokio::test]
+async fn a_condition_may_be_a_value() {
+    for (condition, expected) in [
+        ("false", 0),
+        ("'false'", 0),
+        ("'False'", 0),
+        ("'!true'", 0),
+        ("true", 1),
+        ("'!false'", 1),
+        ("'true'", 1),
+    ] {
+        let lines = format!(
+            "  - {{ type: cli, name: say, command: echo, args: [a], params: {{}} }}
+  - {{ type: pipeline, name: p, steps: [{{ tool: say, condition: {condition} }}] }}
+"
+        );
+        let report = done(&tools(&lines).serve(), "p", json!({})).await;
+        let ran = report["results"].as_array().expect("a list").len();
+        assert_eq!(ran, expected, "{condition} {report}");
+    }
+}

@@ -98,13 +98,19 @@ async fn params_that_no_text_names_are_further_arguments_in_order() {
 }
 
 #[tokio::test]
-async fn a_caller_may_choose_the_directory_where_the_file_says_so() {
-    let (server, _origin) = of_documents(|_| Reply::text("")).await;
-    let directory = server.desk.path().to_str().expect("UTF-8");
-    let said = done(&server, "list", json!({"directory": directory})).await;
-    assert_eq!(said["stdout"], "haft.yaml\nnotes.md\n");
-    let said = failed(&server, "list", json!({"directory": "-x; echo $HOME"})).await;
-    assert_eq!(said["stdout"], "");
+async fn no_caller_chooses_the_directory_of_a_program() {
+    let lines = "  - { type: cli, name: t, command: docker, args: ['{{sub}}'], cwd: '{{dir}}', \
+                 params: { dir: { type: array }, sub: string } }";
+    let empty: Vec<&str> = Vec::new();
+    assert_eq!(tools(lines).serve().tool_names(), empty);
+}
+
+#[tokio::test]
+async fn a_dollar_may_stand_before_a_placeholder() {
+    let server =
+        tools("  - { type: cli, name: t, command: echo, args: ['${{price}}', '$${{price}}'] }")
+            .serve();
+    assert_eq!(done(&server, "t", json!({"price": "5"})).await["stdout"], "$5 $$5\n");
 }
 
 #[tokio::test]

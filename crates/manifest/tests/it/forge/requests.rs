@@ -195,3 +195,25 @@ async fn secrets_that_callers_give_are_headers() {
     assert_eq!(seen[0].header("authorization"), Some("Bearer one"));
     assert_eq!(seen[1].header("x-api-key"), Some("two"));
 }
+
+#[tokio::test]
+async fn a_placeholder_where_a_value_stands_is_that_value() {
+    let origin = Origin::serve(|_| Reply::text("ok")).await;
+    let body = r#"{"id": {{id}}, "name": "{{name}}", "all": [{{id}},{{list}}], "q": "\"{{name}}"}"#;
+    let server = tools(&format!(
+        "  - {{ type: http, name: t, endpoint: '{}', method: POST, body_template: '{body}', \
+         params: {{ id: {{ type: any }}, name: string, list: {{ type: array }} }} }}",
+        origin.url("/")
+    ))
+    .serve();
+    let id = "1, \"admin\": true";
+    let name = "\", \"admin\": \"";
+    done(&server, "t", json!({"id": id, "name": name, "list": [1]})).await;
+    done(&server, "t", json!({"id": 7, "name": "a", "list": []})).await;
+    let seen = origin.seen();
+    let sent = |at: usize| serde_json::from_str::<Value>(seen[at].text()).expect("JSON");
+    let quoted = format!("\"{name}");
+    assert_eq!(sent(0), json!({"id": id, "name": name, "all": [id, [1]], "q": quoted}));
+    assert_eq!(sent(1), json!({"id": 7, "name": "a", "all": [7, []], "q": "\"a"}));
+    assert_eq!(seen[0].header("content-type"), Some("application/json"));
+}

@@ -1,7 +1,7 @@
 //! Who the server is, its resources and its prompts.
 
 use super::{of_documents, of_parser, tools};
-use crate::fixture::ask;
+use crate::fixture::{Desk, ask};
 use crate::origin::Reply;
 use haft_server::Server;
 use serde_json::{Value, json};
@@ -61,4 +61,20 @@ async fn what_is_left_out_leaves_the_rest() {
     assert_eq!(server.tool_names(), ["say", "where", "look", "store", "both"]);
     let empty = tools("  - { type: native, name: t, handler: { path: a::b }, params: {} }").serve();
     assert_eq!(empty.tool_names(), Vec::<&str>::new());
+}
+
+#[tokio::test]
+async fn branches_and_defaults_within_blocks_are_understood() {
+    let text = "{{#if a}}A{{else if b}}B{{else}}C{{/if}} {{#with d}}{{x}}{{/with}} ${{price}}";
+    let desk = Desk::with(&format!(
+        "forge: {{ name: a, version: 1 }}
+prompts:
+  - name: review
+    template: '{text}'
+    arguments: [{{ name: d, default: y }}]
+"
+    ));
+    let server = desk.serve();
+    assert_eq!(said(&server, json!({"b": "1", "price": "5"})).await, "B  $5");
+    assert_eq!(said(&server, json!({"price": "5"})).await, "C  $5");
 }
