@@ -14,8 +14,9 @@ use tokio::time::Instant;
 /// that says when to come back. After a time one call is let through; if that succeeds, it is
 /// closed again, else it stays open for as long once more. A call that is stopped by its time
 /// limit, and one that panics, is a failure. One that its client cancels, or that asks its client
-/// and is made again, is neither failure nor success, as is one that is refused or finds no turn: they say nothing of what the tool stands
-/// on. A call that ends when the breaker has opened or closed since it began is of no account.
+/// and is made again, is neither failure nor success, as is one that is refused or finds no turn:
+/// they say nothing of what the tool stands on. A call that ends when the breaker has opened or
+/// closed since it began is of no account.
 #[derive(Clone)]
 pub struct Breaker {
     failures: u32,
