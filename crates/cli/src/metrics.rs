@@ -4,7 +4,8 @@
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
 use haft_server::around::METRICS;
-use http::header::{ALLOW, CONTENT_TYPE};
+use http::header::{ALLOW, CONTENT_TYPE, HOST};
+use http::uri::Authority;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
@@ -13,7 +14,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandle};
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -22,6 +23,8 @@ use tokio::time::{interval, timeout};
 
 /// Who collects asks now and then; this is for several of them.
 const CONNECTIONS_MAX: usize = 16;
+/// How long who connects may take to ask.
+const ASKING_TIME_MAX: Duration = Duration::from_secs(2);
 /// How long a connection may last.
 const CONNECTION_TIME_MAX: Duration = Duration::from_secs(30);
 /// How often times are sorted into buckets, though nobody asks for them.
@@ -48,7 +51,7 @@ pub(crate) async fn start(address: SocketAddr, printer: Printer) -> Result<(), F
         printer.warn("other machines can read the metrics, and nobody is asked who they are");
     }
     tokio::spawn(keep_up(figures.clone()));
-    tokio::spawn(listen(listener, figures));
+    tokio::spawn(listen(listener, figures, at.ip().is_loopback()));
     Ok(())
 }
 
@@ -76,7 +79,7 @@ async fn keep_up(figures: PrometheusHandle) {
     }
 }
 
-async fn listen(listener: TcpListener, figures: PrometheusHandle) {
+async fn listen(listener: TcpListener, figures: PrometheusHandle, is_loopback: bool) {
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     // The semaphore is never closed.
     while let Ok(place) = Arc::clone(&places).acquire_owned().await {
@@ -89,10 +92,12 @@ async fn listen(listener: TcpListener, figures: PrometheusHandle) {
         tokio::spawn(async move {
             let _place = place;
             let answer = service_fn(move |request| {
-                std::future::ready(Ok::<_, Infallible>(answer(&request, &figures)))
+                let is_ours = !is_loopback || is_asked_here(&request);
+                std::future::ready(Ok::<_, Infallible>(answer(&request, is_ours, &figures)))
             });
             let mut http = http1::Builder::new();
-            http.timer(TokioTimer::new());
+            // Nobody holds a place who does not ask, or has been answered.
+            http.timer(TokioTimer::new()).header_read_timeout(ASKING_TIME_MAX).keep_alive(false);
             let serving = http.serve_connection(TokioIo::new(stream), answer);
             // Whoever goes away in the middle is no trouble of ours.
             _ = timeout(CONNECTION_TIME_MAX, serving).await;
@@ -100,9 +105,29 @@ async fn listen(listener: TcpListener, figures: PrometheusHandle) {
     }
 }
 
-fn answer(request: &Request<Incoming>, figures: &PrometheusHandle) -> Response<Full<Bytes>> {
+/// Whether a request names this machine as its host, or none. A page of elsewhere whose name leads
+/// here (DNS rebinding) names its own.
+fn is_asked_here<B>(request: &Request<B>) -> bool {
+    let is_ours = |host: &str| {
+        let Ok(authority) = host.parse::<Authority>() else { return false };
+        let name = authority.host().trim_start_matches('[').trim_end_matches(']');
+        name.eq_ignore_ascii_case("localhost")
+            || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    };
+    request.headers().get_all(HOST).iter().all(|host| host.to_str().is_ok_and(is_ours))
+        && request.uri().authority().is_none_or(|authority| is_ours(authority.as_str()))
+}
+
+fn answer(
+    request: &Request<Incoming>,
+    is_ours: bool,
+    figures: &PrometheusHandle,
+) -> Response<Full<Bytes>> {
     let text = "text/plain; version=0.0.4; charset=utf-8";
     let (status, body) = match (request.uri().path(), request.method()) {
+        _ if !is_ours => {
+            (StatusCode::FORBIDDEN, "only this machine's own names are answered\n".to_owned())
+        }
         ("/metrics", &Method::GET | &Method::HEAD) => (StatusCode::OK, figures.render()),
         ("/metrics", _) => (StatusCode::METHOD_NOT_ALLOWED, "only GET is answered\n".to_owned()),
         _ => (StatusCode::NOT_FOUND, "the metrics are at /metrics\n".to_owned()),

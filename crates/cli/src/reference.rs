@@ -66,7 +66,9 @@ fn metrics() -> String {
         "`haft serve --metrics ADDRESS` tells these at `http://ADDRESS/metrics`, for Prometheus. \
          Requests are those that got as far as a tool, resource or prompt: it is there, and the \
          arguments fit. `name` is the tool or prompt, and empty for resources; `outcome` is `ok`, \
-         `failed` (a result with `isError`), `refused` (an error of the protocol) or `cancelled`.",
+         `failed` (a result with `isError`), `refused` (an error of the protocol), \
+         `asked` (the answer is a question, and the client makes the request again), `timed_out`, \
+         `panicked` or `cancelled`.",
     );
     text.push('\n');
     let row = |metric: &Metric| {

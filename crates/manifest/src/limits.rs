@@ -80,9 +80,11 @@ pub const RESOURCE_BYTES: usize = 2 * 1024 * 1024;
 pub const RESOURCE_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// The most files that are read at once for all resources and prompts; other readings wait.
 pub const READINGS_MAX: usize = 16;
-/// The most programs and requests that run at once for all resources, prompts and suggestions;
-/// others wait.
+/// The most programs and requests that run at once for all resources and prompts, and as many for
+/// all suggestions; others wait.
 pub const FEEDS_RUNNING_MAX: usize = 64;
+/// The most that wait then, for each of the two; who comes later is told to come back.
+pub const FEEDS_WAITING_MAX: usize = 256;
 /// The longest `timeout` of what a resource, a message or a suggestion comes from: as long as any
 /// request that is no call of a tool.
 pub const FEED_TIMEOUT_MAX: Duration = Duration::from_secs(60);

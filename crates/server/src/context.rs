@@ -75,6 +75,8 @@ pub(crate) struct Desk {
     pub(crate) waited: Duration,
     /// Since when it waits now, and for how many answers.
     pub(crate) waiting: Option<(tokio::time::Instant, usize)>,
+    /// Why the driver stopped the handler, once it has.
+    pub(crate) stopped: Option<Stop>,
     /// The handler asks to go on as a task.
     pub(crate) wants_task: bool,
     /// Those that wait until it is one, or cannot become one any more.
@@ -82,6 +84,17 @@ pub(crate) struct Desk {
     /// Polls the handler. It must look here when something is asked by a task that the handler
     /// has spawned, as nothing else wakes it then.
     driver: Option<Waker>,
+}
+
+/// Why a handler does not come to its end though somebody waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// Its client is asked, and calls again.
+    Asked,
+    /// The client cannot be asked.
+    Refused,
+    /// It took too long.
+    TimedOut,
 }
 
 /// Where questions go.
@@ -130,6 +143,7 @@ impl Context {
             missing: None,
             waited: Duration::ZERO,
             waiting: None,
+            stopped: None,
             wants_task: false,
             wakers: Vec::new(),
             driver: None,

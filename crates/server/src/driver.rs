@@ -2,7 +2,7 @@
 //! answer in the end. The same for tools, resources and prompts; what they answer with is written
 //! by their [`Ending`].
 
-use crate::context::{Context, Place};
+use crate::context::{Context, Place, Stop};
 use crate::core::Core;
 use crate::face::Face;
 use crate::rounds::{Binding, Pause};
@@ -254,7 +254,21 @@ impl<E: Ending> Job<E> {
         }
     }
 
+    /// What is stopped here can tell why, when it is dropped.
+    fn note_stop(&self, ended: &Ended<E::Made>) {
+        let stop = match ended {
+            Ended::Paused(Pause::Input) => Stop::Asked,
+            Ended::Paused(Pause::Refused(_)) => Stop::Refused,
+            Ended::TookTooLong => Stop::TimedOut,
+            Ended::Made(_) | Ended::Panicked | Ended::Paused(Pause::BecomesTask) => return,
+        };
+        if let Some(context) = &self.context {
+            context.desk().stopped = Some(stop);
+        }
+    }
+
     fn write(&self, ended: Ended<E::Made>, out: &mut Vec<u8>) -> Result<(), Refusal> {
+        self.note_stop(&ended);
         match ended {
             Ended::Made(made) => match self.missing_capability().filter(|_| E::has_failed(&made)) {
                 Some(refusal) => Err(refusal),

@@ -233,6 +233,11 @@ impl Context {
         }
     }
 
+    /// Whether a handler calls this way, and no client.
+    pub(crate) fn is_within(&self) -> bool {
+        self.nesting.depth > 0
+    }
+
     /// The same context for a part of the work: what is told of progress through it becomes a
     /// share of the range, of which `total` is the end. For a call that does others and knows how
     /// much of the whole each of them is.

@@ -6,13 +6,18 @@ use crate::kept::{Kept, Opener};
 use crate::limits::{MEMORY_BYTES, SWEPT_MAX, VALUE_BYTES_MAX, WAITING_BYTES_MAX};
 use crate::store::{Opened, Store};
 use redb::{Database, StorageBackend};
+use std::collections::HashSet;
 use std::future::Future;
 use std::io;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::thread::{self, ThreadId};
+use std::time::{Duration, Instant};
+
+/// How long something is waited for.
+const DEADLINE: Duration = Duration::from_secs(20);
 
 /// Clones are the same disk.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +29,7 @@ struct Parts {
     has_failed: AtomicBool,
     stands_still: Mutex<bool>,
     goes_on: Condvar,
+    readers: Mutex<HashSet<ThreadId>>,
 }
 
 impl Disk {
@@ -43,6 +49,11 @@ impl Disk {
         self.0.goes_on.notify_all();
     }
 
+    /// Whether this thread has read from it since it was asked last.
+    fn was_read_here(&self) -> bool {
+        self.0.readers.lock().expect("no panic").remove(&thread::current().id())
+    }
+
     fn database(&self) -> Result<Database, StoreError> {
         let mut builder = Database::builder();
         // Nothing is remembered, so that reads go to the disk.
@@ -52,7 +63,11 @@ impl Disk {
 
     fn store(&self) -> Store {
         let again = self.clone();
-        let again: Opener = Box::new(move || again.database());
+        self.store_opened_by(Box::new(move || again.database()))
+    }
+
+    /// A store that is opened again in that way.
+    fn store_opened_by(&self, again: Opener) -> Store {
         let kept = Kept::new(self.database().expect("it is well"), MEMORY_BYTES, Some(again));
         Store(Arc::new(Opened::start(kept, None).expect("there are threads")))
     }
@@ -64,6 +79,7 @@ impl StorageBackend for Disk {
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.0.readers.lock().expect("no panic").insert(thread::current().id());
         let start = usize::try_from(offset).map_err(io::Error::other)?;
         out.copy_from_slice(&self.bytes()?[start..start + out.len()]);
         Ok(())
@@ -118,8 +134,30 @@ async fn who_only_reads_has_a_store_opened_again_too() {
     disk.fail(true);
     assert!(is_failure(&store.get("a")));
     disk.fail(false);
+    let began = Instant::now();
     while is_failure(&store.get("a")) {
+        assert!(began.elapsed() < DEADLINE, "it is not opened again");
         tokio::task::yield_now().await;
+    }
+    assert_eq!(store.get("a"), Ok(Some(b"1".to_vec())));
+}
+
+#[tokio::test]
+async fn a_panic_while_it_is_opened_again_does_not_end_the_store() {
+    let disk = Disk::default();
+    let (again, has_panicked) = (disk.clone(), AtomicBool::new(false));
+    let store = disk.store_opened_by(Box::new(move || {
+        assert!(has_panicked.swap(true, Ordering::SeqCst), "the first time it panics");
+        again.database()
+    }));
+    assert_eq!(store.set("a", b"1", None).await, Ok(()));
+    disk.fail(true);
+    assert!(is_failure(&store.set("b", b"2", None).await));
+    disk.fail(false);
+    let began = Instant::now();
+    while let Err(error) = store.set("c", b"3", None).await {
+        assert!(matches!(error, StoreError::Failed { .. }), "{error}");
+        assert!(began.elapsed() < DEADLINE, "it is not opened again");
     }
     assert_eq!(store.get("a"), Ok(Some(b"1".to_vec())));
 }
@@ -153,7 +191,8 @@ async fn what_waits_for_a_disk_that_stands_still_is_bounded_in_bytes() {
 
 #[tokio::test]
 async fn keys_that_are_past_their_time_are_looked_at_elsewhere_and_removed() {
-    let store = Disk::default().store();
+    let disk = Disk::default();
+    let store = disk.store();
     // What is past its time when it comes is swept with the next change.
     let past = |number: usize| {
         let store = store.clone();
@@ -165,8 +204,8 @@ async fn keys_that_are_past_their_time_are_looked_at_elsewhere_and_removed() {
     for one in all {
         assert_eq!(one.await.expect("no panic"), Ok(()));
     }
-    // On this thread nothing is looked for before the first wait.
-    let mut listing = pin!(store.keys("", None, 9));
-    assert_eq!(listing.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Pending);
-    assert_eq!(listing.await, Ok(Vec::new()));
+    assert_eq!(store.get("0"), Ok(None));
+    assert!(disk.was_read_here(), "one key is looked for on this thread");
+    assert_eq!(store.keys("", None, 9).await, Ok(Vec::new()));
+    assert!(!disk.was_read_here(), "many are not");
 }

@@ -22,12 +22,12 @@ pub(crate) fn run(kept: &Arc<Kept>, mut changes: Receiver<Waiting>) {
         });
         let make = || kept.with(|database| write(database, kept.bytes_max(), asked));
         let stopped = || Err(StoreError::failed("it stopped in the middle of a change"));
-        let made = kept.mend().and_then(|()| {
+        let made = mend(kept).and_then(|()| {
             catch_unwind(AssertUnwindSafe(make)).unwrap_or_else(|_| kept.with(|_| stopped()))
         });
         if made.is_err() {
             // The next call finds it well, if the disk is.
-            let _ = kept.mend();
+            let _ = mend(kept);
         }
         let mut answers = made.map(Vec::into_iter);
         for waiting in batch.drain(..) {
@@ -42,6 +42,13 @@ pub(crate) fn run(kept: &Arc<Kept>, mut changes: Receiver<Waiting>) {
             let _ = done.send(answer);
         }
     }
+}
+
+/// Opens the database again if it has failed. A panic on the way leaves it failed, for the next
+/// call to try: without this thread nothing could be kept any more.
+fn mend(kept: &Kept) -> Result<(), StoreError> {
+    let stopped = || StoreError::failed("it stopped while its file was opened again");
+    catch_unwind(AssertUnwindSafe(|| kept.mend())).unwrap_or_else(|_| Err(stopped()))
 }
 
 /// Makes all changes in one transaction: on disk when this returns, or not at all. A change that is

@@ -54,11 +54,21 @@ fn serve() -> Served {
 }
 
 impl Served {
+    fn connect(&self) -> TcpStream {
+        let (address, _) = self.metrics.split_once('/').expect("there is a path");
+        let stream = TcpStream::connect(address).expect("it listens");
+        stream.set_read_timeout(Some(DEADLINE)).expect("a socket has time limits");
+        stream
+    }
+
     fn ask(&self, start: &str) -> String {
         let (address, _) = self.metrics.split_once('/').expect("there is a path");
-        let mut stream = TcpStream::connect(address).expect("it listens");
-        stream.set_read_timeout(Some(DEADLINE)).expect("a socket has time limits");
-        let request = format!("{start} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+        self.ask_as(start, address)
+    }
+
+    fn ask_as(&self, start: &str, host: &str) -> String {
+        let mut stream = self.connect();
+        let request = format!("{start} HTTP/1.1\r\nhost: {host}\r\n\r\n");
         stream.write_all(request.as_bytes()).expect("it reads");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("it answers");
@@ -115,6 +125,25 @@ fn only_the_metrics_are_there_and_only_to_be_read() {
     assert!(served.ask("GET /").starts_with("HTTP/1.1 404 "), "{}", served.ask("GET /"));
     let posted = served.ask("POST /metrics");
     assert!(posted.starts_with("HTTP/1.1 405 ") && posted.contains("allow: GET, HEAD"), "{posted}");
+}
+
+#[test]
+fn pages_of_elsewhere_are_told_nothing() {
+    let served = serve();
+    for host in ["evil.example", "evil.example:80", "localhost.evil.example", "10.0.0.1", "x@y@z"] {
+        let told = served.ask_as("GET /metrics", host);
+        assert!(told.starts_with("HTTP/1.1 403 ") && !told.contains("haft_"), "{host}: {told}");
+    }
+    for host in ["localhost", "LOCALHOST:1", "127.0.0.1", "[::1]:9"] {
+        assert!(served.ask_as("GET /metrics", host).starts_with("HTTP/1.1 200 "), "{host}");
+    }
+}
+
+#[test]
+fn who_connects_and_asks_nothing_does_not_hold_up_others() {
+    let served = serve();
+    let _idle: Vec<_> = (0..32).map(|_| served.connect()).collect();
+    assert!(served.ask("GET /metrics").starts_with("HTTP/1.1 200 "));
 }
 
 #[test]

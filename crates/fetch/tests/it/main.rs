@@ -3,7 +3,6 @@
 
 #[expect(dead_code, reason = "the tests of haft-manifest use the rest")]
 mod origin;
-mod pool;
 mod proxies;
 mod reach;
 mod redirects;

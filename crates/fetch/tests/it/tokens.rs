@@ -7,7 +7,10 @@ use haft_fetch::limits::TOKEN_TIME_MAX;
 use haft_fetch::{Answer, Auth, Clients, FetchError, Placement, Reach, Request, Tokens, Url};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How long something is waited for, by a clock that nobody stops.
+const DEADLINE: Duration = Duration::from_secs(20);
 
 /// A server that grants `t1`, `t2`, … at `/token` and takes the newest one elsewhere.
 async fn origin(life: u32, accepts: impl Fn(&str) -> bool + Send + Sync + 'static) -> Origin {
@@ -45,6 +48,15 @@ async fn ask(clients: &Clients, origin: &Origin, tokens: &Tokens) -> Result<Answ
 
 fn asked(origin: &Origin, target: &str) -> Vec<Seen> {
     origin.seen().into_iter().filter(|seen| seen.target == target).collect()
+}
+
+/// Waits until it is so.
+async fn until(is_so: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < DEADLINE, "it never is");
+        tokio::task::yield_now().await;
+    }
 }
 
 #[tokio::test]
@@ -140,10 +152,16 @@ async fn a_token_is_renewed_before_it_ends() {
     let (clients, tokens) = (direct(), tokens(&origin, Placement::Basic));
     for (seconds, fetched) in [(0, 1), (85, 1), (6, 2), (80, 2), (200, 3)] {
         tokio::time::advance(Duration::from_secs(seconds)).await;
-        assert!(ask(&clients, &origin, &tokens).await.is_ok());
-        // Nobody waits for it to be renewed.
-        while asked(&origin, "/token").len() < fetched {
-            tokio::task::yield_now().await;
+        let (began, newest) = (Instant::now(), format!("Bearer t{fetched}"));
+        // Nobody waits for it to be renewed. It is there when a call carries it: until then its
+        // answer is on the way, and the clock must not be moved.
+        loop {
+            assert!(ask(&clients, &origin, &tokens).await.is_ok());
+            let seen = asked(&origin, "/x");
+            if seen.last().and_then(|seen| seen.header("authorization")) == Some(&newest) {
+                break;
+            }
+            assert!(began.elapsed() < DEADLINE, "no {newest} after {seconds} more seconds");
         }
         assert_eq!(asked(&origin, "/token").len(), fetched, "after {seconds} more seconds");
     }
@@ -168,9 +186,7 @@ async fn calls_go_on_with_their_token_while_another_one_comes() {
         assert_eq!(ask(&clients, &origin, &tokens).await.expect("an answer").status, 200);
         assert!(begun.elapsed() < Duration::from_secs(1), "it did not wait");
     }
-    while asked(&origin, "/token").len() < 2 {
-        tokio::task::yield_now().await;
-    }
+    until(|| asked(&origin, "/token").len() >= 2).await;
     assert_eq!(asked(&origin, "/token").len(), 2, "one renewal for all");
     for seen in asked(&origin, "/x") {
         assert_eq!(seen.header("authorization"), Some("Bearer t1"));
@@ -258,13 +274,11 @@ async fn who_gives_up_while_a_token_comes_does_not_hold_up_others() {
     let (clients, tokens) = (direct(), tokens(&origin, Placement::Basic));
     let mut first = Box::pin(ask(&clients, &origin, &tokens));
     let mut second = Box::pin(ask(&clients, &origin, &tokens));
-    while origin.seen().is_empty() {
-        tokio::select! {
-            biased;
-            _ = &mut first => panic!("there is no token"),
-            _ = &mut second => panic!("there is no token"),
-            () = tokio::task::yield_now() => {}
-        }
+    tokio::select! {
+        biased;
+        _ = &mut first => panic!("there is no token"),
+        _ = &mut second => panic!("there is no token"),
+        () = until(|| !origin.seen().is_empty()) => {}
     }
     drop(first);
     assert_eq!(second.await.expect("an answer").status, 200);

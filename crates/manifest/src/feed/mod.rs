@@ -20,6 +20,8 @@ use crate::template::{Compiler, Known};
 use crate::written::feed as written;
 use crate::written::tool::Parse;
 use ::http::Method;
+use haft_fetch::{Auth, Client};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// A program or a server that something is read from.
@@ -28,6 +30,9 @@ pub(crate) struct Feed {
     pub(crate) engine: Engine,
     /// How long it may take; as long as any request without one.
     pub(crate) timeout: Option<Duration>,
+    /// What requests are sent with, once there was one: held, so that connections and tokens are
+    /// still there for the next.
+    sender: OnceLock<(Client, Auth)>,
 }
 
 /// What is asked.
@@ -90,7 +95,7 @@ pub(crate) fn check(
             Engine::Http(Box::new(http))
         }
     };
-    Ok(Some(Feed { engine, timeout }))
+    Ok(Some(Feed { engine, timeout, sender: OnceLock::new() }))
 }
 
 /// The first key that has no meaning without another one.

@@ -6,7 +6,7 @@ use crate::arguments::Arguments;
 use crate::feed::{Engine, Feed};
 use crate::http::answer::Received;
 use crate::http::slot::Filling;
-use crate::limits::FEEDS_RUNNING_MAX;
+use crate::limits::{FEEDS_RUNNING_MAX, FEEDS_WAITING_MAX};
 use crate::output::{self, Failure, Output};
 use crate::reading;
 use haft_fetch::Clients;
@@ -17,19 +17,46 @@ use minijinja::Environment;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// What feeds are run with, so many at once.
 #[derive(Clone)]
 pub(crate) struct Feeding {
-    turns: Arc<Semaphore>,
+    /// Those of resources and prompts.
+    turns: Arc<Turns>,
+    /// Who types is not kept waiting by those who read.
+    suggesting: Arc<Turns>,
     templates: Arc<Environment<'static>>,
     clients: Clients,
+}
+
+/// So many run, so many more wait, and the rest is refused.
+struct Turns {
+    /// Of those who run and those who wait.
+    places: Semaphore,
+    running: Semaphore,
+}
+
+impl Turns {
+    fn new() -> Self {
+        let places = Semaphore::new(FEEDS_RUNNING_MAX + FEEDS_WAITING_MAX);
+        Self { places, running: Semaphore::new(FEEDS_RUNNING_MAX) }
+    }
+
+    /// A place and a turn, for as long as they are held.
+    async fn take(&self) -> Result<[SemaphorePermit<'_>; 2], Unfed> {
+        let place = self.places.try_acquire().map_err(|_| Unfed::Busy)?;
+        // The semaphore is never closed.
+        let turn = self.running.acquire().await.map_err(|_| Unfed::Busy)?;
+        Ok([place, turn])
+    }
 }
 
 /// Why there is nothing.
 #[derive(Debug)]
 pub(crate) enum Unfed {
+    /// Too many wait already.
+    Busy,
     /// Nothing can be asked for these variables.
     BadVariables(String),
     /// The program or server says so.
@@ -53,7 +80,8 @@ impl Feeding {
     }
 
     pub(crate) fn new(templates: Arc<Environment<'static>>, clients: Clients) -> Self {
-        Self { turns: Arc::new(Semaphore::new(FEEDS_RUNNING_MAX)), templates, clients }
+        let (turns, suggesting) = (Arc::new(Turns::new()), Arc::new(Turns::new()));
+        Self { turns, suggesting, templates, clients }
     }
 
     /// The same turns with the templates of another reading.
@@ -70,7 +98,7 @@ impl Feed {
         kind: Option<&str>,
         feeding: &Feeding,
     ) -> Result<ResourceContents, Unfed> {
-        let said = self.run(variables, feeding).await?;
+        let said = self.run(variables, feeding, &feeding.turns).await?;
         let contents = match (said, &self.engine) {
             (Said::Printed(out), Engine::Command(command)) if command.output.pick.is_some() => {
                 let value = command.value(&out).map_err(Unfed::Failed)?;
@@ -90,7 +118,7 @@ impl Feed {
         variables: impl IntoIterator<Item = (String, String)>,
         feeding: &Feeding,
     ) -> Result<Vec<String>, Unfed> {
-        let said = self.run(variables, feeding).await?;
+        let said = self.run(variables, feeding, &feeding.suggesting).await?;
         let values = match (said, &self.engine) {
             (Said::Printed(out), Engine::Command(command)) if command.output.pick.is_some() => {
                 let value = command.value(&out).map_err(Unfed::Failed)?;
@@ -114,31 +142,38 @@ impl Feed {
         &self,
         variables: impl IntoIterator<Item = (String, String)>,
         feeding: &Feeding,
+        turns: &Turns,
     ) -> Result<Said, Unfed> {
         let values: Map<_, _> =
             variables.into_iter().map(|(name, text)| (name, Value::String(text))).collect();
         let arguments = Arguments::new(values);
-        let said = self.say(arguments, feeding);
+        let said = self.say(arguments, feeding, turns);
         let Some(timeout) = self.timeout else { return said.await };
         tokio::time::timeout(timeout, said).await.map_err(|_| Unfed::TooLong(timeout))?
     }
 
-    async fn say(&self, arguments: Arguments, feeding: &Feeding) -> Result<Said, Unfed> {
-        let Feeding { turns, templates, clients } = feeding;
+    async fn say(
+        &self,
+        arguments: Arguments,
+        feeding: &Feeding,
+        turns: &Turns,
+    ) -> Result<Said, Unfed> {
+        let Feeding { templates, clients, .. } = feeding;
         match &self.engine {
             Engine::Command(command) => {
                 let prepared = command.prepare(templates, &arguments);
                 let prepared = prepared.map_err(Unfed::BadVariables)?;
                 drop(arguments);
-                let _turn = turns.acquire().await;
+                let _turn = turns.take().await?;
                 Ok(Said::Printed(command.output(prepared).await?))
             }
             Engine::Http(http) => {
                 let request = http.request(Filling { templates, arguments: &arguments });
                 let request = request.map_err(Unfed::BadVariables)?;
                 drop(arguments);
-                let _turn = turns.acquire().await;
-                Ok(Said::Answered(http.fetch(request, clients).await?))
+                let _turn = turns.take().await?;
+                let sender = self.sender.get_or_init(|| http.sender(clients));
+                Ok(Said::Answered(http.fetch(request, sender).await?))
             }
         }
     }
@@ -157,6 +192,10 @@ impl Unfed {
     /// What a client is told that asked for `what`.
     pub(crate) fn refusal(self, what: &str) -> Refusal {
         match self {
+            Self::Busy => {
+                let message = format!("Too many wait for a {what} already. Try again in a moment.");
+                Refusal::new(Mistake::Overloaded, message)
+            }
             Self::BadVariables(reason) => {
                 Refusal::new(Mistake::InvalidParams, format!("Invalid params: {reason}"))
             }
@@ -179,14 +218,14 @@ mod tests {
     use tokio::task::yield_now;
 
     #[tokio::test]
-    async fn so_many_run_at_once_and_others_wait() {
+    async fn so_many_run_at_once_others_wait_and_the_rest_is_refused() {
         let directory = tempfile::tempdir().expect("there is room");
         let yaml = "server: { name: s }\nresources: [{ uri: 'a:b', command: [touch, ran] }]";
         let manifest = parse(&directory.path().join("haft.yaml"), yaml).expect("it is right");
         let Source::Feed(fed) = &manifest.meant.resources[0].source else { panic!("it is one") };
         let feeding = Feeding::new(Arc::clone(&manifest.meant.templates), Clients::new());
         let most = u32::try_from(FEEDS_RUNNING_MAX).expect("it is small");
-        let held = feeding.turns.acquire_many(most).await.expect("nobody closes it");
+        let held = feeding.turns.running.acquire_many(most).await.expect("nobody closes it");
         let next = fed.feed.contents([], None, &feeding);
         tokio::pin!(next);
         for _ in 0..100 {
@@ -197,6 +236,15 @@ mod tests {
             }
         }
         assert!(!directory.path().join("ran").exists());
+        let rest = u32::try_from(FEEDS_RUNNING_MAX + FEEDS_WAITING_MAX - 1).expect("it is small");
+        let waiting = feeding.turns.places.try_acquire_many(rest).expect("one has a place");
+        let refused = fed.feed.contents([], None, &feeding).await.expect_err("there is no place");
+        assert_eq!(refused.refusal("resource").mistake, Mistake::Overloaded);
+        assert!(!directory.path().join("ran").exists());
+        // Suggestions have turns of their own.
+        assert_eq!(fed.feed.values([], &feeding).await.expect("it runs"), [""; 0]);
+        std::fs::remove_file(directory.path().join("ran")).expect("it ran");
+        drop(waiting);
         drop(held);
         next.await.expect("it runs");
         assert!(directory.path().join("ran").exists());

@@ -26,7 +26,7 @@ struct Asking {
 
 impl HttpHandler {
     pub(crate) fn new(setting: Setting, http: Http) -> Self {
-        let (client, auth) = (setting.clients.of(&http.reach), http.auth.auth(&setting.clients));
+        let (client, auth) = http.sender(&setting.clients);
         Self { setting, asking: Arc::new(Asking { http, client, auth }) }
     }
 
@@ -68,22 +68,27 @@ impl Asking {
 }
 
 impl Http {
+    /// What requests are sent with. Whoever sends several holds it: what nobody holds is made anew,
+    /// with its connections and tokens.
+    pub(crate) fn sender(&self, clients: &Clients) -> (Client, Auth) {
+        (clients.of(&self.reach), self.auth.auth(clients))
+    }
+
     /// What a server answers, as it is. Dropping the future takes the request back.
     pub(crate) async fn fetch(
         &self,
         request: Request,
-        clients: &Clients,
+        (client, auth): &(Client, Auth),
     ) -> Result<Received, Failure> {
-        let (client, auth) = (clients.of(&self.reach), self.auth.auth(clients));
-        let received = match client.send(&request, &auth).await {
-            Ok(answer) => match self.accept(answer, &auth).await {
+        let received = match client.send(&request, auth).await {
+            Ok(answer) => match self.accept(answer, auth).await {
                 Ok(answer) => self.receive(answer).await,
                 Err(failure) => Err(failure),
             },
             Err(error) => Err(unsent(&error)),
         };
         received.map_err(|Failure { reason, cause }| Failure {
-            reason: self.auth.redact(&auth, reason),
+            reason: self.auth.redact(auth, reason),
             cause,
         })
     }

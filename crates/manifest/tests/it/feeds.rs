@@ -194,3 +194,30 @@ async fn a_part_of_the_json_can_be_picked() {
     let (code, why) = refused(&server, "app://x").await;
     assert_eq!((code, &*why), (-32603, "`printf` printed JSON without /b."));
 }
+
+#[tokio::test]
+async fn a_token_is_still_there_when_others_asked_in_between() {
+    let origin = Origin::serve(|seen| match &*seen.target {
+        "/token" => Reply::json(r#"{"access_token":"t","expires_in":3600}"#),
+        _ => Reply::text("in"),
+    })
+    .await;
+    let url = origin.url("");
+    let resource = |name: &str| {
+        format!(
+            "  - uri: app://{name}
+    http:
+      get: '{url}/{name}'
+      allow_private: true
+      auth: {{ oauth: {{ token_url: '{url}/token', client_id: {name}, client_secret: s }} }}
+"
+        )
+    };
+    let (a, b) = (resource("a"), resource("b"));
+    let server = Desk::with(&format!("server: {{ name: desk }}\nresources:\n{a}{b}")).serve();
+    for uri in ["app://a", "app://b", "app://a", "app://b"] {
+        assert_eq!(read(&server, uri).await["text"], "in");
+    }
+    let asked = origin.seen().into_iter().filter(|seen| seen.target == "/token").count();
+    assert_eq!(asked, 2, "one for each of the two");
+}

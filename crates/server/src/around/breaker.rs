@@ -1,6 +1,7 @@
 //! A tool that fails again and again is left in peace for a while: its callers hear so at once, and
 //! what it stands on can recover.
 
+use super::stopped::{Stopped, Watch};
 use super::{is_call, may_pass};
 use crate::middleware::{Handling, Middleware, Next, Outcome, Request};
 use haft_proto::spec::tool_result::{Cause, ToolResult};
@@ -12,9 +13,10 @@ use tokio::time::Instant;
 /// A circuit breaker. After so many failures in a row it is open: calls are answered with an error
 /// that says when to come back. After a time one call is let through; if that succeeds, it is
 /// closed again, else it stays open for as long once more. A call that is stopped by its time
-/// limit, and one that panics, is a failure. One that its client cancels is neither failure nor
-/// success, as is one that is refused or finds no turn: they say nothing of what the tool stands
-/// on. A call that ends when the breaker has opened or closed since it began is of no account.
+/// limit, and one that panics, is a failure. One that its client cancels, or that asks its client
+/// and is made again, is neither failure nor success, as is one that is refused or finds no turn:
+/// they say nothing of what the tool stands on. A call that ends when the breaker has opened or
+/// closed since it began is of no account.
 #[derive(Clone)]
 pub struct Breaker {
     failures: u32,
@@ -141,8 +143,7 @@ struct Passing {
     breaker: Breaker,
     tool: String,
     turn: u64,
-    began: Instant,
-    time_limit: Duration,
+    watch: Watch,
     is_over: bool,
 }
 
@@ -158,8 +159,10 @@ impl Drop for Passing {
         if self.is_over {
             return;
         }
-        let is_failure = std::thread::panicking() || self.began.elapsed() >= self.time_limit;
-        let ending = if is_failure { Ending::Failure } else { Ending::Unknown };
+        let ending = match self.watch.stopped() {
+            Stopped::Panicked | Stopped::TimedOut => Ending::Failure,
+            Stopped::Asked | Stopped::Cancelled | Stopped::Refused => Ending::Unknown,
+        };
         self.breaker.settle(&self.tool, self.turn, ending);
     }
 }
@@ -180,8 +183,7 @@ impl Middleware for Breaker {
             breaker: self.clone(),
             tool: request.name.clone(),
             turn,
-            began: Instant::now(),
-            time_limit: request.time_limit,
+            watch: Watch::new(&request),
             is_over: false,
         };
         Box::pin(async move {

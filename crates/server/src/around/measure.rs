@@ -1,6 +1,7 @@
 //! What is counted and timed of requests, told to whatever recorder of the `metrics` crate the
 //! program has installed; without one nothing is kept. Stands around a whole server.
 
+use super::stopped::{Stopped, Watch};
 use crate::middleware::{Handling, Middleware, Next, Outcome, Request};
 use haft_proto::method::Method;
 use std::time::Instant;
@@ -27,13 +28,14 @@ pub struct Metric {
 ///
 /// `name` is the tool or prompt; it is empty for resources, of which there may be any number.
 /// `outcome` is `ok`, `failed` (a tool's result with `isError`), `refused` (an error of the
-/// protocol) or `cancelled` (nobody waited for the end).
+/// protocol), `asked` (the answer is a question, and the client makes the request again),
+/// `timed_out` (it took longer than it may), `panicked` or `cancelled` (nobody waited for the end).
 pub const METRICS: [Metric; 3] = [
     Metric {
         name: REQUESTS,
         kind: "counter",
         labels: &["method", "name", "outcome"],
-        what: "Requests that a handler has ended, or that were cancelled meanwhile.",
+        what: "Requests that a handler has ended, or that were stopped meanwhile.",
     },
     Metric { name: RUNNING, kind: "gauge", labels: &["method"], what: "Requests that run now." },
     Metric {
@@ -54,7 +56,7 @@ impl Middleware for Measure {
             Method::ResourcesRead => String::new(),
             _ => request.name.clone(),
         };
-        let run = Run::begin(request.method.name(), name);
+        let run = Run::begin(&request, name);
         Box::pin(async move {
             let outcome = next.run(request).await;
             run.end(&outcome);
@@ -68,21 +70,24 @@ struct Run {
     method: &'static str,
     name: String,
     began: Instant,
-    outcome: &'static str,
+    watch: Watch,
+    /// Known once there is one.
+    outcome: Option<&'static str>,
 }
 
 impl Run {
-    fn begin(method: &'static str, name: String) -> Self {
+    fn begin(request: &Request, name: String) -> Self {
+        let method = request.method.name();
         metrics::gauge!(RUNNING, "method" => method).increment(1);
-        Self { method, name, began: Instant::now(), outcome: "cancelled" }
+        Self { method, name, began: Instant::now(), watch: Watch::new(request), outcome: None }
     }
 
     fn end(mut self, outcome: &Outcome) {
-        self.outcome = match outcome {
+        self.outcome = Some(match outcome {
             Outcome::Tool(result) if result.is_error => "failed",
             Outcome::Refused(_) => "refused",
             Outcome::Tool(_) | Outcome::Prompt(_) | Outcome::Resource(_) => "ok",
-        };
+        });
     }
 }
 
@@ -92,7 +97,13 @@ impl Drop for Run {
         metrics::gauge!(RUNNING, "method" => method).decrement(1);
         metrics::histogram!(SECONDS, "method" => method, "name" => name.clone())
             .record(self.began.elapsed());
-        let outcome = self.outcome;
+        let outcome = self.outcome.unwrap_or_else(|| match self.watch.stopped() {
+            Stopped::Asked => "asked",
+            Stopped::Cancelled => "cancelled",
+            Stopped::Panicked => "panicked",
+            Stopped::Refused => "refused",
+            Stopped::TimedOut => "timed_out",
+        });
         metrics::counter!(REQUESTS, "method" => method, "name" => name, "outcome" => outcome)
             .increment(1);
     }

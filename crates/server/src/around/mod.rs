@@ -29,6 +29,7 @@ mod max_size;
 mod measure;
 mod redact;
 mod retry;
+mod stopped;
 mod turns;
 
 pub use breaker::Breaker;

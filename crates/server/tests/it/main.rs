@@ -15,6 +15,7 @@ mod repair_properties;
 mod repairs;
 mod rounds;
 mod schemas;
+mod stops;
 mod subscriptions;
 mod swap;
 mod task_stores;

@@ -23,7 +23,7 @@ struct Name {
     name: String,
 }
 
-const NAME: &str =
+pub(crate) const NAME: &str =
     r#"{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}"#;
 
 /// Asks for two names, one after the other; `once` counts how often its step ran.

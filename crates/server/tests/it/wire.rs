@@ -20,6 +20,8 @@ pub(crate) struct TestWire {
     pub(crate) asked: Arc<Mutex<Vec<(Method, Value)>>>,
     /// What legacy questions are answered with, in their order; then nobody answers any more.
     pub(crate) answers: Arc<Mutex<Vec<Value>>>,
+    /// Whether it takes its time for ever instead.
+    pub(crate) is_silent: bool,
     /// What was answered with a stream.
     pub(crate) feed: Arc<Mutex<Option<Box<dyn Feed>>>>,
     pub(crate) session: Option<Arc<Session>>,
@@ -33,6 +35,7 @@ impl Default for TestWire {
             told: Arc::default(),
             asked: Arc::default(),
             answers: Arc::default(),
+            is_silent: false,
             feed: Arc::default(),
             session: None,
             capabilities: json!({}),
@@ -65,6 +68,9 @@ impl Outlet for TestWire {
         let params = serde_json::from_str(&params).expect("parameters are JSON");
         self.asked.lock().expect("as above").push((method, params));
         let mut answers = self.answers.lock().expect("as above");
+        if self.is_silent {
+            return Box::pin(std::future::pending());
+        }
         if answers.is_empty() {
             return Box::pin(std::future::ready(Err(Unanswered::Gone)));
         }
