@@ -147,8 +147,8 @@ impl Tasks {
         let record = running.record(state);
         // Cancelled and done at the same time, it is what came first.
         let record = running.lock().over.get_or_insert(record).clone();
-        // Whoever cancels may go before it is kept; that it is over can be told already.
-        self.changes.publish(Change::Task(Arc::clone(&running.id)));
+        // It is told once it is kept, and all the same if whoever cancels it goes before.
+        let _told = Told { tasks: self, running };
         if self.store.put(record).await.is_ok() {
             self.lock().running.remove(&running.id);
         }
@@ -229,6 +229,18 @@ impl Tasks {
 
     fn lock(&self) -> MutexGuard<'_, All> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tells that a task is over, when it is dropped.
+struct Told<'a> {
+    tasks: &'a Tasks,
+    running: &'a Running,
+}
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        self.tasks.changes.publish(Change::Task(Arc::clone(&self.running.id)));
     }
 }
 
