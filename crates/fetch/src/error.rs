@@ -20,7 +20,10 @@ pub enum FetchError {
     #[error("no certificate is trusted on this machine; install ca-certificates")]
     NoTrustedRoots,
     /// The address is not one of the internet.
-    #[error("`{host}` {}; `allow_private: [{address}]` beside its URL lets it in", private(host, *address))]
+    #[error(
+        "`{host}` {}; `allow_private: [{address}]` beside its URL lets it in",
+        private(host, *address)
+    )]
     PrivateAddress { host: String, address: IpAddr },
     /// The name is not one of the internet.
     #[error(

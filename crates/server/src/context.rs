@@ -299,8 +299,8 @@ impl Context {
 }
 
 thread_local! {
-    /// How often something that this thread polls has come to wait for the end of a round. A handler
-    /// may have tasks of its own, so that the count of its desk does not say who waits.
+    /// How often something that this thread polls has come to wait for the end of a round. A
+    /// handler may have tasks of its own, so that the count of its desk does not say who waits.
     static HELD_UP_HERE: Cell<u64> = const { Cell::new(0) };
 }
 

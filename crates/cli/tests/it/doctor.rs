@@ -246,7 +246,7 @@ fn a_file_with_a_tool_that_cannot_run() {
     let home = Home::new();
     home.write(
         "project/odd.yaml",
-        "server: { name: odd }\ntools:\n  - { name: a, description: Does., command: [no-such-x] }\n",
+        "server: { name: odd }\ntools:\n  - { name: a, description: A., command: [no-such-x] }\n",
     );
     let ran = home.haft(&["doctor", "odd.yaml"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
