@@ -97,7 +97,7 @@ fn look_into(file: &Path, findings: &mut Findings) {
     };
     findings.add("file", Instant::now(), Ok(said));
     let worst = warnings.iter().find(|warning| warning.message.contains("there is no program"));
-    if let Some(warning) = worst.or(warnings.first()) {
+    if let Some(warning) = worst.or_else(|| warnings.first()) {
         findings.warn(format!("{}:{}: {}", file.display(), warning.line, warning.message));
     }
 }
