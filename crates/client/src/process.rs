@@ -1,6 +1,6 @@
 //! The child process behind a stdio connection: started in a process group of its own, so that it
-//! can be stopped with everything that it started. Used by the stdio wire alone; what is said over
-//! its pipes is not known here.
+//! can be stopped with everything that it started. Used by the stdio wire, and by those who speak
+//! over its pipes themselves; what is said there is not known here.
 
 use crate::error::{ClientError, excerpt};
 use haft_proto::framing::{Line, Lines};
@@ -113,7 +113,7 @@ const WORDS_LINE_BYTES_MAX: usize = 8 * 1024;
 
 /// A running child. Dropping it kills its group at once; [`Process::stop`] is polite.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub struct Process {
     child: Child,
     words: Words,
     listening: Option<JoinHandle<()>>,
@@ -127,7 +127,7 @@ impl Process {
     ///
     /// # Errors
     /// [`ClientError::CannotStart`].
-    pub(crate) fn start(launch: &Launch) -> Result<(Self, ChildStdin, ChildStdout), ClientError> {
+    pub fn start(launch: &Launch) -> Result<(Self, ChildStdin, ChildStdout), ClientError> {
         let cannot_start = |reason: String| ClientError::CannotStart {
             program: launch.program.to_string_lossy().into_owned(),
             reason,
@@ -161,7 +161,7 @@ impl Process {
 
     /// Whether the child ended and how, waiting a moment for it; and its last words. What it left
     /// behind is killed.
-    pub(crate) async fn ending(&mut self) -> (Option<String>, String) {
+    pub async fn ending(&mut self) -> (Option<String>, String) {
         let ending = async {
             self.ended().await;
             self.signal(Signal::KILL);
@@ -179,7 +179,7 @@ impl Process {
 
     /// Ends the child, whose stdin has been closed: waits, then asks, then kills. Whatever it
     /// started and left behind is killed with it, before its number can be another's.
-    pub(crate) async fn stop(&mut self) {
+    pub async fn stop(&mut self) {
         for order in [None, Some(Signal::TERM), Some(Signal::KILL)] {
             order.inspect(|signal| self.signal(*signal));
             if timeout(PATIENCE, self.ended()).await.is_ok() {
@@ -188,6 +188,12 @@ impl Process {
         }
         self.signal(Signal::KILL);
         _ = timeout(PATIENCE, self.child.wait()).await;
+    }
+
+    /// Its number, which is that of its group; `None` once it has ended.
+    #[must_use]
+    pub fn id(&self) -> Option<u32> {
+        self.child.id()
     }
 
     /// Ends when the child has ended, without taking its status.

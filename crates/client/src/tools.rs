@@ -6,6 +6,7 @@ use crate::error::ClientError;
 use crate::pages::{Listing, Page, malformed, read_page};
 use crate::param_headers::ParamHeaders;
 use haft_proto::method::Method;
+use http::{HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -24,6 +25,16 @@ pub struct Tool {
     /// All of it, as it came.
     pub raw: Box<RawValue>,
     pub(crate) param_headers: ParamHeaders,
+}
+
+impl Tool {
+    /// The headers that repeat arguments of a call, where its schema asks for that (Streamable
+    /// HTTP, 2026-07-28, "Custom Headers from Tool Parameters"). A [`Client`](crate::Client) sends
+    /// them by itself.
+    #[must_use]
+    pub fn headers_for(&self, arguments: &Value) -> Vec<(HeaderName, HeaderValue)> {
+        self.param_headers.write(arguments)
+    }
 }
 
 /// All tools of a server.

@@ -22,6 +22,28 @@
 //! types: [`Json`] is a structured result, [`Args`] takes all arguments as one struct, and
 //! [`Context`] is the way back to the client while a call runs. [`Tool::typed`] needs no attribute.
 //! The other end is `client`, with the feature of that name.
+//!
+//! With the feature `store`, tools keep what they are told, in memory or in a file that survives a
+//! crash:
+//!
+#![cfg_attr(feature = "store", doc = "```")]
+#![cfg_attr(not(feature = "store"), doc = "```text")]
+//! use haft::store::Store;
+//!
+//! /// Counts visits.
+//! #[haft::tool]
+//! async fn count(store: haft::State<Store>) -> Result<String, haft::store::StoreError> {
+//!     Ok(store.add("visits", 1, None).await?.to_string())
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), haft::store::StoreError> {
+//! let server = haft::server("desk", "1.0.0").state(Store::memory()?).tool(count::tool());
+//! let client = haft::testing::client(server);
+//! assert_eq!(client.call("count", haft::serde_json::json!({})).await.text(), "1");
+//! # Ok(())
+//! # }
+//! ```
 
 // What the macros write names the crate, in its own tests too.
 extern crate self as haft;
@@ -65,6 +87,8 @@ pub use haft_server::{
     MemoryTasks, Middleware, Next, Outcome, Prompt, Read, Request, Resource, ResourceTemplate,
     Root, Sampled, Server, State, StateKey, TaskStore, TaskUse, Tool, ToolUse, Ui, WeakServer,
 };
+#[cfg(feature = "store")]
+pub use haft_store as store;
 pub use haft_transport::http::Options as HttpOptions;
 pub use schemars;
 pub use serde;

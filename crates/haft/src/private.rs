@@ -17,6 +17,7 @@ use std::future::Future;
 use std::str::FromStr;
 
 pub use haft_proto::error::Refusal;
+pub use haft_server::Room;
 pub use haft_server::handler::Call;
 
 /// What a function takes that takes no arguments.
@@ -220,17 +221,13 @@ pub fn there<T>(value: Option<T>, name: &str) -> Result<T, Refusal> {
     value.ok_or_else(|| Refusal::new(Mistake::InvalidParams, missing()))
 }
 
-/// Runs a function that computes or blocks for long.
+/// Runs a function that computes or blocks for long, on one of its threads.
 pub async fn on_thread<R: Send + 'static>(
+    room: &Room,
     function: impl FnOnce() -> R + Send + 'static,
 ) -> Result<R, Refusal> {
-    match tokio::task::spawn_blocking(function).await {
-        Ok(answer) => Ok(answer),
-        Err(ended) => match ended.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_) => Err(Refusal::new(Mistake::Internal, "the server is stopping")),
-        },
-    }
+    let stopping = || Refusal::new(Mistake::Internal, "the server is stopping");
+    room.run(function).await.ok_or_else(stopping)
 }
 
 /// What functions become.

@@ -7,7 +7,7 @@ use crate::kind::Kind;
 use crate::mistakes::Mistakes;
 use crate::options::{self, Entry};
 use crate::texts;
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use syn::{LitStr, Result};
 
@@ -59,9 +59,9 @@ impl Options {
 
 fn made(function: &Function, options: &Options) -> TokenStream {
     let name = expand::name(function, options.name.as_ref());
-    let (request, result) = (expand::arguments(), function.result());
-    let decode = Ident::new("argument", Span::call_site());
-    let call = texts::call(function, &decode, options.blocking.is_some());
+    let result = function.result();
+    let get =
+        texts::closure(function, &quote!(::haft::Get), "argument", options.blocking.is_some());
     let title = options.title.iter().map(|title| quote!(.title(#title)));
     let comment = comment::text(&function.item.attrs);
     let arguments = function.arguments().map(|argument| {
@@ -72,7 +72,7 @@ fn made(function: &Function, options: &Options) -> TokenStream {
     let wanted = expand::wanted(function);
     let completions = texts::completions(function);
     let body = quote! {
-        let get = move |#request: ::haft::Get| async move { #call };
+        let get = #get;
         let made = ::haft::__private::prompt::<#result, _>(#name, get);
         #wanted
         ::haft::__private::described(made, #comment) #(#title)* #(#arguments)* #completions

@@ -109,16 +109,16 @@ fn made(function: &Function, options: &Options, is_family: bool) -> TokenStream 
     };
     let maker = Ident::new(maker, Span::call_site());
     let (uri, name) = (&options.uri, expand::name(function, options.name.as_ref()));
-    let (request, result) = (expand::arguments(), function.result());
-    let decode = Ident::new("variable", Span::call_site());
-    let call = texts::call(function, &decode, options.blocking.is_some());
+    let result = function.result();
+    let read = quote!(::haft::Read);
+    let read = texts::closure(function, &read, "variable", options.blocking.is_some());
     let title = options.title.iter().map(|title| quote!(.title(#title)));
     let mime = options.mime.iter().map(|mime| quote!(.mime_type(#mime)));
     let comment = comment::text(&function.item.attrs);
     let wanted = expand::wanted(function);
     let completions = texts::completions(function);
     let body = quote! {
-        let read = move |#request: ::haft::Read| async move { #call };
+        let read = #read;
         let made = ::haft::__private::#maker::<#result, _>(#uri, #name, read);
         #wanted
         ::haft::__private::described(made, #comment) #(#title)* #(#mime)* #completions

@@ -4,14 +4,38 @@
 use crate::expand;
 use crate::function::Function;
 use crate::parameter::{Argument, Default, Parameter};
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::Type;
 use syn::spanned::Spanned;
 
-/// The body of an async closure that calls the function: `request` is what it got, `decode` the
-/// function of `__private` that reads a text, and `texts` the field that has all of them.
-pub(crate) fn call(function: &Function, decode: &Ident, is_blocking: bool) -> TokenStream {
+/// The closure that calls the function with a request of that type: `decode` is the function of
+/// `__private` that reads a text.
+pub(crate) fn closure(
+    function: &Function,
+    request: &TokenStream,
+    decode: &str,
+    is_blocking: bool,
+) -> TokenStream {
+    let (name, room) = (expand::arguments(), format_ident!("__haft_room"));
+    let decode = Ident::new(decode, Span::call_site());
+    let call = call(function, &decode, is_blocking.then_some(&room));
+    if is_blocking {
+        // One room for all its calls.
+        quote!({
+            let #room = ::haft::__private::Room::default();
+            move |#name: #request| {
+                let #room = #room.clone();
+                async move { #call }
+            }
+        })
+    } else {
+        quote!(move |#name: #request| async move { #call })
+    }
+}
+
+/// What the closure does; `room` has the threads of a function that blocks.
+fn call(function: &Function, decode: &Ident, room: Option<&Ident>) -> TokenStream {
     let request = expand::arguments();
     let mut read = TokenStream::new();
     let mut passed = Vec::new();
@@ -36,8 +60,8 @@ pub(crate) fn call(function: &Function, decode: &Ident, is_blocking: bool) -> To
         |answer| quote!(::core::result::Result::Ok::<_, ::haft::__private::Refusal>(#answer));
     let answer = if function.item.sig.asyncness.is_some() {
         answered(quote!(#call.await))
-    } else if is_blocking {
-        quote!(::haft::__private::on_thread(move || #call).await)
+    } else if let Some(room) = room {
+        quote!(::haft::__private::on_thread(&#room, move || #call).await)
     } else {
         answered(call)
     };

@@ -38,7 +38,7 @@ struct Options {
     /// A variant of `TaskUse`.
     task: Option<Ident>,
     task_ttl: Option<Duration>,
-    timeout: Option<Duration>,
+    timeout: Option<(Ident, Duration)>,
     title: Option<LitStr>,
 }
 
@@ -76,7 +76,7 @@ impl Options {
             "read_only" => self.read_only = Some(entry.flag()?),
             "task" => self.task = Some(task_use(entry)?),
             "task_ttl" => self.task_ttl = Some(entry.duration()?),
-            "timeout" => self.timeout = Some(entry.duration()?),
+            "timeout" => self.timeout = Some((entry.name.clone(), entry.duration()?)),
             "title" => self.title = Some(entry.text("title = \"What people read\"")?),
             _ => return Err(entry.unknown("a tool", &OPTIONS)),
         }
@@ -85,6 +85,13 @@ impl Options {
 
     fn check(&self, function: &Function, mistakes: &mut Mistakes) {
         expand::check_blocking(function, self.blocking.as_ref(), mistakes);
+        if let (Some((timeout, _)), None, None) =
+            (&self.timeout, &function.item.sig.asyncness, &self.blocking)
+        {
+            let message = "a function that is not async is not interrupted: add `blocking`, and \
+                the call is answered in time, or leave out the time limit";
+            mistakes.say(timeout, message);
+        }
         let name = expand::name(function, self.name.as_ref());
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
         if !(1..=128).contains(&name.len()) || !name.bytes().all(is_allowed) {
@@ -102,7 +109,8 @@ impl Options {
     /// The calls that finish the tool.
     fn calls(&self) -> TokenStream {
         let title = self.title.iter().map(|title| quote!(.title(#title)));
-        let timeout = self.timeout.map(duration).map(|timeout| quote!(.timeout(#timeout)));
+        let timeout = self.timeout.iter().map(|(_, time)| duration(*time));
+        let timeout = timeout.map(|timeout| quote!(.timeout(#timeout)));
         let task = self.task.iter().map(|variant| quote!(.task(::haft::TaskUse::#variant)));
         let task_ttl = self.task_ttl.map(duration).map(|ttl| quote!(.task_ttl(#ttl)));
         let hints = [self.read_only, self.destructive, self.idempotent, self.open_world];
@@ -113,7 +121,7 @@ impl Options {
             });
             quote!(.annotations(::haft::__private::annotations(#(#hints),*)))
         });
-        quote!(#(#title)* #timeout #annotations #(#task)* #task_ttl)
+        quote!(#(#title)* #(#timeout)* #annotations #(#task)* #task_ttl)
     }
 }
 

@@ -16,6 +16,8 @@ pub mod envelope;
 
 pub mod framing;
 
+pub mod sse;
+
 pub mod mirror;
 
 pub mod admit;

@@ -83,16 +83,27 @@ pub struct Limits {
     pub watched_bytes: usize,
     /// The most subscriptions that one HTTP listener has open.
     pub subscriptions: usize,
-    /// The most events that are kept for a legacy session that may come back for them.
+    /// The most events that are kept for a legacy session that may come back for them, beside the
+    /// results that wait for it.
     pub replay_events: usize,
-    /// The most bytes of such events.
+    /// The most bytes of such events. One result that is larger is kept until the next event.
     pub replay_bytes: usize,
-    /// The most bytes of such events that one HTTP listener keeps for all its sessions.
+    /// The most bytes of such events that one HTTP listener keeps for all its sessions, results
+    /// included. Those that wait for one session have an eighth, unless there is only one, and wait
+    /// for as long as a session may be idle. A result that does not fit becomes an error.
     pub replays_bytes: usize,
     /// When a legacy client is told to come back to a stream that was broken.
     pub retry: Duration,
-    /// The most tasks that are kept, over or not.
+    /// The most tasks that are kept, over or not; for the next one, the one that has been over for
+    /// longest is forgotten.
     pub tasks: usize,
+    /// The most tasks that run at once.
+    pub tasks_running: usize,
+    /// The most bytes of tasks that are kept in memory; what has been over for longest is forgotten
+    /// first.
+    pub task_bytes: usize,
+    /// How much of a handler's message about its progress a task keeps.
+    pub task_message_bytes: usize,
     /// How long a task is kept after it began, unless its tool says otherwise.
     pub task_ttl: Duration,
     /// How often a client should ask for a task.
@@ -140,6 +151,9 @@ impl Default for Limits {
             replays_bytes: 256 * 1024 * 1024,
             retry: Duration::from_secs(1),
             tasks: 10_000,
+            tasks_running: 1024,
+            task_bytes: 256 * 1024 * 1024,
+            task_message_bytes: 1024,
             task_ttl: Duration::from_secs(60 * 60),
             task_poll: Duration::from_secs(1),
         }

@@ -83,6 +83,12 @@ pub trait Outlet: Send + Sync {
     /// Queues a notification; false if there is no room or nobody to read it, and it is dropped.
     fn send(&self, message: Vec<u8>) -> bool;
 
+    /// The same for how far the request has come: where there is no room, it takes the place of the
+    /// last such that waits, so that a client that reads slowly hears the newest.
+    fn progress(&self, message: Vec<u8>) -> bool {
+        self.send(message)
+    }
+
     /// Asks the client, in the legacy era; `params` is JSON text of an object. Dropping the future
     /// takes the question back.
     fn ask(&self, method: Method, params: String) -> Asked;

@@ -7,7 +7,7 @@ use crate::context::{Context, Place, held_up_here};
 use crate::schema::Schema;
 use crate::schema::wording::one_line;
 use crate::tasks::TaskQuestion;
-use crate::uri_template::decode;
+use crate::uri_template::uri_decoded;
 use haft_proto::encode;
 use haft_proto::json::member;
 use haft_proto::service::Unanswered;
@@ -100,7 +100,7 @@ impl Root {
     pub fn path(&self) -> Option<PathBuf> {
         let rest = self.uri.strip_prefix("file://")?;
         let path = rest.strip_prefix("localhost").unwrap_or(rest);
-        if path.starts_with('/') { decode(path).map(PathBuf::from) } else { None }
+        if path.starts_with('/') { uri_decoded(path).map(PathBuf::from) } else { None }
     }
 }
 
@@ -173,9 +173,9 @@ impl Context {
     }
 
     /// Asks a person to visit an address; what is done there is not seen by the client. Accepted
-    /// means that the person agreed to go, not that anything is done there yet. The address must
-    /// not hold secrets, and whoever opens it must be checked to be the one who is asked
-    /// (Elicitation, "Safe URL Handling").
+    /// means that the person agreed to go, not that anything is done there yet: once it is, say
+    /// [`elicitation_done`](Self::elicitation_done). The address must not hold secrets, and whoever
+    /// opens it must be checked to be the one who is asked (Elicitation, "Safe URL Handling").
     ///
     /// # Errors
     /// An [`AskError`].
@@ -187,16 +187,51 @@ impl Context {
     ) -> Result<Elicited<()>, AskError> {
         let can = self.client().url && self.revision().has_elicitation_modes();
         self.needs(can, r#"{"elicitation":{"url":{}}}"#)?;
-        let question = || {
-            let (message, url) = (message.to_owned(), url.to_owned());
-            Question::Url(Url { message, url, id: unique() })
-        };
-        self.put(key, question, |raw| match read_elicited::<serde_json::Value>(raw, None)? {
-            Elicited::Accepted(_) => Ok(Elicited::Accepted(())),
-            Elicited::Declined => Ok(Elicited::Declined),
-            Elicited::Cancelled => Ok(Elicited::Cancelled),
+        let id = unique();
+        let asked = Url { message: message.to_owned(), url: url.to_owned(), id: id.clone() };
+        let question = || Question::Url(asked);
+        let read = |raw: &str| read_elicited::<serde_json::Value>(raw, None);
+        Ok(match self.put(key, question, read).await? {
+            Elicited::Accepted(_) => {
+                self.remember_visit(key, id);
+                Elicited::Accepted(())
+            }
+            Elicited::Declined => Elicited::Declined,
+            Elicited::Cancelled => Elicited::Cancelled,
         })
-        .await
+    }
+
+    fn remember_visit(&self, key: &str, id: String) {
+        if !self.revision().has_elicitation_id() {
+            return;
+        }
+        let key = self.key(key);
+        let mut desk = self.desk();
+        desk.visits.retain(|(known, _)| *known != *key);
+        if desk.visits.len() >= self.inner.core.limits.questions {
+            desk.visits.pop_front();
+        }
+        desk.visits.push_back((key.into_owned(), id));
+    }
+
+    /// Tells the client that what its person was sent to an address for is done, so that it need
+    /// not ask: `key` is that of the [`elicit_url`](Self::elicit_url) that was accepted. Only
+    /// 2025-11-25 has words for it; with clients of other revisions nothing happens. It is told
+    /// once, and while the call runs; the latest [`Limits::questions`] keys are known.
+    ///
+    /// [`Limits::questions`]: haft_proto::limits::Limits::questions
+    pub fn elicitation_done(&self, key: &str) {
+        let key = self.key(key);
+        let visit = {
+            let mut desk = self.desk();
+            let at = desk.visits.iter().position(|(known, _)| *known == *key);
+            at.and_then(|at| desk.visits.remove(at))
+        };
+        if let Some((_, id)) = visit {
+            let mut out = Vec::with_capacity(128);
+            encode::notice::elicitation_complete(&mut out, &id);
+            self.inner.outlet.send(out);
+        }
     }
 
     /// Asks the client's model.

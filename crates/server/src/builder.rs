@@ -8,7 +8,7 @@ use crate::registry::Parts;
 use crate::resource::{Resource, ResourceTemplate};
 use crate::sealed::StateKey;
 use crate::state::States;
-use crate::task_store::{MemoryTasks, TaskStore};
+use crate::task_store::TaskStore;
 use crate::tool::Tool;
 use haft_proto::encode::fields::Caching;
 use haft_proto::limits::Limits;
@@ -26,7 +26,8 @@ pub struct ServerBuilder {
     pub(crate) parts: Parts,
     pub(crate) growth: Growth,
     pub(crate) state_keys: Vec<StateKey>,
-    pub(crate) task_store: Arc<dyn TaskStore>,
+    /// Without one, memory.
+    pub(crate) task_store: Option<Arc<dyn TaskStore>>,
     pub(crate) states: States,
     pub(crate) is_strict: bool,
     pub(crate) middleware: Vec<Arc<dyn Middleware>>,
@@ -42,7 +43,7 @@ impl ServerBuilder {
             parts: Parts::default(),
             growth: Growth::default(),
             state_keys: Vec::new(),
-            task_store: Arc::new(MemoryTasks::default()),
+            task_store: None,
             states: States::default(),
             is_strict: false,
             middleware: Vec::new(),
@@ -135,10 +136,10 @@ impl ServerBuilder {
         self
     }
 
-    /// Where tasks are kept; without it, in memory.
+    /// Where tasks are kept; without it, in memory, up to [`Limits::task_bytes`].
     #[must_use]
     pub fn task_store(mut self, store: impl TaskStore) -> Self {
-        self.task_store = Arc::new(store);
+        self.task_store = Some(Arc::new(store));
         self
     }
 

@@ -1,6 +1,7 @@
 //! The path of `tools/call`: look up → check the arguments → run → write the answer, at once or
 //! later by `driver`. Called by `dispatch`; knows no wire.
 
+use crate::around::tell_repairs;
 use crate::context::Context;
 use crate::core::Core;
 use crate::driver::{Ending, Job, panicked};
@@ -98,6 +99,7 @@ pub(crate) fn mend(
     let repaired = tool.checks.input().repair(arguments).filter(|_| !face.is_strict)?;
     let count = u64::try_from(repaired.count).unwrap_or(u64::MAX);
     core.repairs.fetch_add(count, Ordering::Relaxed);
+    tell_repairs(&tool.tool.name, &repaired);
     Some(repaired.text)
 }
 

@@ -17,6 +17,7 @@ use haft_proto::spec::level::Level;
 use haft_proto::version::Revision;
 use serde::Serialize;
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::mem::take;
 use std::sync::atomic::AtomicUsize;
@@ -71,6 +72,8 @@ pub(crate) struct Desk {
     pub(crate) held_up: usize,
     /// What the client lacks that was needed.
     pub(crate) missing: Option<&'static str>,
+    /// The keys of the addresses that a person has agreed to visit, and the ids of their questions.
+    pub(crate) visits: VecDeque<(String, String)>,
     /// How long the call has waited for its client.
     pub(crate) waited: Duration,
     /// Since when it waits now, and for how many answers.
@@ -141,6 +144,7 @@ impl Context {
             doing: 0,
             held_up: 0,
             missing: None,
+            visits: VecDeque::new(),
             waited: Duration::ZERO,
             waiting: None,
             stopped: None,
@@ -225,7 +229,7 @@ impl Context {
         let mut out = Vec::with_capacity(128);
         let now = Progress { progress, total, message };
         notice::progress(&mut out, self.inner.revision, &told.token, now);
-        self.inner.outlet.send(out);
+        self.inner.outlet.progress(out);
     }
 
     /// Whether a log message of that level would be sent.

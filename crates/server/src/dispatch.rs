@@ -14,6 +14,7 @@ use crate::sealed::{KeysFrom, Sealer, StateKey};
 use crate::subscriptions;
 use crate::suggest;
 use crate::task_calls;
+use crate::task_store::{MemoryTasks, TaskStore};
 use crate::tasks::Tasks;
 use crate::tool::Tool;
 use arc_swap::ArcSwap;
@@ -86,7 +87,9 @@ impl Server {
         let sealer = Sealer::new(&built.state_keys, &limits)
             .map_err(|refusal| BuildError::NoRandomness { reason: refusal.to_string() })?;
         let changes = Arc::new(Changes::default());
-        let tasks = Tasks::new(built.task_store, Arc::clone(&changes), &limits);
+        let in_memory = || -> Arc<dyn TaskStore> { Arc::new(MemoryTasks::new(limits.task_bytes)) };
+        let store = built.task_store.unwrap_or_else(in_memory);
+        let tasks = Tasks::new(store, Arc::clone(&changes), &limits);
         let core = Core {
             limits,
             growth,

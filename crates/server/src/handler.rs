@@ -409,7 +409,7 @@ where
     let (function, room) = (Arc::new(function), Room::default());
     future_with(move |arguments: A, _| {
         let function = Arc::clone(&function);
-        room.run(move || function(arguments).into_result())
+        or_stopping(room.run(move || function(arguments).into_result()))
     })
 }
 
@@ -424,11 +424,18 @@ where
     let (function, room) = (Arc::new(function), Room::default());
     future(move |arguments: A, context| {
         let function = Arc::clone(&function);
-        room.run(move || function(arguments, context).into_result())
+        or_stopping(room.run(move || function(arguments, context).into_result()))
     })
 }
 
-/// How many calls of one [`blocking`] tool have a thread at once.
+async fn or_stopping(
+    made: impl Future<Output = Option<Result<ToolResult, Refusal>>>,
+) -> Result<ToolResult, Refusal> {
+    made.await.unwrap_or_else(|| Ok(ToolResult::error("The server is stopping.")))
+}
+
+/// How many calls of one [`blocking`] tool, or of one resource or prompt that blocks, have a thread
+/// at once.
 pub const BLOCKING_MAX: usize = 32;
 
 struct FunctionHandler<F, M> {

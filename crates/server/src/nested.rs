@@ -217,7 +217,7 @@ impl Context {
         let request = Request { method, name, arguments, annotations, time_limit, context };
         let work = async { layers::call_within(core, &tool, request).await };
         let work = AssertUnwindSafe(work).catch_unwind();
-        let Some(ended) = in_time(self, tool.timeout, work).await else {
+        let Some(ended) = self.in_time(tool.timeout, work).await else {
             let (name, limit) = (&tool.tool.name, tool.timeout);
             let text = format!("The tool `{name}` was stopped: it took longer than {limit:?}.");
             return Ok(ToolResult::error(text));
@@ -254,6 +254,47 @@ impl Context {
         let mut part = self.clone();
         part.nesting.part = Some(Part { from, to, total: whole.unwrap_or(total) });
         part
+    }
+
+    /// What comes of a part of the work within a time, in which waiting for the client does not
+    /// count; `None` if it took longer. Then it has been dropped, and what it had begun is ended.
+    ///
+    /// ```
+    /// # async fn look(context: haft_server::Context) {
+    /// let second = std::time::Duration::from_secs(1);
+    /// let slow = context.call("look", serde_json::json!({}));
+    /// let found = context.in_time(second, slow).await;
+    /// # }
+    /// ```
+    pub async fn in_time<T>(&self, limit: Duration, work: impl Future<Output = T>) -> Option<T> {
+        let begun = Instant::now();
+        let mut work = pin!(work);
+        // A tool that answers at once needs no alarm.
+        if let Poll::Ready(made) = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
+            return Some(made);
+        }
+        let before = self.desk().waited();
+        let mut alarm = pin!(sleep(limit));
+        poll_fn(|cx| {
+            if let Poll::Ready(made) = work.as_mut().poll(cx) {
+                return Poll::Ready(Some(made));
+            }
+            while alarm.as_mut().poll(cx).is_ready() {
+                let (waited, is_waiting) = {
+                    let desk = self.desk();
+                    (desk.waited(), desk.waiting.is_some())
+                };
+                let allowed = limit.saturating_add(waited.saturating_sub(before));
+                let rest = allowed.saturating_sub(begun.elapsed());
+                if rest.is_zero() {
+                    return Poll::Ready(None);
+                }
+                let pause = if is_waiting { LOOK_AGAIN } else { Duration::ZERO };
+                alarm.set(sleep(rest.max(pause)));
+            }
+            Poll::Pending
+        })
+        .await
     }
 
     /// How many calls within the whole there were before this one, if there may be one more.
@@ -359,40 +400,4 @@ fn unknown(snapshot: &Snapshot, name: &str) -> Refusal {
     };
     let shown: String = name.chars().take(128).collect();
     Refusal::new(Mistake::InvalidParams, format!("Unknown tool: {shown:?}{end}"))
-}
-
-/// What comes of work within a time, in which waiting for the client does not count.
-pub(crate) async fn in_time<T>(
-    context: &Context,
-    limit: Duration,
-    work: impl Future<Output = T>,
-) -> Option<T> {
-    let begun = Instant::now();
-    let mut work = pin!(work);
-    // A tool that answers at once needs no alarm.
-    if let Poll::Ready(made) = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
-        return Some(made);
-    }
-    let before = context.desk().waited();
-    let mut alarm = pin!(sleep(limit));
-    poll_fn(|cx| {
-        if let Poll::Ready(made) = work.as_mut().poll(cx) {
-            return Poll::Ready(Some(made));
-        }
-        while alarm.as_mut().poll(cx).is_ready() {
-            let (waited, is_waiting) = {
-                let desk = context.desk();
-                (desk.waited(), desk.waiting.is_some())
-            };
-            let allowed = limit.saturating_add(waited.saturating_sub(before));
-            let rest = allowed.saturating_sub(begun.elapsed());
-            if rest.is_zero() {
-                return Poll::Ready(None);
-            }
-            let pause = if is_waiting { LOOK_AGAIN } else { Duration::ZERO };
-            alarm.set(sleep(rest.max(pause)));
-        }
-        Poll::Pending
-    })
-    .await
 }

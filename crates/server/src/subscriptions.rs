@@ -107,7 +107,7 @@ struct Listening {
     core: Arc<Core>,
     face: Arc<Face>,
     watch: Watch,
-    /// Those that it watches; what they came to is told even once they are over.
+    /// Those that it watches; what they came to is told even once they are over, and then let go.
     tasks: Tasks,
     /// Raw JSON.
     id: Box<str>,
@@ -121,23 +121,35 @@ impl Feed for Listening {
             notice::listen_acknowledged(out, &self.id, &wishes);
             return Poll::Ready(true);
         }
-        self.watch.poll_next(cx).map(|change| {
+        loop {
+            let Poll::Ready(change) = self.watch.poll_next(cx) else { return Poll::Pending };
             match &change {
-                Change::Task(id) => {
-                    let task = self.tasks.iter().find(|task| task.id() == id);
-                    let task = task.expect("no other tasks are watched");
-                    task.with_task(self.core.tasks.poll_interval(), |task| {
-                        encode::task::changed(out, Revision::LATEST, task, &self.id);
-                    });
-                }
+                Change::Task(id) if !self.write_task(id, out) => continue,
+                Change::Task(_) => {}
                 change => write(out, change, Some(&self.id)),
             }
-            true
-        })
+            return Poll::Ready(true);
+        }
     }
 
     fn end(&mut self, out: &mut Vec<u8>) -> bool {
         notice::listen_ended(out, &self.id, &self.face.info);
+        true
+    }
+}
+
+impl Listening {
+    /// Whether there is something to say: the end of a task is told once.
+    fn write_task(&mut self, id: &Arc<str>, out: &mut Vec<u8>) -> bool {
+        let Some(at) = self.tasks.iter().position(|task| task.id() == id) else { return false };
+        let was_over = self.tasks[at].is_over();
+        self.tasks[at].with_task(self.core.tasks.poll_interval(), |task| {
+            encode::task::changed(out, Revision::LATEST, task, &self.id);
+        });
+        if was_over {
+            // Nobody needs its result here any more.
+            self.tasks.swap_remove(at);
+        }
         true
     }
 }

@@ -2,24 +2,26 @@
 //! run here, and those that are over and kept. Called by `driver`, which hands a call over, and by
 //! `task_calls`, which answers for it.
 
-use crate::ask::AskError;
-use crate::changes::{Change, Changes};
-use crate::task_store::{TaskRecord, TaskState, TaskStore};
+mod running;
+
+pub(crate) use running::{Running, TaskQuestion};
+
+use crate::changes::Changes;
+use crate::task_ages::Ages;
+use crate::task_store::{MemoryTasks, TaskRecord, TaskState, TaskStore};
 use haft_proto::encode;
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::json::{JsonStr, member};
 use haft_proto::limits::Limits;
 use haft_proto::service::Principal;
-use haft_proto::spec::question::Question;
 use haft_proto::spec::task::{Stage, Task};
 use serde_json::value::RawValue;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::HashMap;
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
-use tokio::sync::oneshot;
-use tokio::task::AbortHandle;
 
 /// When a tool's calls become tasks, for clients that take tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,8 +42,12 @@ pub enum TaskUse {
 pub(crate) struct Tasks {
     all: Mutex<All>,
     store: Arc<dyn TaskStore>,
+    /// What the store does not take.
+    spare: MemoryTasks,
     changes: Arc<Changes>,
     most: usize,
+    most_running: usize,
+    message_bytes: usize,
     ttl: Duration,
     poll: Duration,
     /// When the store was last swept, in milliseconds since 1970.
@@ -52,45 +58,25 @@ pub(crate) struct Tasks {
 #[derive(Default)]
 struct All {
     running: HashMap<Arc<str>, Arc<Running>>,
-    /// Those that are kept, over or not, by when they expire.
-    kept: BTreeSet<(u64, Arc<str>)>,
+    /// Those that are kept, over or not.
+    ages: Ages,
 }
 
 impl All {
+    fn forget(&mut self, id: &Arc<str>) {
+        self.ages.forget(id);
+        self.running.remove(id);
+    }
+
     /// What has expired need not be known any more, stored or not.
     fn forget_expired(&mut self, now_ms: u64) {
-        while self.kept.first().is_some_and(|(expires_ms, _)| *expires_ms < now_ms) {
-            let (_, id) = self.kept.pop_first().expect("one is there");
-            self.running.remove(&id);
+        while let Some(id) = self.ages.first_expired(now_ms) {
+            self.forget(&id);
         }
     }
 }
 
-/// A task that runs here.
-pub(crate) struct Running {
-    id: Arc<str>,
-    owner: String,
-    created_ms: u64,
-    ttl_ms: u64,
-    progress: Mutex<Progress>,
-    changes: Arc<Changes>,
-}
-
-/// What changes while it runs.
-#[derive(Default)]
-struct Progress {
-    updated_ms: u64,
-    message: Option<String>,
-    questions: Vec<(Box<str>, Question)>,
-    answers: HashMap<Box<str>, oneshot::Sender<Box<str>>>,
-    /// The keys of all questions so far: none may stand for two.
-    keys: HashSet<Box<str>>,
-    abort: Option<AbortHandle>,
-    /// How it ended.
-    over: Option<TaskRecord>,
-}
-
-/// How often the store is swept at most, in milliseconds.
+/// How often the store is swept at most, in milliseconds, unless tasks are kept for less.
 const SWEEP_MS: u64 = 10_000;
 
 impl Tasks {
@@ -98,15 +84,19 @@ impl Tasks {
         Self {
             all: Mutex::default(),
             store,
+            spare: MemoryTasks::new(limits.task_bytes),
             changes,
             most: limits.tasks,
+            most_running: limits.tasks_running,
+            message_bytes: limits.task_message_bytes,
             ttl: limits.task_ttl,
             poll: limits.task_poll,
             swept_ms: Mutex::new(0),
         }
     }
 
-    /// Begins a task; when this is done, it can be asked for.
+    /// Begins a task; when this is done, it can be asked for. Where all places are taken, the one
+    /// that has been over for longest is forgotten.
     pub(crate) async fn begin(
         &self,
         principal: &Principal,
@@ -115,43 +105,81 @@ impl Tasks {
         self.sweep().await;
         let mut random = [0; 16];
         getrandom::fill(&mut random).map_err(|error| internal(&error))?;
-        let now = now_ms();
-        let running = Arc::new(Running {
-            id: format!("{:032x}", u128::from_ne_bytes(random)).into(),
-            owner: owner(principal),
-            created_ms: now,
-            ttl_ms: u64::try_from(ttl.unwrap_or(self.ttl).as_millis()).unwrap_or(u64::MAX),
-            progress: Mutex::new(Progress { updated_ms: now, ..Progress::default() }),
-            changes: Arc::clone(&self.changes),
-        });
-        {
-            let mut all = self.lock();
-            all.forget_expired(now);
-            if all.kept.len() >= self.most {
-                let message = format!("Overloaded: {} tasks are kept; try again later", self.most);
-                return Err(Refusal::new(Mistake::Overloaded, message));
-            }
-            all.kept.insert((running.expires_ms(), Arc::clone(&running.id)));
-            all.running.insert(Arc::clone(&running.id), Arc::clone(&running));
-        }
+        let id: Arc<str> = format!("{:032x}", u128::from_ne_bytes(random)).into();
+        let (named, ttl) = ((id, owner(principal)), ttl.unwrap_or(self.ttl));
+        let running = Arc::new(Running::new(named, ttl, self.message_bytes, &self.changes));
+        let forgotten = self.take_place(&running)?;
         // Its client may go before it is kept, and nobody would know of it.
         let beginning = Beginning { tasks: self, running: Some(&running) };
+        if let Some(id) = forgotten {
+            // What cannot be removed expires some time.
+            let _ = self.spare.remove(&id).await;
+            let _ = self.store.remove(&id).await;
+        }
         let stored = self.store.put(running.record(TaskState::Working)).await;
         stored.map_err(|error| internal(&error))?;
         beginning.has_begun();
         Ok(running)
     }
 
-    /// A task is over. What cannot be stored stays here until it expires.
-    pub(crate) async fn end(&self, running: &Running, state: TaskState) {
-        let record = running.record(state);
-        // Cancelled and done at the same time, it is what came first.
-        let record = running.lock().over.get_or_insert(record).clone();
-        // It is told once it is kept, and all the same if whoever cancels it goes before.
-        let _told = Told { tasks: self, running };
-        if self.store.put(record).await.is_ok() {
-            self.lock().running.remove(&running.id);
+    /// Says which task is forgotten for it, if one is.
+    fn take_place(&self, running: &Arc<Running>) -> Result<Option<Arc<str>>, Refusal> {
+        let mut all = self.lock();
+        all.forget_expired(now_ms());
+        let overloaded = |message| Err(Refusal::new(Mistake::Overloaded, message));
+        if all.ages.running() >= self.most_running {
+            let most = self.most_running;
+            return overloaded(format!("Overloaded: {most} tasks run; try again later"));
         }
+        let mut forgotten = None;
+        if all.ages.count() >= self.most {
+            let Some(oldest) = all.ages.oldest_over() else {
+                let most = self.most;
+                return overloaded(format!("Overloaded: {most} tasks are kept; try again later"));
+            };
+            all.forget(&oldest);
+            forgotten = Some(oldest);
+        }
+        all.ages.add(running.id(), running.expires_ms());
+        all.running.insert(Arc::clone(running.id()), Arc::clone(running));
+        Ok(forgotten)
+    }
+
+    /// A task is over. What the store does not take stays here until it expires.
+    pub(crate) async fn end(&self, running: &Running, state: TaskState) {
+        // Cancelled and done at the same time, it is what came first.
+        let Some(record) = running.begin_end(state) else { return };
+        // It is told once it is kept, and all the same if whoever cancels it goes before.
+        let mut ending = Ending { tasks: self, running, record: Some(record.clone()), kept: false };
+        let (record, kept) = self.keep(record).await;
+        (ending.record, ending.kept) = (Some(record), kept);
+    }
+
+    /// Keeps how a task ended, and says what that is and whether it is kept: nothing else, if
+    /// somebody has cancelled it in another process.
+    async fn keep(&self, record: TaskRecord) -> (TaskRecord, bool) {
+        if !matches!(record.state, TaskState::Cancelled)
+            && let Ok(Some(found)) = self.store.find(&record.id).await
+            && matches!(found.state, TaskState::Cancelled)
+        {
+            return (found, true);
+        }
+        let Err(error) = self.put(&record).await else { return (record, true) };
+        let failed = TaskRecord { state: failure(&internal(&error)), ..record };
+        // It is small, and others give way to it.
+        let kept = self.put(&failed).await.is_ok();
+        (failed, kept)
+    }
+
+    /// Keeps how a task ended, here if the store does not take it.
+    async fn put(&self, record: &TaskRecord) -> io::Result<()> {
+        if self.store.put(record.clone()).await.is_ok() {
+            return Ok(());
+        }
+        self.spare.put(record.clone()).await?;
+        // When it is forgotten here, it is unknown: there, it would go on for ever.
+        let _ = self.store.remove(&record.id).await;
+        Ok(())
     }
 
     /// Writes how far a task is.
@@ -161,15 +189,12 @@ impl Tasks {
         principal: &Principal,
         write: impl FnOnce(&Task<'_>),
     ) -> Result<(), Refusal> {
+        self.sweep().await;
         if let Some(running) = self.running(id, principal) {
             running.with_task(self.poll, write);
             return Ok(());
         }
-        let record = self.store.find(id).await.map_err(|error| internal(&error))?;
-        let is_theirs =
-            |record: &TaskRecord| record.owner == owner(principal) && !record.is_expired(now_ms());
-        let record = record.filter(is_theirs).ok_or_else(unknown)?;
-        with_record(&record, self.poll, write);
+        with_record(&self.kept(id, principal).await?, self.poll, write);
         Ok(())
     }
 
@@ -180,25 +205,43 @@ impl Tasks {
         principal: &Principal,
         answers: HashMap<Box<str>, Box<RawValue>>,
     ) -> Result<(), Refusal> {
-        match self.running(id, principal) {
-            Some(running) => {
-                running.answer(answers);
-                Ok(())
-            }
-            None => self.write_state(id, principal, |_| {}).await,
+        self.sweep().await;
+        if let Some(running) = self.running(id, principal) {
+            running.answer(answers);
+            return Ok(());
+        }
+        match self.kept(id, principal).await?.state {
+            TaskState::Working => Err(elsewhere()),
+            _ => Ok(()),
         }
     }
 
-    /// Ends a task that runs; one that is over stays as it is.
+    /// Ends a task that runs; one that is over stays as it is. Where it runs in another process,
+    /// that one goes on, and its result is not kept.
     pub(crate) async fn cancel(&self, id: &str, principal: &Principal) -> Result<(), Refusal> {
-        match self.running(id, principal) {
-            Some(running) => {
-                running.lock().abort.take().inspect(AbortHandle::abort);
-                self.end(&running, TaskState::Cancelled).await;
-                Ok(())
-            }
-            None => self.write_state(id, principal, |_| {}).await,
+        self.sweep().await;
+        if let Some(running) = self.running(id, principal) {
+            self.end(&running, TaskState::Cancelled).await;
+            return Ok(());
         }
+        let record = self.kept(id, principal).await?;
+        if !matches!(record.state, TaskState::Working) {
+            return Ok(());
+        }
+        let cancelled = TaskRecord { state: TaskState::Cancelled, updated_ms: now_ms(), ..record };
+        self.store.put(cancelled).await.map_err(|error| internal(&error))
+    }
+
+    /// What is kept of a task that does not run here, if it is the asker's.
+    async fn kept(&self, id: &str, principal: &Principal) -> Result<TaskRecord, Refusal> {
+        let find = async || match self.spare.find(id).await {
+            Ok(None) => self.store.find(id).await,
+            found => found,
+        };
+        let record: io::Result<Option<TaskRecord>> = find().await;
+        let is_theirs =
+            |record: &TaskRecord| record.owner == owner(principal) && !record.is_expired(now_ms());
+        record.map_err(|error| internal(&error))?.filter(is_theirs).ok_or_else(unknown)
     }
 
     /// Those of the tasks that are the asker's and run here: others have no news.
@@ -211,19 +254,24 @@ impl Tasks {
     }
 
     fn running(&self, id: &str, principal: &Principal) -> Option<Arc<Running>> {
-        self.lock().running.get(id).filter(|running| running.owner == owner(principal)).cloned()
+        let owner = owner(principal);
+        self.lock().running.get(id).filter(|running| running.belongs_to(&owner)).cloned()
     }
 
-    /// What cannot be swept is tried again: no reason to refuse a new task.
+    /// Whoever asks for a task sweeps too: the results of the last tasks go though no more begin.
+    /// What cannot be swept is tried again: no reason to refuse anybody.
     async fn sweep(&self) {
         let now = now_ms();
+        let every = u64::try_from(self.ttl.as_millis()).map_or(SWEEP_MS, |ttl| ttl.min(SWEEP_MS));
         {
             let mut swept = self.swept_ms.lock().unwrap_or_else(PoisonError::into_inner);
-            if now.saturating_sub(*swept) < SWEEP_MS {
+            if now.saturating_sub(*swept) < every {
                 return;
             }
             *swept = now;
         }
+        self.lock().forget_expired(now);
+        let _ = self.spare.sweep(now).await;
         let _ = self.store.sweep(now).await;
     }
 
@@ -232,15 +280,26 @@ impl Tasks {
     }
 }
 
-/// Tells that a task is over, when it is dropped.
-struct Told<'a> {
+/// A task that is being kept as it ended; when this is dropped, it is over.
+struct Ending<'a> {
     tasks: &'a Tasks,
     running: &'a Running,
+    record: Option<TaskRecord>,
+    /// Whether it can be found where tasks are kept.
+    kept: bool,
 }
 
-impl Drop for Told<'_> {
+impl Drop for Ending<'_> {
     fn drop(&mut self) {
-        self.tasks.changes.publish(Change::Task(Arc::clone(&self.running.id)));
+        let id = self.running.id();
+        if let Some(record) = self.record.take() {
+            self.running.end(record);
+        }
+        let mut all = self.tasks.lock();
+        all.ages.end(id);
+        if self.kept {
+            all.running.remove(id);
+        }
     }
 }
 
@@ -259,158 +318,8 @@ impl Beginning<'_> {
 impl Drop for Beginning<'_> {
     fn drop(&mut self) {
         if let Some(running) = self.running {
-            let mut all = self.tasks.lock();
-            all.kept.remove(&(running.expires_ms(), Arc::clone(&running.id)));
-            all.running.remove(&running.id);
+            self.tasks.lock().forget(running.id());
         }
-    }
-}
-
-impl Running {
-    /// What it takes to end it before it is done.
-    pub(crate) fn set_abort(&self, abort: AbortHandle) {
-        self.lock().abort = Some(abort);
-    }
-
-    /// How long it may run.
-    pub(crate) fn ttl(&self) -> Duration {
-        Duration::from_millis(self.ttl_ms)
-    }
-
-    fn expires_ms(&self) -> u64 {
-        self.created_ms.saturating_add(self.ttl_ms)
-    }
-
-    /// Whether nothing will change any more.
-    pub(crate) fn is_over(&self) -> bool {
-        self.lock().over.is_some()
-    }
-
-    /// Says how far it is, for a person.
-    pub(crate) fn note(&self, message: &str) {
-        self.change(|progress| {
-            progress.message = Some(message.to_owned());
-            true
-        });
-    }
-
-    /// Asks its client, who finds the question when it looks next.
-    ///
-    /// # Errors
-    /// [`AskError::TooMany`] wait already, or the task is over.
-    pub(crate) fn ask(
-        self: &Arc<Self>,
-        key: &str,
-        question: Question,
-        limit: usize,
-    ) -> Result<TaskQuestion, AskError> {
-        let (answer, answered) = oneshot::channel();
-        let mut asked = Err(AskError::Gone);
-        self.change(|progress| {
-            if progress.questions.len() >= limit {
-                asked = Err(AskError::TooMany);
-                return false;
-            }
-            let mut own: Box<str> = key.into();
-            while !progress.keys.insert(own.clone()) {
-                own = format!("{key}-{}", progress.keys.len()).into();
-            }
-            let key = own;
-            progress.questions.push((key.clone(), question));
-            progress.answers.insert(key.clone(), answer);
-            asked = Ok(key);
-            true
-        });
-        asked.map(|key| TaskQuestion { running: Arc::clone(self), key, answered })
-    }
-
-    /// Calls `act` with how far it is.
-    pub(crate) fn with_task(&self, poll: Duration, act: impl FnOnce(&Task<'_>)) {
-        let progress = self.lock();
-        if let Some(record) = &progress.over {
-            return with_record(record, poll, act);
-        }
-        let stage = match &*progress.questions {
-            [] => Stage::Working,
-            questions => Stage::InputRequired(questions),
-        };
-        act(&Task {
-            id: &self.id,
-            stage,
-            message: progress.message.as_deref(),
-            created_at: &iso(self.created_ms),
-            updated_at: &iso(progress.updated_ms),
-            ttl_ms: Some(self.ttl_ms),
-            poll_ms: u64::try_from(poll.as_millis()).ok(),
-        });
-    }
-
-    /// Its id.
-    pub(crate) fn id(&self) -> &Arc<str> {
-        &self.id
-    }
-
-    fn answer(&self, mut answers: HashMap<Box<str>, Box<RawValue>>) {
-        self.change(|progress| {
-            let asked = progress.questions.len();
-            let known: Vec<_> = progress.questions.iter().map(|(key, _)| key.clone()).collect();
-            for key in known {
-                let Some(answer) = answers.remove(&key) else { continue };
-                progress.questions.retain(|(asked, _)| *asked != key);
-                if let Some(waiting) = progress.answers.remove(&key) {
-                    // Whoever asked may not wait any more.
-                    let _ = waiting.send(answer.get().into());
-                }
-            }
-            progress.questions.len() < asked
-        });
-    }
-
-    /// Tells whoever watches, if `act` says that it has changed something. What is over stays as it
-    /// is.
-    fn change(&self, act: impl FnOnce(&mut Progress) -> bool) {
-        {
-            let mut progress = self.lock();
-            if progress.over.is_some() || !act(&mut progress) {
-                return;
-            }
-            progress.updated_ms = now_ms();
-        }
-        self.changes.publish(Change::Task(Arc::clone(&self.id)));
-    }
-
-    fn record(&self, state: TaskState) -> TaskRecord {
-        TaskRecord {
-            id: self.id.to_string(),
-            owner: self.owner.clone(),
-            created_ms: self.created_ms,
-            updated_ms: now_ms(),
-            ttl_ms: self.ttl_ms,
-            state,
-            message: self.lock().message.clone(),
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Progress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A question that a task has asked; taken back when it is dropped.
-pub(crate) struct TaskQuestion {
-    running: Arc<Running>,
-    key: Box<str>,
-    pub(crate) answered: oneshot::Receiver<Box<str>>,
-}
-
-impl Drop for TaskQuestion {
-    fn drop(&mut self) {
-        self.running.change(|progress| {
-            let asked = progress.questions.len();
-            progress.questions.retain(|(asked, _)| *asked != self.key);
-            progress.answers.remove(&self.key);
-            progress.questions.len() < asked
-        });
     }
 }
 
@@ -451,6 +360,13 @@ pub(crate) fn failure(refusal: &Refusal) -> TaskState {
 pub(crate) fn unknown() -> Refusal {
     let message = "Invalid params: unknown `taskId`; it may have expired";
     Refusal::new(Mistake::InvalidParams, message)
+}
+
+/// Why a task that does not run here takes no answers.
+fn elsewhere() -> Refusal {
+    let message = "Internal error: the task runs in another process of this server, or its process \
+                   has ended; no answer reaches it from here";
+    Refusal::new(Mistake::Internal, message)
 }
 
 fn owner(principal: &Principal) -> String {

@@ -5,12 +5,10 @@
 use crate::resource::Resource;
 use crate::tool::Tool;
 use haft_proto::spec::Meta;
+pub use haft_proto::spec::client::UI_MIME_TYPE;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
-
-/// What kind of data a page is, for hosts of apps.
-pub const UI_MIME_TYPE: &str = "text/html;profile=mcp-app";
 
 /// What a page may do in its host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -67,6 +67,18 @@ pub fn uri_variables(template: &str) -> Result<Vec<String>, String> {
     Ok(parsed.variables().map(str::to_owned).collect())
 }
 
+/// The variables of an address that fits a URI template; nothing if it does not.
+///
+/// ```
+/// let found = haft_server::uri_matched("repo://{owner}/{+path}", "repo://ada/docs/a%20b");
+/// assert_eq!(found.and_then(|mut found| found.remove("path")).as_deref(), Some("docs/a b"));
+/// assert_eq!(haft_server::uri_matched("repo://{owner}", "repo://ada/docs"), None);
+/// ```
+#[must_use]
+pub fn uri_matched(template: &str, uri: &str) -> Option<Variables> {
+    UriTemplate::parse(template).ok()?.matches(uri)
+}
+
 impl UriTemplate {
     pub(crate) fn parse(text: &str) -> Result<Self, BadTemplate> {
         let mut parts = Vec::new();
@@ -121,7 +133,7 @@ impl UriTemplate {
                     if raw.is_empty() || (!is_rest && raw.contains('/')) {
                         return None;
                     }
-                    found.insert(name.clone(), decode(raw)?);
+                    found.insert(name.clone(), uri_decoded(raw)?);
                     rest = &rest[raw.len()..];
                 }
             }
@@ -155,8 +167,14 @@ fn variable(expression: &str) -> Result<Part, BadTemplate> {
     Ok(Part::Variable { name: name.to_owned(), is_rest })
 }
 
-/// Percent-decodes; `None` for a broken escape or what is not UTF-8.
-pub(crate) fn decode(text: &str) -> Option<String> {
+/// Percent-decodes a part of an address; `None` for a broken escape or what is not UTF-8.
+///
+/// ```
+/// assert_eq!(haft_server::uri_decoded("a%20b").as_deref(), Some("a b"));
+/// assert_eq!(haft_server::uri_decoded("100%"), None);
+/// ```
+#[must_use]
+pub fn uri_decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {

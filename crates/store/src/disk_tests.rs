@@ -3,7 +3,7 @@
 
 use crate::error::StoreError;
 use crate::kept::{Kept, Opener};
-use crate::limits::{MEMORY_BYTES, SWEPT_MAX, VALUE_BYTES_MAX, WAITING_BYTES_MAX};
+use crate::limits::{MEMORY_BYTES, READS_MAX, SWEPT_MAX, VALUE_BYTES_MAX, WAITING_BYTES_MAX};
 use crate::store::{Opened, Store};
 use redb::{Database, StorageBackend};
 use std::collections::HashSet;
@@ -208,4 +208,24 @@ async fn keys_that_are_past_their_time_are_looked_at_elsewhere_and_removed() {
     assert!(disk.was_read_here(), "one key is looked for on this thread");
     assert_eq!(store.keys("", None, 9).await, Ok(Vec::new()));
     assert!(!disk.was_read_here(), "many are not");
+    assert_eq!(store.find("0").await, Ok(None));
+    assert!(!disk.was_read_here(), "nor is one by somebody who must not wait");
+}
+
+#[tokio::test]
+async fn so_many_wait_for_a_disk_on_threads_at_once() {
+    let store = Disk::default().store();
+    let most = u32::try_from(READS_MAX).expect("it is small");
+    let held = Arc::clone(&store.0.reads).try_acquire_many_owned(most).expect("nobody reads");
+    let mut next = pin!(store.find("a"));
+    let mut list = pin!(store.keys("", None, 9));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(next.as_mut().poll(&mut context).is_pending());
+    assert!(list.as_mut().poll(&mut context).is_pending());
+    drop(held);
+    assert_eq!(next.await, Ok(None));
+    assert_eq!(list.await, Ok(Vec::new()));
+    let memory = Store::memory().expect("there are threads");
+    let read = pin!(memory.find("a")).poll(&mut context);
+    assert_eq!(read, Poll::Ready(Ok(None)), "memory is never waited for");
 }

@@ -30,6 +30,10 @@ impl Kept {
         }
     }
 
+    pub(crate) fn is_in_file(&self) -> bool {
+        self.again.is_some()
+    }
+
     pub(crate) fn bytes_max(&self) -> u64 {
         self.bytes_max.load(Ordering::Relaxed)
     }

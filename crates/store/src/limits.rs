@@ -12,6 +12,8 @@ pub const MEMORY_BYTES: u64 = 64 * 1024 * 1024;
 pub const FILE_BYTES: u64 = 1024 * 1024 * 1024;
 /// The most keys that one listing returns.
 pub const KEYS_MAX: usize = 1000;
+/// The most reads of a file at once; others wait.
+pub const READS_MAX: usize = 16;
 /// The most changes that are written at once, and that wait to be written.
 pub const CHANGES_MAX: usize = 1024;
 /// The most bytes of keys and values that wait to be written.

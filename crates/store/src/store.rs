@@ -5,8 +5,8 @@ use crate::change::{Change, Changed, Waiting};
 use crate::error::StoreError;
 use crate::kept::{Kept, Opener};
 use crate::limits::{
-    CHANGES_MAX, FILE_BYTES, KEY_BYTES_MAX, KEYS_MAX, MEMORY_BYTES, PAGES_BYTES_MAX, SWEPT_MAX,
-    VALUE_BYTES_MAX, WAITING_BYTES_MAX,
+    CHANGES_MAX, FILE_BYTES, KEY_BYTES_MAX, KEYS_MAX, MEMORY_BYTES, PAGES_BYTES_MAX, READS_MAX,
+    SWEPT_MAX, VALUE_BYTES_MAX, WAITING_BYTES_MAX,
 };
 use crate::opened::{self, Place};
 use crate::table::{ENTRIES, FOR_EVER};
@@ -30,6 +30,8 @@ pub(crate) struct Opened {
     changes: Option<mpsc::Sender<Waiting>>,
     /// The bytes that may wait besides those that do.
     pub(crate) room: Arc<Semaphore>,
+    /// The reads that may run at once on threads of their own.
+    pub(crate) reads: Arc<Semaphore>,
     writer: Option<JoinHandle<()>>,
     kept: Arc<Kept>,
     _place: Option<Place>,
@@ -44,7 +46,8 @@ impl Opened {
         let writer = thread.spawn(move || writer::run(&written, waiting));
         let writer = Some(writer.map_err(StoreError::failed)?);
         let room = Arc::new(Semaphore::new(WAITING_BYTES_MAX));
-        Ok(Self { changes: Some(changes), room, writer, kept, _place: place })
+        let reads = Arc::new(Semaphore::new(READS_MAX));
+        Ok(Self { changes: Some(changes), room, reads, writer, kept, _place: place })
     }
 
     /// Has the writer look after the database. With so much to do that this finds no place, it does
@@ -145,6 +148,41 @@ impl Store {
         })
     }
 
+    /// The same on another thread if the store is in a file, so that nobody waits for a disk but
+    /// who asks.
+    ///
+    /// # Errors
+    /// Those of [`Store::get`].
+    pub async fn find(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        if !self.is_in_file() {
+            return self.get(key);
+        }
+        let (store, key) = (self.clone(), checked(key)?);
+        self.elsewhere(move || store.get(&key)).await
+    }
+
+    /// Whether it is in a file, so that a read of it may wait for a disk.
+    #[must_use]
+    pub fn is_in_file(&self) -> bool {
+        self.0.kept.is_in_file()
+    }
+
+    /// Does what may wait for a disk, so much at once. It holds its place until it is done, even if
+    /// nobody waits for it.
+    async fn elsewhere<T: Send + 'static>(
+        &self,
+        act: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let place = Arc::clone(&self.0.reads).acquire_owned().await;
+        let place = place.map_err(StoreError::failed)?;
+        let acting = move || {
+            let done = act();
+            drop(place);
+            done
+        };
+        spawn_blocking(acting).await.map_err(StoreError::failed)?
+    }
+
     /// Keys that begin with a text and come after another one, in their order: so many, and at most
     /// [`KEYS_MAX`]. They are looked for on another thread: among them may stand as many that are
     /// past their time.
@@ -160,7 +198,7 @@ impl Store {
         let (prefix, after, opened) =
             (prefix.to_owned(), after.map(str::to_owned), Arc::clone(&self.0));
         let look = move || opened.read(|database| keys(database, &prefix, after.as_deref(), count));
-        let (keys, past) = spawn_blocking(look).await.map_err(StoreError::failed)??;
+        let (keys, past) = self.elsewhere(look).await?;
         if past > SWEPT_MAX {
             // Who comes next finds fewer of them.
             self.0.care();

@@ -55,11 +55,24 @@ impl Share {
     /// Takes more, or nothing if the bound does not allow it.
     #[must_use]
     pub(crate) fn take_whole(&mut self, more: usize) -> bool {
-        let is_taken = self.take(more);
-        if !is_taken {
-            self.give(more);
+        let limit = self.bound.limit;
+        let fits = |taken: usize| taken.checked_add(more).filter(|taken| *taken <= limit);
+        let is_taken =
+            self.bound.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok();
+        if is_taken {
+            self.taken += more;
         }
         is_taken
+    }
+
+    /// How much of the bound this is.
+    pub(crate) fn taken(&self) -> usize {
+        self.taken
+    }
+
+    /// How much more the bound allows.
+    pub(crate) fn room(&self) -> usize {
+        self.bound.limit.saturating_sub(self.bound.taken.load(Ordering::Relaxed))
     }
 
     /// Gives some back.

@@ -8,7 +8,7 @@ use haft_proto::method::Method;
 use haft_proto::service::{Asked, Outlet, Unanswered};
 use std::collections::VecDeque;
 use std::future::ready;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -17,6 +17,10 @@ use std::time::Duration;
 pub(crate) trait Sink: Send + Sync {
     /// Queues a notification; false if there is no room or nobody to read it, and it is dropped.
     fn notify(&self, message: Vec<u8>) -> bool;
+
+    /// The same for how far a call has come, in place of the last such that waits if there is no
+    /// room.
+    fn progress(&self, call: CallNumber, message: Vec<u8>) -> bool;
 
     /// Queues a question, whether or not there is room for notifications.
     fn ask(&self, message: Vec<u8>, question: Unsent);
@@ -31,9 +35,21 @@ pub(crate) trait Sink: Send + Sync {
     }
 }
 
+/// Tells the calls of this process apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CallNumber(u64);
+
+impl CallNumber {
+    fn next() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Self(LAST.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
 /// One call's share of a sink. It closes when the call ends: nothing is said about a call after its
 /// answer.
 pub(crate) struct CallOutlet {
+    number: CallNumber,
     sink: Arc<dyn Sink>,
     /// `None` where the client cannot be asked.
     questions: Option<Arc<Questions>>,
@@ -42,7 +58,7 @@ pub(crate) struct CallOutlet {
 
 impl CallOutlet {
     pub(crate) fn new(sink: Arc<dyn Sink>, questions: Option<Arc<Questions>>) -> Self {
-        Self { sink, questions, is_open: AtomicBool::new(true) }
+        Self { number: CallNumber::next(), sink, questions, is_open: AtomicBool::new(true) }
     }
 
     pub(crate) fn close(&self) {
@@ -57,6 +73,10 @@ impl CallOutlet {
 impl Outlet for CallOutlet {
     fn send(&self, message: Vec<u8>) -> bool {
         self.is_open() && self.sink.notify(message)
+    }
+
+    fn progress(&self, message: Vec<u8>) -> bool {
+        self.is_open() && self.sink.progress(self.number, message)
     }
 
     fn ask(&self, method: Method, params: String) -> Asked {
@@ -92,6 +112,7 @@ enum Kind {
     },
     Cancellation,
     Notification,
+    Progress(CallNumber),
     Question(Unsent),
 }
 
@@ -111,14 +132,39 @@ impl Backlog {
 
     /// Adds a notification; false if there is no room.
     pub(crate) fn notify(&mut self, message: Vec<u8>) -> bool {
-        let has_room = self.notifications < self.notifications_max
-            && message.len() <= self.bytes_max.saturating_sub(self.bytes);
+        self.add(Said { message, kind: Kind::Notification })
+    }
+
+    /// Adds how far a call has come. If there is no room, that takes the place of what was said
+    /// last of it and waits; false if nothing does, or that makes no room either.
+    pub(crate) fn progress(&mut self, call: CallNumber, message: Vec<u8>) -> bool {
+        if !self.has_room(&message) {
+            let is_last = |said: &Said| matches!(said.kind, Kind::Progress(of) if of == call);
+            let Some(at) = self.said.iter().rposition(is_last) else { return false };
+            let freed = self.said[at].message.len();
+            if message.len() > self.bytes_max.saturating_sub(self.bytes - freed) {
+                return false;
+            }
+            self.said.remove(at);
+            self.notifications -= 1;
+            self.bytes -= freed;
+        }
+        self.add(Said { message, kind: Kind::Progress(call) })
+    }
+
+    fn add(&mut self, said: Said) -> bool {
+        let has_room = self.has_room(&said.message);
         if has_room {
             self.notifications += 1;
-            self.bytes += message.len();
-            self.said.push_back(Said { message, kind: Kind::Notification });
+            self.bytes += said.message.len();
+            self.said.push_back(said);
         }
         has_room
+    }
+
+    fn has_room(&self, message: &[u8]) -> bool {
+        self.notifications < self.notifications_max
+            && message.len() <= self.bytes_max.saturating_sub(self.bytes)
     }
 
     /// Adds an answer, whether or not there is room for notifications.
@@ -161,7 +207,7 @@ impl Backlog {
         }
         match kind {
             Kind::Answer { .. } | Kind::Cancellation => {}
-            Kind::Notification => {
+            Kind::Notification | Kind::Progress(_) => {
                 self.notifications -= 1;
                 self.bytes -= message.len();
             }
@@ -172,6 +218,11 @@ impl Backlog {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.said.is_empty()
+    }
+
+    /// Whether the next message is a question.
+    pub(crate) fn has_question_first(&self) -> bool {
+        self.said.front().is_some_and(|said| matches!(said.kind, Kind::Question(_)))
     }
 }
 
@@ -279,6 +330,10 @@ impl Sink for Queue {
         self.add(|backlog| backlog.notify(message)).unwrap_or(false)
     }
 
+    fn progress(&self, call: CallNumber, message: Vec<u8>) -> bool {
+        self.add(|backlog| backlog.progress(call, message)).unwrap_or(false)
+    }
+
     fn ask(&self, message: Vec<u8>, question: Unsent) {
         self.add(|backlog| backlog.ask(message, question));
     }
@@ -305,6 +360,22 @@ mod tests {
         assert!(!queue.notify(vec![5; 1 << 20]));
         drop(queue.close());
         assert!(!queue.notify(Vec::new()) && pop(&queue).is_none());
+    }
+
+    #[test]
+    fn without_room_how_far_a_call_has_come_takes_the_place_of_what_was_said_of_it_last() {
+        let limits = Limits { queued_notifications: 4, queued_bytes: 100, ..Limits::default() };
+        let queue = Queue::new(&limits);
+        let (one, other) = (CallNumber::next(), CallNumber::next());
+        assert!(queue.progress(one, vec![1]) && queue.progress(one, vec![2; 20]));
+        assert!(queue.notify(vec![3]) && queue.progress(other, vec![4; 60]));
+        assert!(queue.progress(one, vec![5; 30]) && queue.progress(one, vec![6; 38]));
+        assert!(!queue.progress(one, vec![7; 39]), "101 bytes");
+        assert!(!queue.progress(CallNumber::next(), Vec::new()), "nothing of it waits");
+        assert!(!queue.notify(Vec::new()));
+        let said = std::iter::from_fn(|| pop(&queue)).collect::<Vec<_>>();
+        assert_eq!(said, [vec![1], vec![3], vec![4; 60], vec![6; 38]]);
+        assert!(queue.notify(vec![8; 100]), "all is given back");
     }
 
     #[test]

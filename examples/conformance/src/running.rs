@@ -3,6 +3,7 @@
 use haft_server::{Context, Tool, handler};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::time::sleep;
 
@@ -28,6 +29,8 @@ pub(crate) fn tools() -> Vec<Tool> {
                     "properties":{"seconds":{"type":"number","minimum":0,"maximum":600}}}"#,
             )
             .timeout(Duration::from_secs(660)),
+        Tool::new("test_slow_running", handler::function(|_: IgnoredAny| slow_running()))
+            .description("How many calls of `test_slow` are running."),
     ]
 }
 
@@ -63,9 +66,32 @@ struct Slow {
     seconds: f64,
 }
 
+/// How many calls of `test_slow` have begun and not ended, however they end.
+static SLOW: AtomicUsize = AtomicUsize::new(0);
+
+struct Running;
+
+impl Running {
+    fn begin() -> Self {
+        SLOW.fetch_add(1, Ordering::SeqCst);
+        Self
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        SLOW.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn slow_running() -> String {
+    format!("slow calls: {}", SLOW.load(Ordering::SeqCst))
+}
+
 /// Cancelling drops the future, wherever it waits; there is nothing to do for it.
 async fn slow(slow: Slow, context: Context) -> String {
     const STEPS: u32 = 10;
+    let _running = Running::begin();
     for step in 0..STEPS {
         context.progress(step.into(), Some(STEPS.into()), None);
         sleep(Duration::from_secs_f64(slow.seconds) / STEPS).await;

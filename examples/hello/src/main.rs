@@ -1,5 +1,4 @@
 //! A server of one tool. `haft call --command target/debug/hello hello name=Ada` calls it.
-
 /// Greets somebody.
 #[haft::tool(read_only)]
 fn hello(name: String) -> String {

@@ -5,7 +5,11 @@ use haft::{
     Completing, Completion, Content, Context, Json, Message, Principal, ResourceContents,
     ServerBuilder, State,
 };
+use haft_server::handler::BLOCKING_MAX;
 use serde_json::json;
+use std::future::ready;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Barrier, LazyLock};
 
 /// The configuration.
 ///
@@ -206,4 +210,31 @@ async fn values_are_suggested() {
         let suggested = client.ask("completion/complete", params).await;
         assert_eq!(suggested.result()["completion"]["values"], json!(expected));
     }
+}
+
+/// Where calls of `held` wait for each other.
+static GATE: LazyLock<Barrier> = LazyLock::new(|| Barrier::new(BLOCKING_MAX + 1));
+static BEGAN: AtomicUsize = AtomicUsize::new(0);
+
+#[haft::resource("held://{number}", blocking)]
+fn held(number: usize) -> String {
+    BEGAN.fetch_add(1, Ordering::SeqCst);
+    GATE.wait();
+    number.to_string()
+}
+
+#[tokio::test]
+async fn reads_that_block_have_a_bounded_number_of_threads_even_when_cancelled() {
+    let client = client(haft::server("test", "1.0.0").resource(held::resource()));
+    for number in 0..10 * BLOCKING_MAX {
+        let uri = format!("held://{number}");
+        tokio::select! {
+            biased;
+            _ = client.read(&uri) => panic!("{number} does not wait"),
+            () = ready(()) => {}
+        }
+    }
+    tokio::task::spawn_blocking(|| GATE.wait()).await.expect("the reads are let go");
+    // Only those that had a thread ran.
+    assert_eq!(BEGAN.load(Ordering::SeqCst), BLOCKING_MAX);
 }

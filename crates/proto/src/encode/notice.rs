@@ -54,6 +54,12 @@ pub fn log(out: &mut Vec<u8>, level: Level, logger: Option<&str>, data: &str) {
     });
 }
 
+/// Appends that what a person was sent to an address for is done there; `id` is what the question
+/// was called (2025-11-25, "Completion Notifications for URL Mode Elicitation").
+pub fn elicitation_complete(out: &mut Vec<u8>, id: &str) {
+    notice(out, Method::ElicitationComplete, |params| params.text("elicitationId", id));
+}
+
 /// Appends a notification of a change. `uri` is that of a resource that changed; `subscription` is
 /// the id, as raw JSON, of the request whose stream this is told on (2026-07-28,
 /// "Subscriptions").

@@ -1,11 +1,12 @@
 //! What a client can do (Lifecycle, "Capability Negotiation"; 2026-07-28: with every request). Read
 //! when a handler wants to know; never kept as text.
 
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use crate::json::member;
 
 /// The extension of long-running calls.
 pub const TASKS: &str = "io.modelcontextprotocol/tasks";
+/// What kind of data the pages of user interfaces are.
+pub const UI_MIME_TYPE: &str = "text/html;profile=mcp-app";
 /// The extension of user interfaces.
 pub const UI: &str = "io.modelcontextprotocol/ui";
 
@@ -24,12 +25,13 @@ pub struct ClientCapabilities {
     pub url: bool,
     /// It takes a task for an answer.
     pub tasks: bool,
-    /// It shows user interfaces.
+    /// It shows user interfaces that are pages of [`UI_MIME_TYPE`].
     pub ui: bool,
 }
 
 impl ClientCapabilities {
-    /// Reads the JSON text of a `capabilities` object. What cannot be read is not declared.
+    /// Reads the JSON text of a `capabilities` object. What cannot be read is not declared; the
+    /// rest is.
     ///
     /// ```
     /// use haft_proto::spec::client::ClientCapabilities;
@@ -38,48 +40,102 @@ impl ClientCapabilities {
     /// ```
     #[must_use]
     pub fn read(raw: &str) -> Self {
-        let Ok(written) = serde_json::from_str::<Written>(raw) else { return Self::default() };
-        let (form, url) = match &written.elicitation {
+        let sampling = object(raw, "sampling");
+        let (form, url) = match object(raw, "elicitation") {
             None => (false, false),
-            // An empty object means forms, as before modes had names.
-            Some(modes) => (modes.form.is_some() || modes.url.is_none(), modes.url.is_some()),
+            Some(modes) => {
+                let (form, url) = (object(modes, "form"), object(modes, "url"));
+                // An empty object means forms, as before modes had names.
+                (form.is_some() || url.is_none(), url.is_some())
+            }
         };
+        let extensions = object(raw, "extensions");
+        let extension = |name| extensions.and_then(|extensions| object(extensions, name));
         Self {
-            roots: written.roots.is_some(),
-            sampling: written.sampling.is_some(),
-            sampling_tools: written.sampling.is_some_and(|sampling| sampling.tools.is_some()),
+            roots: object(raw, "roots").is_some(),
+            sampling: sampling.is_some(),
+            sampling_tools: sampling.and_then(|sampling| object(sampling, "tools")).is_some(),
             form,
             url,
-            tasks: written.extensions.tasks.is_some(),
-            ui: written.extensions.ui.is_some(),
+            tasks: extension(TASKS).is_some(),
+            ui: extension(UI).is_some_and(shows_pages),
         }
     }
 }
 
-#[derive(Deserialize)]
-struct Written {
-    roots: Option<IgnoredAny>,
-    sampling: Option<Sampling>,
-    elicitation: Option<Elicitation>,
-    #[serde(default)]
-    extensions: Extensions,
+/// A member that is an object, as each capability is.
+fn object<'a>(raw: &'a str, name: &str) -> Option<&'a str> {
+    member(raw, name).filter(|value| value.trim_start().starts_with('{'))
 }
 
-#[derive(Deserialize)]
-struct Sampling {
-    tools: Option<IgnoredAny>,
+/// Whether a client that shows user interfaces shows pages (MCP Apps, "Client<>Server Capability
+/// Negotiation": `mimeTypes`); one that does not say what it shows does.
+fn shows_pages(settings: &str) -> bool {
+    let Some(types) = member(settings, "mimeTypes") else { return true };
+    let types = serde_json::from_str::<Vec<serde_json::Value>>(types);
+    types.is_ok_and(|types| types.iter().any(|one| one == UI_MIME_TYPE))
 }
 
-#[derive(Deserialize)]
-struct Elicitation {
-    form: Option<IgnoredAny>,
-    url: Option<IgnoredAny>,
-}
+#[cfg(test)]
+mod tests {
+    use super::ClientCapabilities;
 
-#[derive(Default, Deserialize)]
-struct Extensions {
-    #[serde(rename = "io.modelcontextprotocol/tasks")]
-    tasks: Option<IgnoredAny>,
-    #[serde(rename = "io.modelcontextprotocol/ui")]
-    ui: Option<IgnoredAny>,
+    const NOTHING: ClientCapabilities = ClientCapabilities {
+        roots: false,
+        sampling: false,
+        sampling_tools: false,
+        form: false,
+        url: false,
+        tasks: false,
+        ui: false,
+    };
+
+    fn check(raw: &str, expected: ClientCapabilities) {
+        assert_eq!(ClientCapabilities::read(raw), expected, "{raw}");
+    }
+
+    #[test]
+    fn a_member_that_cannot_be_read_takes_no_other_along() {
+        let (roots, form) = (true, true);
+        let others = ClientCapabilities { roots, form, ..NOTHING };
+        for bad in ["null", "true", "7", "[]", r#""yes""#] {
+            for name in ["sampling", "extensions", "experimental"] {
+                check(&format!(r#"{{"{name}":{bad},"roots":{{}},"elicitation":{{}}}}"#), others);
+            }
+            let raw = format!(r#"{{"sampling":{{"tools":{bad}}},"elicitation":{{"url":{bad}}}}}"#);
+            check(&raw, ClientCapabilities { sampling: true, form, ..NOTHING });
+            check(&format!(r#"{{"roots":{bad},"elicitation":{bad}}}"#), NOTHING);
+            let raw = format!(
+                r#"{{"extensions":{{"io.modelcontextprotocol/ui":{bad},
+                    "io.modelcontextprotocol/tasks":{{}}}},"roots": {{}}}}"#
+            );
+            check(&raw, ClientCapabilities { roots, tasks: true, ..NOTHING });
+        }
+        for bad in ["", "null", "[]", "{", r#"{"roots"#] {
+            check(bad, NOTHING);
+        }
+    }
+
+    #[test]
+    fn modes_of_elicitation_are_told_apart() {
+        let form = ClientCapabilities { form: true, ..NOTHING };
+        check(r#"{"elicitation":{}}"#, form);
+        check(r#"{"elicitation":{"form":{}}}"#, form);
+        let url = ClientCapabilities { url: true, ..NOTHING };
+        check(r#"{"elicitation":{"url":{}}}"#, url);
+        check(r#"{"elicitation":{"form":{},"url":{}}}"#, ClientCapabilities { form: true, ..url });
+    }
+
+    #[test]
+    fn who_shows_user_interfaces_shows_pages_unless_it_names_other_types_only() {
+        let ui = |settings: &str| {
+            let raw = format!(r#"{{"extensions":{{"io.modelcontextprotocol/ui":{settings}}}}}"#);
+            ClientCapabilities::read(&raw).ui
+        };
+        assert!(ui("{}") && ui(r#"{"mimeTypes":["text/html;profile=mcp-app"]}"#));
+        assert!(ui(r#"{"mimeTypes":["image/png", 7, "text/html;profile=mcp-app"]}"#));
+        for other in [r#"[]"#, r#"["text/html"]"#, "null", r#""text/html;profile=mcp-app""#] {
+            assert!(!ui(&format!(r#"{{"mimeTypes":{other}}}"#)), "{other}");
+        }
+    }
 }

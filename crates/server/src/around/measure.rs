@@ -1,10 +1,11 @@
 //! What is counted and timed of requests, told to whatever recorder of the `metrics` crate the
-//! program has installed; without one nothing is kept. Stands around a whole server.
+//! program has installed; without one nothing is kept. Stands around a whole server; `calls` tells
+//! what it has mended, which is before anything that stands around.
 
 use super::stopped::{Stopped, Watch};
 use crate::middleware::{Handling, Middleware, Next, Outcome, Request};
+use crate::schema::repair::Repaired;
 use haft_proto::method::Method;
-use std::time::Instant;
 
 /// Counts and times requests that have got as far as their handler: the tool is there and the
 /// arguments fit. See [`METRICS`] for what it tells.
@@ -24,13 +25,15 @@ pub struct Metric {
     pub what: &'static str,
 }
 
-/// All that [`Measure`] tells.
+/// All that is told: by [`Measure`], and by each server the arguments that it has mended.
 ///
 /// `name` is the tool or prompt; it is empty for resources, of which there may be any number.
 /// `outcome` is `ok`, `failed` (a tool's result with `isError`), `refused` (an error of the
 /// protocol), `asked` (the answer is a question, and the client makes the request again),
 /// `timed_out` (it took longer than it may), `panicked` or `cancelled` (nobody waited for the end).
-pub const METRICS: [Metric; 3] = [
+/// `kind` is what was wrong with an argument:
+/// [`RepairKind::name`](crate::schema::repair::RepairKind::name).
+pub const METRICS: [Metric; 4] = [
     Metric {
         name: REQUESTS,
         kind: "counter",
@@ -44,11 +47,27 @@ pub const METRICS: [Metric; 3] = [
         labels: &["method", "name"],
         what: "How long requests took, with all that stands around the handler.",
     },
+    Metric {
+        name: REPAIRS,
+        kind: "counter",
+        labels: &["name", "kind"],
+        what: "Values of arguments that were mended before the tool was called.",
+    },
 ];
 
 const REQUESTS: &str = "haft_requests_total";
+const REPAIRS: &str = "haft_repairs_total";
 const RUNNING: &str = "haft_requests_running";
 const SECONDS: &str = "haft_request_seconds";
+
+/// Counts what was mended of a tool's arguments.
+pub(crate) fn tell_repairs(tool: &str, repaired: &Repaired) {
+    for (kind, count) in &repaired.kinds {
+        let count = u64::try_from(*count).unwrap_or(u64::MAX);
+        metrics::counter!(REPAIRS, "name" => tool.to_owned(), "kind" => kind.name())
+            .increment(count);
+    }
+}
 
 impl Middleware for Measure {
     fn handle(&self, request: Request, next: Next) -> Handling {
@@ -69,7 +88,6 @@ impl Middleware for Measure {
 struct Run {
     method: &'static str,
     name: String,
-    began: Instant,
     watch: Watch,
     /// Known once there is one.
     outcome: Option<&'static str>,
@@ -79,7 +97,7 @@ impl Run {
     fn begin(request: &Request, name: String) -> Self {
         let method = request.method.name();
         metrics::gauge!(RUNNING, "method" => method).increment(1);
-        Self { method, name, began: Instant::now(), watch: Watch::new(request), outcome: None }
+        Self { method, name, watch: Watch::new(request), outcome: None }
     }
 
     fn end(mut self, outcome: &Outcome) {
@@ -96,7 +114,7 @@ impl Drop for Run {
         let (method, name) = (self.method, std::mem::take(&mut self.name));
         metrics::gauge!(RUNNING, "method" => method).decrement(1);
         metrics::histogram!(SECONDS, "method" => method, "name" => name.clone())
-            .record(self.began.elapsed());
+            .record(self.watch.elapsed());
         let outcome = self.outcome.unwrap_or_else(|| match self.watch.stopped() {
             Stopped::Asked => "asked",
             Stopped::Cancelled => "cancelled",

@@ -35,6 +35,7 @@ mod turns;
 pub use breaker::Breaker;
 pub use cache::Cache;
 pub use max_size::MaxSize;
+pub(crate) use measure::tell_repairs;
 pub use measure::{METRICS, Measure, Metric};
 pub use redact::{BadPattern, Redact};
 pub use retry::Retry;

@@ -4,7 +4,6 @@
 use super::{failure, is_repeatable, may_pass};
 use crate::context::Context;
 use crate::middleware::{Handling, Middleware, Next, Outcome, Request};
-use crate::nested::in_time;
 use haft_proto::spec::tool_result::{Cause, ToolResult};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -70,7 +69,7 @@ impl Retry {
 
     async fn attempt(&self, context: &Context, handling: Handling) -> Outcome {
         let Some(limit) = self.each else { return handling.await };
-        in_time(context, limit, handling).await.unwrap_or_else(|| {
+        context.in_time(limit, handling).await.unwrap_or_else(|| {
             let late = ToolResult::error(format!("It took longer than {limit:?}."));
             Outcome::Tool(ToolResult { cause: Some(Cause::Timeout), ..late })
         })

@@ -35,6 +35,11 @@ impl Watch {
         Self { context, began: Instant::now(), waited, time_limit }
     }
 
+    /// How long it has been under way.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
     /// What has stopped it, asked while it is dropped. Its driver says whether its time was over:
     /// only that knows the limit of a task. A call within another one has a limit of its own, in
     /// which waiting for the client does not count.

@@ -10,6 +10,7 @@ use super::wording::one_line;
 use haft_proto::error::Malformed;
 use haft_proto::json::{Cursor, DEPTH_MAX, JsonStr, Kind};
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
@@ -22,6 +23,8 @@ pub struct Repaired {
     pub count: usize,
     /// The first of them, eight at most.
     pub repairs: Vec<Repair>,
+    /// How many there were of each kind.
+    pub kinds: HashMap<RepairKind, usize>,
 }
 
 /// One mended spot.
@@ -86,10 +89,11 @@ impl fmt::Display for Repair {
 pub(super) fn mend(outline: &Outline, text: &str) -> Option<Repaired> {
     let mut viewer = Viewer::new(outline, FUEL + text.len());
     let view = viewer.root().ok()?;
-    let mut mender = Mender { viewer, depth: 0, edits: Vec::new(), count: 0, repairs: Vec::new() };
+    let (edits, repairs) = (Vec::new(), Vec::new());
+    let mut mender = Mender { viewer, depth: 0, edits, count: 0, repairs, kinds: HashMap::new() };
     mender.visit(&mut Cursor::new(text, DEPTH_MAX), &view, &Place::Root).ok()?;
-    let Mender { edits, count, repairs, .. } = mender;
-    (count > 0).then(|| Repaired { text: splice(text, &edits), count, repairs })
+    let Mender { edits, count, repairs, kinds, .. } = mender;
+    (count > 0).then(|| Repaired { text: splice(text, &edits), count, repairs, kinds })
 }
 
 /// A part of a text, and what takes its place.
@@ -133,6 +137,7 @@ struct Mender<'o> {
     edits: Vec<Edit<'static>>,
     count: usize,
     repairs: Vec<Repair>,
+    kinds: HashMap<RepairKind, usize>,
 }
 
 impl Mender<'_> {
@@ -328,6 +333,7 @@ impl Mender<'_> {
             return Err(Hopeless);
         }
         self.count += 1;
+        *self.kinds.entry(kind).or_default() += 1;
         if self.repairs.len() < REPAIRS_TOLD_MAX {
             self.repairs.push(Repair { path: one_line(&place.path()), kind });
         }

@@ -364,15 +364,82 @@ async fn a_task_that_takes_longer_than_it_is_kept_is_stopped() {
 }
 
 #[tokio::test]
-async fn tasks_are_bounded_in_number() {
+async fn tasks_are_bounded_in_number_and_the_oldest_that_is_over_makes_room() {
     let limits = Limits { tasks: 2, ..Limits::default() };
     let server = Server::builder("s", "1").limits(limits).tools(tools()).build().expect("right");
     let first = begin(&server, "endless").await;
-    begin(&server, "endless").await;
+    let second = begin(&server, "endless").await;
     let answer = call(&server, &client(), "endless").await;
     assert_eq!(answer["error"]["code"], -31003, "{answer}");
-    // What is over is kept for as long as was said, and counts.
-    ask(&server, "tasks/cancel", json!({"taskId": first})).await;
-    assert_eq!(call(&server, &client(), "quick").await["error"]["code"], -31003);
+    for task in [&second, &first] {
+        ask(&server, "tasks/cancel", json!({"taskId": task})).await;
+    }
+    // What is over is kept for as long as was said, unless somebody else needs the place.
+    assert_eq!(state(&server, &second).await["status"], "cancelled");
+    let third = begin(&server, "endless").await;
+    let forgotten = ask(&server, "tasks/get", json!({"taskId": second})).await;
+    assert_eq!(forgotten["error"]["code"], -32602, "{forgotten}");
     assert_eq!(state(&server, &first).await["status"], "cancelled");
+    begin(&server, "endless").await;
+    assert_eq!(call(&server, &client(), "endless").await["error"]["code"], -31003);
+    assert_eq!(state(&server, &third).await["status"], "working");
+}
+
+#[tokio::test]
+async fn fewer_tasks_run_than_are_kept() {
+    let limits = Limits { tasks_running: 1, ..Limits::default() };
+    let server = Server::builder("s", "1").limits(limits).tools(tools()).build().expect("right");
+    let first = begin(&server, "endless").await;
+    let answer = call(&server, &client(), "quick").await;
+    assert_eq!(answer["error"]["code"], -31003, "{answer}");
+    ask(&server, "tasks/cancel", json!({"taskId": first})).await;
+    let second = begin(&server, "quick").await;
+    state_once(&server, &second, "completed").await;
+    assert_eq!(state(&server, &first).await["status"], "cancelled");
+}
+
+#[tokio::test]
+async fn a_message_of_progress_is_kept_up_to_its_bound() {
+    let says = |said: &'static str| {
+        let work = move |_: Value, context: Context| async move {
+            context.progress(1.0, None, Some(said));
+            std::future::pending::<String>().await
+        };
+        Tool::new("says", handler::future(work)).task(TaskUse::Always)
+    };
+    let limits = Limits { task_message_bytes: 8, ..Limits::default() };
+    for (said, kept) in
+        [("12345678", "12345678"), ("123456789", "12345678"), ("1234567ä", "1234567")]
+    {
+        let built = Server::builder("s", "1").limits(limits.clone()).tool(says(said));
+        let server = built.build().expect("right");
+        let task = begin(&server, "says").await;
+        while state(&server, &task).await["statusMessage"] != kept {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+#[test]
+fn no_choice_of_keys_keeps_a_task_from_asking() {
+    let (tell, told) = std::sync::mpsc::sync_channel(1);
+    // Whoever spins holds its thread and all that wait for it: the limit is another thread's.
+    std::thread::spawn(move || {
+        let asking = handler::future(|_: Value, context: Context| async move {
+            let ask = |key| context.elicit::<Value>(key, "Sure?", CONFIRM);
+            let _ = tokio::join!(ask("a"), ask("a-2"), ask("a"));
+            "asked"
+        });
+        let tool = Tool::new("asking", asking).task(TaskUse::Always);
+        let server = Server::builder("s", "1").tool(tool).build().expect("right");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let asked = runtime.expect("a runtime").block_on(async {
+            let task = begin(&server, "asking").await;
+            state_once(&server, &task, "input_required").await["inputRequests"].take()
+        });
+        tell.send(asked).expect("the test waits");
+    });
+    let asked = told.recv_timeout(Duration::from_secs(20)).expect("it asks");
+    let keys: Vec<_> = asked.as_object().expect("questions").keys().collect();
+    assert_eq!(keys, ["a", "a-2", "a-3"]);
 }

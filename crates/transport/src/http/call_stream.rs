@@ -2,13 +2,13 @@
 //! that asked, or kept until its client comes back for it. The call goes on either way: losing a
 //! connection is not cancelling (2025-11-25, "Sending Messages to the Server").
 
-use super::replay::Place;
+use super::replay::{Kind, Place};
 use super::request::Accepts;
 use super::sessions::InUse;
 use super::sse::{Alarm, COMMENT};
 use super::streams::Streams;
 use crate::bounds::{Bound, Share};
-use crate::outlet::{Backlog, Sink};
+use crate::outlet::{Backlog, CallNumber, Sink};
 use crate::questions::Unsent;
 use bytes::Bytes;
 use haft_proto::service::{Outcome, Reply};
@@ -129,7 +129,7 @@ impl CallStream {
             }
             Who::Away => {
                 if let Some(reply) = reply {
-                    self.keep(&mut state, &reply.message);
+                    self.streams.keep_result(state.next_place(), &reply.message);
                 }
                 self.streams.ended(state.stream.unwrap_or_default());
             }
@@ -159,11 +159,11 @@ impl CallStream {
     fn put_away(&self, state: &mut State) {
         state.reader = Who::Away;
         state.leave = None;
-        while let Some(message) = state.backlog.pop() {
-            self.keep(state, &message);
+        while let Some((message, kind)) = state.pop() {
+            self.keep(state, &message, kind);
         }
         if let Some(reply) = state.take_reply() {
-            self.keep(state, &reply.message);
+            self.streams.keep_result(state.next_place(), &reply.message);
         }
         if state.is_over {
             self.streams.ended(state.stream.unwrap_or_default());
@@ -180,9 +180,24 @@ impl CallStream {
         std::mem::replace(&mut state.backlog, Backlog::new(&self.streams.limits))
     }
 
-    fn keep(&self, state: &mut State, message: &[u8]) {
-        let at = state.next_place();
-        self.streams.event(at, message, false);
+    /// Says something to a client that is there, or keeps it for one that may come back.
+    fn say(&self, message: Vec<u8>, queue: impl Fn(&mut Backlog, Vec<u8>) -> bool) -> bool {
+        let mut state = self.lock();
+        match state.reader {
+            Who::Here => {
+                let is_taken = queue(&mut state.backlog, message);
+                state.wake_after(is_taken)
+            }
+            Who::Away => {
+                self.keep(&mut state, &message, Kind::Notification);
+                true
+            }
+            Who::HereForTheReply | Who::Gone => false,
+        }
+    }
+
+    fn keep(&self, state: &mut State, message: &[u8], kind: Kind) {
+        self.streams.keep(state.next_place(), message, kind);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -194,6 +209,15 @@ impl State {
     fn next_place(&mut self) -> Place {
         self.events += 1;
         Place { stream: self.stream.unwrap_or_default(), number: self.events }
+    }
+
+    /// The next of what is said to a client that is there.
+    fn pop(&mut self) -> Option<(Vec<u8>, Kind)> {
+        let kind = match self.backlog.has_question_first() {
+            true => Kind::Question,
+            false => Kind::Notification,
+        };
+        Some((self.backlog.pop()?, kind))
     }
 
     fn take_reply(&mut self) -> Option<Reply> {
@@ -209,18 +233,11 @@ impl State {
 
 impl Sink for CallStream {
     fn notify(&self, message: Vec<u8>) -> bool {
-        let mut state = self.lock();
-        match state.reader {
-            Who::Here => {
-                let is_taken = state.backlog.notify(message);
-                state.wake_after(is_taken)
-            }
-            Who::Away => {
-                self.keep(&mut state, &message);
-                true
-            }
-            Who::HereForTheReply | Who::Gone => false,
-        }
+        self.say(message, Backlog::notify)
+    }
+
+    fn progress(&self, call: CallNumber, message: Vec<u8>) -> bool {
+        self.say(message, |backlog, message| backlog.progress(call, message))
     }
 
     fn ask(&self, message: Vec<u8>, question: Unsent) {
@@ -231,7 +248,7 @@ impl Sink for CallStream {
                 state.wake_after(());
             }
             Who::Away => {
-                self.keep(&mut state, &message);
+                self.keep(&mut state, &message, Kind::Question);
                 question.sent();
             }
             Who::HereForTheReply | Who::Gone => {
@@ -248,7 +265,7 @@ impl Sink for CallStream {
                 state.backlog.take_back(question, cancellation);
                 state.wake_after(());
             }
-            Who::Away => self.keep(&mut state, &cancellation),
+            Who::Away => self.keep(&mut state, &cancellation, Kind::Notification),
             Who::HereForTheReply | Who::Gone => {}
         }
     }
@@ -344,15 +361,15 @@ impl CallReader {
         if state.turn != self.turn || state.reader == Who::Gone {
             return Poll::Ready(None);
         }
-        if let Some(message) = state.backlog.pop() {
+        if let Some((message, kind)) = state.pop() {
             let at = state.next_place();
-            return Poll::Ready(Some(Next::More(call.streams.event(at, &message, true))));
+            return Poll::Ready(Some(Next::More(call.streams.sent(at, &message, kind))));
         }
         if state.is_over {
             let reply = state.take_reply();
             let last = reply.map(|reply| {
                 let at = state.next_place();
-                Next::Last(call.streams.event(at, &reply.message, true))
+                Next::Last(call.streams.sent(at, &reply.message, Kind::Result))
             });
             call.streams.ended(state.stream.unwrap_or_default());
             return Poll::Ready(last);

@@ -20,6 +20,7 @@ mod stopping;
 mod streams;
 mod subscription;
 mod two_paths;
+mod unkept;
 mod unread;
 
 pub use address::address;

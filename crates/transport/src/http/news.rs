@@ -1,7 +1,7 @@
 //! What a legacy client is told unasked: the one stream of a session that no request opened
 //! (2025-11-25, "Listening for Messages from the Server").
 
-use super::replay::Place;
+use super::replay::{Kind, Place};
 use super::sessions::InUse;
 use super::sse::{Alarm, COMMENT};
 use super::stopping::Stopped;
@@ -158,7 +158,7 @@ impl NewsEvents {
         match polled {
             Poll::Ready(true) => {
                 let at = state.next_place();
-                Poll::Ready(Some(session.streams.event(at, &message, true)))
+                Poll::Ready(Some(session.streams.sent(at, &message, Kind::Notification)))
             }
             Poll::Ready(false) => {
                 // Whoever comes next is told by another.

@@ -2,8 +2,7 @@
 //! bounded in number. The modern era never comes here.
 
 use super::news::News;
-use super::streams::Streams;
-use crate::bounds::Bound;
+use super::streams::{Replays, Streams};
 use crate::conversation::{Conversation, Kept};
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
@@ -17,8 +16,8 @@ use std::time::{Duration, Instant};
 pub(super) struct Sessions {
     known: Mutex<Known>,
     clock: Clock,
-    /// Bytes that are kept for clients that come back.
-    replays: Arc<Bound>,
+    /// What is kept for clients that come back.
+    replays: Arc<Replays>,
     limits: Arc<Limits>,
 }
 
@@ -112,7 +111,7 @@ impl Sessions {
         Self {
             known: Mutex::default(),
             clock: Clock(Instant::now()),
-            replays: Bound::new(limits.replays_bytes),
+            replays: Replays::new(limits),
             limits: Arc::clone(limits),
         }
     }
@@ -127,10 +126,9 @@ impl Sessions {
         // Of its own, as events are shown in places where an id must not be.
         let mark = random()? as u32;
         let id: Box<str> = format!("{id:032x}").into();
-        let held = self.replays.share();
         let session = Arc::new(Session {
             conversation: Mutex::new(conversation),
-            streams: Arc::new(Streams::new(agreed.revision(), mark, &self.limits, held)),
+            streams: Streams::new(agreed.revision(), mark, &self.limits, &self.replays),
             agreed,
             news: News::default(),
             open: AtomicUsize::new(0),
@@ -187,7 +185,8 @@ impl Sessions {
         };
         drop(forgotten);
         for session in left {
-            session.streams.sweep(self.limits.session_idle / 4);
+            let idle = self.limits.session_idle;
+            session.streams.sweep(idle / 4, idle);
         }
     }
 

@@ -2,11 +2,13 @@
 //! what is kept of them for a client that comes back. The modern era never comes here.
 
 use super::call_stream::CallStream;
-use super::replay::{Place, Replay};
-use crate::bounds::Share;
+use super::replay::{Kind, Place, Replay, Waiting};
+use super::unkept::unkept;
+use crate::bounds::Bound;
 use bytes::Bytes;
 use haft_proto::limits::Limits;
 use haft_proto::version::Revision;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -19,6 +21,25 @@ pub(super) struct Streams {
     epoch: Instant,
     pub(super) limits: Arc<Limits>,
     kept: Mutex<Streaming>,
+    replays: Arc<Replays>,
+    /// Its number among those.
+    number: u64,
+}
+
+/// What one listener keeps for all its sessions.
+pub(super) struct Replays {
+    held: Arc<Bound>,
+    /// What of it waits, and no session gives away.
+    promised: Arc<Bound>,
+    all: Mutex<All>,
+}
+
+#[derive(Default)]
+struct All {
+    by_number: BTreeMap<u64, Weak<Streams>>,
+    last: u64,
+    /// Whose sent events go next.
+    turn: u64,
 }
 
 struct Streaming {
@@ -41,15 +62,22 @@ pub(super) enum Resumed {
 }
 
 impl Streams {
-    pub(super) fn new(revision: Revision, mark: u32, limits: &Arc<Limits>, held: Share) -> Self {
-        let replay = Replay::new(limits, held);
-        Self {
+    pub(super) fn new(
+        revision: Revision,
+        mark: u32,
+        limits: &Arc<Limits>,
+        replays: &Arc<Replays>,
+    ) -> Arc<Self> {
+        let replay = Replay::new(limits, replays.held.share(), replays.promised.share());
+        replays.add(|number| Self {
             revision,
             mark,
             epoch: Instant::now(),
             limits: Arc::clone(limits),
             kept: Mutex::new(Streaming { replay, last: NEWS, live: Vec::new() }),
-        }
+            replays: Arc::clone(replays),
+            number,
+        })
     }
 
     /// Whether a client may come back to a stream that was broken.
@@ -82,8 +110,48 @@ impl Streams {
         }
     }
 
-    /// A message as an event, which is kept if a client may come back for it.
-    pub(super) fn event(&self, at: Place, message: &[u8], is_sent: bool) -> Bytes {
+    /// A message as an event that is sent now, and kept if a client may come back for it.
+    pub(super) fn sent(&self, at: Place, message: &[u8], kind: Kind) -> Bytes {
+        let event = self.event(at, message);
+        if self.can_resume() {
+            self.lock().replay.keep(at, &event, kind, Some(self.now()));
+        }
+        event
+    }
+
+    /// Keeps a message for a client that is away, if there is room.
+    pub(super) fn keep(&self, at: Place, message: &[u8], kind: Kind) {
+        let event = self.event(at, message);
+        self.lock().replay.keep(at, &event, kind, None);
+    }
+
+    /// Keeps a result for a client that is away: in place of what other clients have been sent, if
+    /// it must be, and an error in its own place if nothing helps. Where there is no room for that
+    /// either, whoever comes back is refused.
+    pub(super) fn keep_result(&self, at: Place, message: &[u8]) {
+        if !self.find_room(at, message, false) {
+            self.find_room(at, &unkept(message), true);
+        }
+    }
+
+    fn find_room(&self, at: Place, message: &[u8], is_error: bool) -> bool {
+        let event = self.event(at, message);
+        let result = Waiting { at, event, since: self.now(), is_error };
+        // Nothing goes where that could not help.
+        if !self.lock().replay.promise(&result) {
+            return false;
+        }
+        let keep = || self.lock().replay.keep_waiting(&result);
+        let is_kept = keep()
+            || self.replays.forget_sent_until(keep)
+            || self.lock().replay.keep_at_all_costs(&result);
+        if !is_kept {
+            self.lock().replay.break_promise(&result);
+        }
+        is_kept
+    }
+
+    fn event(&self, at: Place, message: &[u8]) -> Bytes {
         let mut event = Vec::with_capacity(message.len() + 64);
         if self.can_resume() {
             event.extend_from_slice(format!("id: {}\n", self.id_of(at)).as_bytes());
@@ -91,11 +159,7 @@ impl Streams {
         event.extend_from_slice(b"event: message\ndata: ");
         event.extend_from_slice(message);
         event.extend_from_slice(b"\n\n");
-        let event = Bytes::from(event);
-        if self.can_resume() {
-            self.lock().replay.keep(at, &event, is_sent.then(|| self.now()));
-        }
-        event
+        event.into()
     }
 
     /// An event without a message, by which a client can come back before the first message
@@ -136,10 +200,15 @@ impl Streams {
         (self.id_of(place) == id).then_some(place)
     }
 
-    /// Forgets what was sent long ago.
-    pub(super) fn sweep(&self, kept_for: Duration) {
-        let kept_for = u64::try_from(kept_for.as_millis()).unwrap_or(u64::MAX);
-        self.lock().replay.forget_sent_before(self.now().saturating_sub(kept_for));
+    /// Forgets what was sent longer ago than that, and what has waited for longer than that.
+    pub(super) fn sweep(&self, sent: Duration, waiting: Duration) {
+        let before = |time: Duration| {
+            let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+            self.now().saturating_sub(time)
+        };
+        let mut kept = self.lock();
+        kept.replay.forget_waiting_before(before(waiting));
+        kept.replay.forget_sent_before(before(sent));
     }
 
     /// The calls whose streams go on.
@@ -157,5 +226,47 @@ impl Streams {
 
     fn lock(&self) -> MutexGuard<'_, Streaming> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Streams {
+    fn drop(&mut self) {
+        self.replays.lock().by_number.remove(&self.number);
+    }
+}
+
+impl Replays {
+    pub(super) fn new(limits: &Limits) -> Arc<Self> {
+        let bound = || Bound::new(limits.replays_bytes);
+        Arc::new(Self { held: bound(), promised: bound(), all: Mutex::default() })
+    }
+
+    fn add(&self, make: impl FnOnce(u64) -> Streams) -> Arc<Streams> {
+        let mut all = self.lock();
+        all.last += 1;
+        let streams = Arc::new(make(all.last));
+        all.by_number.insert(streams.number, Arc::downgrade(&streams));
+        streams
+    }
+
+    /// Forgets what clients have been sent, one session after the other, until something fits that
+    /// did not. Who gave last time is asked last.
+    fn forget_sent_until(&self, mut fits: impl FnMut() -> bool) -> bool {
+        // Whoever is dropped here removes itself, which must not find this locked.
+        let everyone: Vec<_> = {
+            let all = self.lock();
+            let (before, after) =
+                (all.by_number.range(..all.turn), all.by_number.range(all.turn..));
+            after.chain(before).filter_map(|(_, streams)| streams.upgrade()).collect()
+        };
+        everyone.iter().any(|streams| {
+            streams.lock().replay.forget_sent_before(u64::MAX);
+            self.lock().turn = streams.number + 1;
+            fits()
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, All> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

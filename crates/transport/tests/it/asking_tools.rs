@@ -15,6 +15,16 @@ pub(crate) fn asking_tools(builder: ServerBuilder, gate: &Arc<Gate>) -> ServerBu
             handler::future(|Nothing {}, context| async move { ask(&context).await }),
         ))
         .tool(Tool::new(
+            "visit",
+            handler::future(|Nothing {}, context| async move {
+                let visit = context.elicit_url("login", "Log in", "https://x.example/").await?;
+                context.elicitation_done("another");
+                context.elicitation_done("login");
+                context.elicitation_done("login");
+                Ok::<_, AskError>(visit.action())
+            }),
+        ))
+        .tool(Tool::new(
             "roots",
             handler::future(|Nothing {}, context| async move {
                 context.roots("where").await.map(|roots| format!("{} roots", roots.len()))

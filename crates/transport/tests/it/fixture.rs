@@ -156,6 +156,13 @@ pub(crate) fn server(gate: &Arc<Gate>, limits: Limits) -> Server {
                 "done"
             }),
         ))
+        .tool(Tool::new(
+            "far",
+            handler::future(|Nothing {}, context| async move {
+                (1..=1000).for_each(|step| context.progress(f64::from(step), None, None));
+                "done"
+            }),
+        ))
         .tool(Tool::new("panic", handler::function(|Nothing {}| -> &str { panic!("on purpose") })))
         .tool(
             Tool::new(
@@ -165,16 +172,18 @@ pub(crate) fn server(gate: &Arc<Gate>, limits: Limits) -> Server {
             .timeout(Duration::from_millis(50)),
         )
         .tool(Tool::new("large", handler::function(|Nothing {}| "x".repeat(16 * 1024 * 1024))));
-    let waiting = Arc::clone(gate);
-    let builder = builder.tool(Tool::new(
-        "large_later",
-        handler::future(move |Nothing {}, _| {
-            let gate = Arc::clone(&waiting);
-            async move {
-                gate.open.notified().await;
-                "x".repeat(2 * 1024 * 1024)
-            }
-        }),
-    ));
+    let builder = builder.tool(large_later(gate));
     waiting_tools(asking_tools(builder, gate), gate).build().expect("the fixture is right")
+}
+
+fn large_later(gate: &Arc<Gate>) -> Tool {
+    let waiting = Arc::clone(gate);
+    let handler = handler::future(move |Nothing {}, _| {
+        let gate = Arc::clone(&waiting);
+        async move {
+            gate.open.notified().await;
+            "x".repeat(2 * 1024 * 1024)
+        }
+    });
+    Tool::new("large_later", handler)
 }

@@ -4,7 +4,7 @@
 use crate::fixture::Fixture;
 use crate::hook::{reply, tool_of};
 use crate::pipe_client::PipeClient;
-use crate::raw_client::{RawClient, modern};
+use crate::raw_client::{RawClient, modern, modern_body, post};
 use haft_proto::limits::Limits;
 use haft_proto::method::Method;
 use haft_proto::service::{Ask, Turn, Unanswered};
@@ -60,6 +60,62 @@ async fn over_pipes_an_answer_finds_the_call_that_asked() {
     let roots = json!({"roots": [{"uri": "file:///a"}, {"uri": "file:///b"}]});
     let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": roots});
     assert_eq!(text(&client.ask(&answer.to_string()).await), "2 roots");
+}
+
+/// What a person says who is asked to visit an address.
+fn visit(question: &Value, action: &str) -> String {
+    assert_eq!(question["params"]["url"], "https://x.example/", "{question}");
+    json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": action}}).to_string()
+}
+
+fn assert_is_end(message: &Value, question: &Value) {
+    assert_eq!(message["method"], "notifications/elicitation/complete", "{message}");
+    assert_eq!(message["params"], json!({"elicitationId": question["params"]["elicitationId"]}));
+    assert!(message["params"]["elicitationId"].is_string());
+}
+
+#[tokio::test]
+async fn the_end_of_a_visit_to_an_address_is_told_once_by_the_id_that_the_client_knows() {
+    let mut client = PipeClient::start();
+    client.initialize("2025-11-25").await;
+    let question = client.ask(&call(1, "visit")).await;
+    assert_is_end(&client.ask(&visit(&question, "accept")).await, &question);
+    assert_eq!(text(&client.read().await), "accept");
+    let question = client.ask(&call(2, "visit")).await;
+    let answer = client.ask(&visit(&question, "decline")).await;
+    assert_eq!(text(&answer), "decline", "there is no visit that could end");
+
+    let fixture = Fixture::start().await;
+    let mut client = RawClient::connect(fixture.address).await;
+    let session = client.session("2025-11-25").await;
+    let call = session.call(1, r#"{"name":"visit"}"#);
+    let mut stream = RawClient::connect(fixture.address).await.open(&call).await;
+    assert_eq!(stream.next().await.data.as_deref(), Some(""), "the first event");
+    let question = stream.message().await;
+    assert_eq!(client.ask(&session.post(&visit(&question, "accept"))).await.status, 202);
+    assert_is_end(&stream.message().await, &question);
+    assert_eq!(text(&stream.message().await), "accept");
+}
+
+#[tokio::test]
+async fn a_revision_without_ids_of_visits_is_not_told_of_their_end() {
+    let fixture = Fixture::start().await;
+    let mut client = RawClient::connect(fixture.address).await;
+    let request = |params: Value| {
+        let capabilities = json!({"elicitation": {"url": {}}});
+        modern_body("tools/call", &params).replace(
+            r#""io.modelcontextprotocol/clientCapabilities":{}"#,
+            &format!(r#""io.modelcontextprotocol/clientCapabilities":{capabilities}"#),
+        )
+    };
+    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call")];
+    let headers = [&headers[..], &[("mcp-name", "visit")]].concat();
+    let asked = client.ask(&post(&headers, &request(json!({"name": "visit"})))).await.json();
+    assert!(!asked["result"]["inputRequests"]["login"].is_null(), "{asked}");
+    let again = json!({"name": "visit", "inputResponses": {"login": {"action": "accept"}},
+        "requestState": asked["result"]["requestState"]});
+    let answer = client.ask(&post(&headers, &request(again))).await.json();
+    assert_eq!(text(&answer), "accept", "a plain answer, with nothing before it");
 }
 
 #[tokio::test]
@@ -156,7 +212,7 @@ async fn an_answer_from_another_session_is_not_heard() {
     let question = stream.message().await;
     let eve = ada(&question).replace("Ada", "Eve");
     assert_eq!(client.ask(&other.post(&eve)).await.status, 202);
-    let nowhere = crate::raw_client::post(&[], &eve);
+    let nowhere = post(&[], &eve);
     assert_eq!(client.ask(&nowhere).await.status, 400);
     assert_eq!(client.ask(&mine.post(&ada(&question))).await.status, 202);
     assert_eq!(text(&stream.message().await), "Ada");

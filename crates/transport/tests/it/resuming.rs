@@ -228,42 +228,113 @@ async fn of_a_million_events_for_a_client_that_is_away_the_last_are_kept() {
     let rest = back(&fixture, &session, &sent_away[0]).await.end().await;
     let last = rest.last().expect("an answer");
     assert_eq!(text(last), "1000000");
-    assert!(rest.len() <= 10, "{}", rest.len());
+    assert!(rest.len() <= 10 + 1, "{}, the answer beside them", rest.len());
 }
 
-/// Answers with a megabyte after a word, once the client is away.
+/// Says as many things as its name tells after a `-`, and then answers with a megabyte, once the
+/// client is away.
 fn megabyte(ask: &Ask<'_>, _: &mut Vec<u8>) -> Option<Turn> {
-    if tool_of(ask) != r#""megabyte""# {
-        return None;
-    }
+    let said = tool_of(ask).strip_prefix(r#""megabyte-"#)?.trim_end_matches('"').parse::<u64>();
+    let said = said.expect("a number");
     let (outlet, id) = (ask.wire.outlet(), ask.id.raw().to_owned());
     Some(Turn::Later(Box::pin(async move {
         outlet.send(br#"{"number":0}"#.to_vec());
         while outlet.disconnect(std::time::Duration::ZERO) {
             tokio::task::yield_now().await;
         }
+        let note = br#"{"number":1}"#;
+        (0..said).for_each(|_| assert!(outlet.send(note.to_vec())));
         reply(&id, &"x".repeat(1 << 20))
     })))
 }
 
+/// Calls `megabyte`; returns the last event before its client was sent away.
+async fn called(fixture: &Fixture, session: &Session, id: u64, said: u64) -> Event {
+    let call = session.call(id, &format!(r#"{{"name":"megabyte-{said}"}}"#));
+    let mut sent_away = open(fixture, &call).await.end().await;
+    sent_away.swap_remove(1)
+}
+
+/// Waits until a call is over: until then nobody else may have its id.
+async fn ended(client: &mut RawClient, session: &Session, id: u64) {
+    let ping = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+    let over = async { while client.ask(&session.post(&ping)).await.json()["result"].is_null() {} };
+    timeout(DEADLINE, over).await.expect("the call ends");
+}
+
+/// The last event of a call whose client comes back after an event: the call may not be over yet,
+/// and then goes on with this client.
+async fn last_after(fixture: &Fixture, session: &Session, last: &Event) -> Event {
+    let rest = timeout(DEADLINE, back(fixture, session, last).await.end()).await;
+    rest.expect("the call ends").pop().expect("an event")
+}
+
 #[tokio::test]
-async fn a_result_that_is_too_large_to_be_kept_is_lost_and_said_to_be() {
+async fn a_result_that_is_larger_than_all_a_session_may_keep_waits_for_its_client() {
     let fixture = Fixture::hooked(Limits::default(), megabyte).await;
     let mut client = RawClient::connect(fixture.address).await;
     let session = client.session("2025-11-25").await;
-    let call = session.call(1, r#"{"name":"megabyte"}"#);
-    let sent_away = open(&fixture, &call).await.end().await;
-    let last = sent_away[1].id.as_deref().expect("an id");
-    let lost = async {
-        loop {
-            let stream = open(&fixture, &session.get(&[("last-event-id", last)])).await;
-            if stream.head.status == 400 {
-                return;
-            }
-            assert_eq!(stream.end().await, [], "the call may not be over yet");
-        }
-    };
-    timeout(DEADLINE, lost).await.expect("it is said");
+    let last = called(&fixture, &session, 1, 0).await;
+    ended(&mut client, &session, 1).await;
+    for time in ["first", "second"] {
+        assert_eq!(text(&last_after(&fixture, &session, &last).await).len(), 1 << 20, "{time}");
+    }
+}
+
+#[tokio::test]
+async fn a_result_that_waits_outlives_all_that_is_said_of_another_call() {
+    let fixture = Fixture::hooked(Limits::default(), megabyte).await;
+    let mut client = RawClient::connect(fixture.address).await;
+    let session = client.session("2025-11-25").await;
+    let (one, other) =
+        (called(&fixture, &session, 1, 0).await, called(&fixture, &session, 2, 1000).await);
+    ended(&mut client, &session, 1).await;
+    ended(&mut client, &session, 2).await;
+    for (last, id) in [(other, 2), (one, 1)] {
+        let answer = last_after(&fixture, &session, &last).await;
+        assert_eq!((answer.json()["id"].as_u64(), text(&answer).len()), (Some(id), 1 << 20));
+    }
+}
+
+#[tokio::test]
+async fn a_result_that_waits_takes_the_place_of_what_other_clients_were_sent() {
+    let limits = Limits { replays_bytes: (1 << 20) + 1000, ..Limits::default() };
+    let fixture = Fixture::hooked(limits, megabyte).await;
+    let mut client = RawClient::connect(fixture.address).await;
+    let sessions = [client.session("2025-11-25").await, client.session("2025-11-25").await];
+    for session in &sessions {
+        let last = called(&fixture, session, 1, 0).await;
+        ended(&mut client, session, 1).await;
+        assert_eq!(text(&last_after(&fixture, session, &last).await).len(), 1 << 20);
+    }
+}
+
+#[tokio::test]
+async fn a_result_that_there_is_no_room_for_becomes_an_error_in_its_place() {
+    let limits = Limits { replays_bytes: (1 << 20) + 1000, ..Limits::default() };
+    let fixture = Fixture::hooked(limits, megabyte).await;
+    let mut client = RawClient::connect(fixture.address).await;
+    let session = client.session("2025-11-25").await;
+    let kept = called(&fixture, &session, 1, 0).await;
+    ended(&mut client, &session, 1).await;
+    let refused = called(&fixture, &session, 2, 0).await;
+    ended(&mut client, &session, 2).await;
+    let error = last_after(&fixture, &session, &refused).await.json();
+    assert_eq!((&error["id"], &error["error"]["code"]), (&json!(2), &json!(-31003)), "{error}");
+    assert_eq!(text(&last_after(&fixture, &session, &kept).await).len(), 1 << 20);
+}
+
+#[tokio::test]
+async fn where_nothing_can_be_kept_whoever_comes_back_is_refused() {
+    let limits = Limits { replays_bytes: 10, ..Limits::default() };
+    let fixture = Fixture::hooked(limits, megabyte).await;
+    let mut client = RawClient::connect(fixture.address).await;
+    let session = client.session("2025-11-25").await;
+    let last = called(&fixture, &session, 1, 0).await;
+    ended(&mut client, &session, 1).await;
+    let last = last.id.expect("an id");
+    let lost = client.ask(&session.get(&[("last-event-id", &last)])).await;
+    assert_eq!((lost.status, &lost.json()["error"]["code"]), (400, &json!(-32600)));
 }
 
 #[tokio::test]

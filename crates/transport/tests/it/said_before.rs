@@ -80,3 +80,30 @@ async fn a_gigabyte_that_is_said_at_once_is_dropped_but_for_the_bound() {
     assert_eq!(all.last().expect("an answer")["result"]["content"][0]["text"], "2 8");
     assert_eq!(all.len(), 11);
 }
+
+fn assert_far(messages: &[Value]) {
+    let [said @ .., answer] = messages else { panic!("nothing: {messages:?}") };
+    let steps: Vec<_> = said.iter().map(|note| note["params"]["progress"].as_f64()).collect();
+    assert_eq!(steps, [1.0, 2.0, 3.0, 4.0, 1000.0].map(Some));
+    assert_eq!(answer["result"]["content"][0]["text"], "done");
+}
+
+#[tokio::test]
+async fn who_reads_slowly_hears_how_far_a_call_has_come_at_last() {
+    let limits = Limits { queued_notifications: 5, ..Limits::default() };
+    let call = r#"{"name":"far","_meta":{"progressToken":"t"}}"#;
+    let fixture = Fixture::with(limits.clone(), Default::default()).await;
+    let mut client = RawClient::connect(fixture.address).await;
+    assert_far(&client.ask(&modern("tools/call", call)).await.events());
+    let session = client.session("2025-06-18").await;
+    assert_far(&client.ask(&session.call(1, call)).await.events());
+
+    let mut client = PipeClient::hooked(limits, |_: &Ask<'_>, _: &mut Vec<u8>| None);
+    client.initialize("2025-11-25").await;
+    client
+        .send(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{call}}}"#))
+        .await;
+    client.close_input();
+    let all = client.end().await;
+    assert_far(&all[all.len() - 6..]);
+}

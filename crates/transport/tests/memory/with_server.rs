@@ -4,9 +4,15 @@
 use crate::Counter;
 use crate::service::{ask, modern, post, serve_as};
 use haft_proto::limits::Limits;
-use haft_server::{Resource, Server};
+use haft_proto::spec::level::Level;
+use haft_server::{Resource, Server, Tool, handler};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
 const SUBSCRIPTIONS: usize = 200;
@@ -25,11 +31,20 @@ async fn serve(limits: Limits) -> String {
 
 /// A request for all that this server can tell.
 fn listen() -> String {
-    let plain = modern("subscriptions/listen");
-    let (head, body) = plain.split_once("\r\n\r\n").expect("a head");
+    listen_to("a:1")
+}
+
+/// The same with another resource.
+fn listen_to(uri: &str) -> String {
     let wishes = r#""params":{"notifications":{"toolsListChanged":true,"promptsListChanged":true,
-        "resourcesListChanged":true,"resourceSubscriptions":["a:1"]},"#;
-    let body = body.replacen(r#""params":{"#, wishes, 1);
+        "resourcesListChanged":true,"resourceSubscriptions":["#;
+    with(&modern("subscriptions/listen"), r#""params":{"#, &format!("{wishes}{uri:?}]}},"))
+}
+
+/// A request with something else in its body.
+fn with(request: &str, part: &str, other: &str) -> String {
+    let (head, body) = request.split_once("\r\n\r\n").expect("a head");
+    let body = body.replacen(part, other, 1);
     let (head, _) = head.rsplit_once("content-length").expect("a length");
     format!("{head}content-length: {}\r\n\r\n{body}", body.len())
 }
@@ -128,4 +143,101 @@ async fn sessions_in_a_full_table_take_each_others_places() {
     let grown = counter.live_bytes().saturating_sub(full);
     println!("{grown} bytes more after {REPLACED} sessions");
     assert!(grown < 64 * 1024, "{grown} bytes");
+}
+
+/// What one client that never reads may hold: hyper's buffers, and ours.
+const HELD: usize = 512 * 1024;
+
+#[derive(Deserialize)]
+struct Nothing {}
+
+fn tool(name: String) -> Tool {
+    Tool::new(name, handler::function(|Nothing {}| "done"))
+}
+
+#[tokio::test]
+async fn whoever_listens_and_never_reads_holds_little_while_tools_come_and_go() {
+    let counter = Counter::start();
+    // Long enough that what is said of it does not fit into the buffers of the sockets.
+    let watched = format!("a:{}", "x".repeat(8000));
+    let server = Server::builder("memory", "1.0.0")
+        .tool(tool("always".to_owned()))
+        .resource(Resource::text(&*watched, "one", "text"))
+        .build()
+        .expect("a server");
+    let address = serve_as(server.clone(), Limits::default()).await;
+    let mut neighbour = TcpStream::connect(&address).await.expect("the server listens");
+    ask(&mut neighbour, &modern("server/discover"), "}}").await;
+    let mut listener = TcpStream::connect(&address).await.expect("the server listens");
+    listener.write_all(listen_to(&watched).as_bytes()).await.expect("it is read");
+    // It listens once its wish to hear of the resource is known.
+    while server.interest().resources.is_empty() {
+        ask(&mut neighbour, &modern("server/discover"), "}}").await;
+    }
+    let before = counter.live_bytes();
+    for number in 0..10_000 {
+        server.add_tool(tool(format!("tool_{number}"))).expect("a name of its own");
+        assert!(server.remove_tool(&format!("tool_{number}")));
+        server.resource_updated(&watched);
+        tokio::task::yield_now().await;
+        if number % 1000 == 999 {
+            ask(&mut neighbour, &modern("tools/list"), "}}").await;
+            let held = counter.live_bytes().saturating_sub(before);
+            assert!(held < HELD, "{held} bytes after {number}");
+        }
+    }
+    drop(listener);
+}
+
+#[tokio::test]
+async fn a_hundred_times_what_may_wait_is_said_by_a_tool_to_whoever_never_reads_and_given_back() {
+    const SAID: usize = 500_000;
+    const TIMES: u32 = 200;
+    let counter = Counter::start();
+    let ended = Arc::new(Notify::new());
+    let ends = Arc::clone(&ended);
+    let talk = handler::future(move |Nothing {}, context| {
+        let ends = Arc::clone(&ends);
+        async move {
+            // As it is to be written: letter by letter would take a test long.
+            let text = format!("{:?}", "x".repeat(SAID));
+            let text = RawValue::from_string(text).expect("JSON");
+            for step in 0..TIMES {
+                context.progress(f64::from(step), None, Some("a step"));
+                context.log(Level::Info, &*text);
+                tokio::task::yield_now().await;
+            }
+            ends.notify_one();
+            "done"
+        }
+    });
+    let talk = Tool::new("talk", talk);
+    // However slow the machine is, the call comes to its end.
+    let patience = Duration::from_secs(600);
+    let limits = Limits { request_timeout: patience, write_stall: patience, ..Limits::default() };
+    let server = Server::builder("memory", "1.0.0").limits(limits.clone()).tool(talk).build();
+    let address = serve_as(server.expect("a server"), limits.clone()).await;
+    let mut neighbour = TcpStream::connect(&address).await.expect("the server listens");
+    ask(&mut neighbour, &modern("server/discover"), "}}").await;
+    let before = counter.live_bytes();
+    let call = with(
+        &modern("tools/call"),
+        r#""_meta":{"#,
+        r#""name":"talk","_meta":{
+        "progressToken":"t","io.modelcontextprotocol/logLevel":"info","#,
+    );
+    let call = call.replacen("mcp-method", "mcp-name: talk\r\nmcp-method", 1);
+    let mut client = TcpStream::connect(&address).await.expect("the server listens");
+    client.write_all(call.as_bytes()).await.expect("it is read");
+    timeout(patience, ended.notified()).await.expect("it comes to its end");
+    let peak = dhat::HeapStats::get().max_bytes.saturating_sub(before);
+    println!("{peak} bytes at most");
+    assert!(peak < limits.queued_bytes + 4 * SAID + HELD, "{peak} bytes at most");
+    drop(client);
+    let given_back = async {
+        while counter.live_bytes() > before + 64 * 1024 {
+            ask(&mut neighbour, &modern("server/discover"), "}}").await;
+        }
+    };
+    timeout(Duration::from_secs(60), given_back).await.expect("all is given back");
 }

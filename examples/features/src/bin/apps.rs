@@ -1,7 +1,8 @@
 //! An app: a page that hosts show beside the conversation, fed with what a tool answers. Others use
-//! the tool as any other. `npx @modelcontextprotocol/inspector target/debug/apps`, tab "Apps".
+//! the tool as any other, and get the chart as text.
+//! `npx @modelcontextprotocol/inspector target/debug/apps`, tab "Apps".
 
-use haft::{Json, Resource, Ui};
+use haft::{Context, Json, Resource, Ui};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -21,11 +22,20 @@ struct Month {
 #[derive(Serialize, JsonSchema)]
 struct Sales {
     months: Vec<Month>,
+    /// A bar for each month, where no page is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chart: Option<String>,
+}
+
+/// A line with a bar, a tenth of what was sold long.
+fn bar(Month { month, sold }: &Month) -> String {
+    format!("{month:<8} {} {sold}\n", "#".repeat(*sold as usize / 10))
 }
 
 /// What the shop sold in the first months of the year.
 #[haft::tool(read_only)]
 fn sales(
+    context: &Context,
     /// How many months, from January on.
     #[haft(default = 6, range(1..=6))]
     months: usize,
@@ -33,7 +43,9 @@ fn sales(
     const NAMES: [&str; 6] = ["January", "February", "March", "April", "May", "June"];
     const SOLD: [u32; 6] = [120, 95, 180, 210, 160, 240];
     let all = NAMES.into_iter().zip(SOLD).map(|(month, sold)| Month { month, sold });
-    Json(Sales { months: all.take(months).collect() })
+    let months: Vec<Month> = all.take(months).collect();
+    let chart = (!context.client().ui).then(|| months.iter().map(bar).collect());
+    Json(Sales { months, chart })
 }
 
 fn main() -> haft::Result<()> {

@@ -74,6 +74,29 @@ fn apps_show_a_page_with_what_the_tool_answers() {
 }
 
 #[test]
+fn apps_draw_their_chart_as_text_for_who_shows_no_page() {
+    let shows = |types: Value| json!({"extensions": {"io.modelcontextprotocol/ui": types}});
+    let page = json!({"mimeTypes": ["text/html;profile=mcp-app"]});
+    let cases = [
+        (json!({}), true),
+        (shows(json!({"mimeTypes": ["image/png"]})), true),
+        (shows(page), false),
+        (shows(json!({})), false),
+    ];
+    for era in ERAS {
+        for (capabilities, draws) in &cases {
+            let program = env!("CARGO_BIN_EXE_apps");
+            let nobody = |method: &str, _: &Value| panic!("nobody answers {method}");
+            let mut client = Client::capable(program, era, capabilities.clone(), nobody);
+            let sales = client.call("sales", json!({ "months": 1 }));
+            let chart = &sales["structuredContent"]["chart"];
+            let expected = if *draws { json!("January  ############ 120\n") } else { Value::Null };
+            assert_eq!(*chart, expected, "{capabilities}");
+        }
+    }
+}
+
+#[test]
 fn subscriptions_tell_what_has_changed() {
     for era in ERAS {
         let mut client = Client::start(env!("CARGO_BIN_EXE_subscriptions"), era);

@@ -1,25 +1,33 @@
-//! Server-sent events become messages: a reader for the body of one HTTP response, fed by the HTTP
-//! wire. It owns its buffers, takes bytes in any pieces and bounds the size of an event. No I/O.
+//! Server-sent events become messages: a reader for the body of one HTTP response, fed by whoever
+//! asked over HTTP. It owns its buffers, takes bytes in any pieces and bounds the size of an event.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 /// One event with data.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Event {
+pub struct Event {
     /// Its type; "message" unless the server named another.
-    pub(crate) kind: String,
+    pub kind: String,
     /// Its data, without the last newline.
-    pub(crate) data: Vec<u8>,
+    pub data: Vec<u8>,
 }
 
 /// An event went over the limit.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct EventTooLarge;
+pub struct EventTooLarge;
 
-/// Reads one stream of events.
+/// Reads one stream of events (Streamable HTTP, "Sending Messages to the Server").
+///
+/// ```
+/// let mut reader = haft_proto::sse::Reader::new(1024);
+/// reader.feed(b"data: {}\n").expect("it is small");
+/// assert_eq!(reader.next(), None);
+/// reader.feed(b"\n").expect("it is small");
+/// assert_eq!(reader.next().map(|event| event.data), Some(b"{}".to_vec()));
+/// ```
 #[derive(Debug)]
-pub(crate) struct Reader {
+pub struct Reader {
     event_bytes_max: usize,
     line: Vec<u8>,
     data: Vec<u8>,
@@ -38,7 +46,8 @@ const ID_BYTES_MAX: usize = 1024;
 
 impl Reader {
     /// A reader of events of at most `event_bytes_max`, all their lines together.
-    pub(crate) fn new(event_bytes_max: usize) -> Self {
+    #[must_use]
+    pub fn new(event_bytes_max: usize) -> Self {
         Self {
             event_bytes_max,
             line: Vec::new(),
@@ -57,7 +66,7 @@ impl Reader {
     ///
     /// # Errors
     /// [`EventTooLarge`]; the stream cannot be read any further.
-    pub(crate) fn feed(&mut self, mut bytes: &[u8]) -> Result<(), EventTooLarge> {
+    pub fn feed(&mut self, mut bytes: &[u8]) -> Result<(), EventTooLarge> {
         if std::mem::take(&mut self.after_return) {
             bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
         }
@@ -76,18 +85,21 @@ impl Reader {
     }
 
     /// The next whole event.
-    pub(crate) fn next(&mut self) -> Option<Event> {
+    #[expect(clippy::should_implement_trait, reason = "the stream goes on after `None`")]
+    pub fn next(&mut self) -> Option<Event> {
         self.ready.pop_front()
     }
 
     /// The id to name when coming back for the rest of the stream. An empty one means that the
     /// server takes back the one before.
-    pub(crate) fn last_id(&self) -> Option<&str> {
+    #[must_use]
+    pub fn last_id(&self) -> Option<&str> {
         self.last_id.as_deref()
     }
 
     /// How long the server asks to wait before coming back.
-    pub(crate) fn retry(&self) -> Option<Duration> {
+    #[must_use]
+    pub fn retry(&self) -> Option<Duration> {
         self.retry_ms.map(Duration::from_millis)
     }
 
