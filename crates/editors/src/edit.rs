@@ -3,13 +3,15 @@
 
 use crate::format::{Format, Slot};
 use crate::host::Host;
+use crate::limits::TURN_PATIENCE;
 use crate::mistake::Mistake;
 use crate::places::HostFile;
 use crate::{reading, written};
 use serde_json::Value;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// What an edit does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +38,8 @@ pub struct Edit {
     /// The new text.
     pub after: String,
     before: Option<String>,
+    /// Whether the backup is there already, of a time before this server was installed.
+    is_backup_kept: bool,
     /// Whether the backup goes: the file is again what it was before haft came.
     is_undone: bool,
     /// Whether the file goes: there was none before haft came.
@@ -80,6 +84,7 @@ impl Edit {
             backup,
             after,
             before,
+            is_backup_kept: false,
             is_undone: false,
             is_file_removed: false,
         })
@@ -103,6 +108,7 @@ impl Edit {
             backup,
             after,
             before: before.clone(),
+            is_backup_kept: false,
             is_undone,
             is_file_removed: false,
         };
@@ -119,7 +125,9 @@ impl Edit {
             return Ok(Self { is_file_removed: true, ..gone });
         }
         let after = file.format.without(text, slot)?;
-        Ok(edit(Change::Removed, Some(backup), after, false))
+        // A later one would have the server in it, with its secrets.
+        let is_backup_kept = backup.exists();
+        Ok(Self { is_backup_kept, ..edit(Change::Removed, Some(backup), after, false) })
     }
 
     /// Whether the backup goes with this edit, since the file becomes what the backup is.
@@ -138,24 +146,34 @@ impl Edit {
     /// Does it. The file keeps its mode; a new one is its owner's alone, as it may hold secrets.
     ///
     /// # Errors
-    /// [`Mistake::ChangedMeanwhile`] if the file is not what it was when this was planned, and
-    /// [`Mistake::System`]. Then nothing is changed.
+    /// [`Mistake::ChangedMeanwhile`] if the file is not what it was when this was planned,
+    /// [`Mistake::Locked`] if another program keeps all others from the directory for
+    /// [`TURN_PATIENCE`], and [`Mistake::System`]. Then nothing is changed.
     pub fn write(&self) -> Result<(), Mistake> {
+        self.write_within(TURN_PATIENCE, || ())
+    }
+
+    /// Does it; `checked` is called between the last look at the file and the change.
+    fn write_within(&self, patience: Duration, checked: impl FnOnce()) -> Result<(), Mistake> {
         if self.change == Change::Nothing {
             return Ok(());
         }
-        let _turn = self.turn()?;
+        let _turn = self.turn(patience)?;
+        // Before the backup as well, which would be that of another file.
+        self.check_unchanged()?;
+        let may = || self.check_unchanged().map(|()| checked());
         if self.is_file_removed {
-            self.check_unchanged()?;
+            may()?;
             return fs::remove_file(&self.file)
                 .map_err(|error| system("remove", &self.file, &error));
         }
         if let (Some(backup), Some(before)) = (&self.backup, &self.before)
             && !self.is_undone
+            && !self.is_backup_kept
         {
             replace(backup, before, &self.file, || Ok(()))?;
         }
-        replace(&self.file, &self.after, &self.file, || self.check_unchanged())?;
+        replace(&self.file, &self.after, &self.file, may)?;
         if let (Some(backup), true) = (&self.backup, self.is_undone) {
             // A backup that stays does no harm.
             _ = fs::remove_file(backup);
@@ -165,11 +183,15 @@ impl Edit {
 
     /// Makes the directory of the file if there is none, and waits until no other haft writes
     /// there: nothing must come between the last look at the file and the new one in its place.
-    fn turn(&self) -> Result<File, Mistake> {
+    fn turn(&self, patience: Duration) -> Result<Option<File>, Mistake> {
         let directory = self.file.parent().unwrap_or_else(|| Path::new("/"));
         fs::create_dir_all(directory).map_err(|error| system("make", directory, &error))?;
-        let turn = File::open(directory).and_then(|turn| turn.lock().map(|()| turn));
-        turn.map_err(|error| system("lock", directory, &error))
+        // Who may write a directory may be one who cannot read it.
+        let Ok(turn) = File::open(directory) else { return Ok(None) };
+        match lock(&turn, patience) {
+            Ok(is_ours) => Ok(is_ours.then_some(turn)),
+            Err(Held) => Err(Mistake::Locked { file: self.file.clone() }),
+        }
     }
 
     /// That the file is what it was when this was planned.
@@ -178,6 +200,26 @@ impl Edit {
             return Ok(());
         }
         Err(Mistake::ChangedMeanwhile { file: self.file.clone() })
+    }
+}
+
+/// Another program has the lock and does not give it back.
+#[derive(Debug)]
+struct Held;
+
+/// Waits for the lock of a directory. Whether there is one: over NFS, say, a directory has none,
+/// and then what is left is the last look at the file.
+fn lock(directory: &File, patience: Duration) -> Result<bool, Held> {
+    const PAUSE: Duration = Duration::from_millis(10);
+    let began = Instant::now();
+    loop {
+        match directory.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Interrupted => {}
+            Err(TryLockError::Error(_)) => return Ok(false),
+            Err(TryLockError::WouldBlock) if began.elapsed() >= patience => return Err(Held),
+            Err(TryLockError::WouldBlock) => std::thread::park_timeout(PAUSE),
+        }
     }
 }
 
@@ -231,7 +273,11 @@ fn replace(
     may: impl FnOnce() -> Result<(), Mistake>,
 ) -> Result<(), Mistake> {
     let file = path.file_name().unwrap_or_default().to_string_lossy();
-    let draft = path.with_file_name(format!(".{file}.{}.new", std::process::id()));
+    let mut random = [0; 8];
+    getrandom::fill(&mut random)
+        .map_err(|error| system("write", path, &std::io::Error::other(error.to_string())))?;
+    let random = u64::from_ne_bytes(random);
+    let draft = path.with_file_name(format!(".{file}.{random:016x}.new"));
     let done = write_draft(&draft, text, like)
         .map_err(|error| system("write", path, &error))
         .and_then(|()| may())
@@ -244,8 +290,6 @@ fn replace(
 }
 
 fn write_draft(draft: &Path, text: &str, like: &Path) -> std::io::Result<()> {
-    // Left by a process of our number that was killed.
-    _ = fs::remove_file(draft);
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -286,8 +330,42 @@ mod tests {
         assert!(matches!(edit.write(), Err(Mistake::ChangedMeanwhile { .. })));
         assert_eq!(reading::text(&file.path).expect("it is there"), "{\"mine\": 1}");
         let left = fs::read_dir(directory.path()).expect("it is there").count();
-        // The file, and the backup of what it was.
-        assert_eq!(left, 2);
+        assert_eq!(left, 1, "no backup of what it was not changed from");
+    }
+
+    #[test]
+    fn nobody_comes_between_the_last_look_and_the_change() {
+        let (_directory, file) = file("{}");
+        let cursor = host("cursor").expect("a host");
+        let edit = |name| {
+            let server = json!({"command": "x"});
+            Edit::install(cursor, &file, name, &server, false).expect("it can be edited")
+        };
+        let (first, second) = (edit("a"), edit("b"));
+        let written = first.write_within(TURN_PATIENCE, || {
+            let between = second.write_within(Duration::ZERO, || ());
+            let message = between.expect_err("it is not its turn").to_string();
+            assert!(message.contains("mcp.json is locked by another program"), "{message}");
+        });
+        written.expect("it is written");
+        assert!(matches!(second.write(), Err(Mistake::ChangedMeanwhile { .. })));
+        edit("b").write().expect("it is its turn");
+        let text = reading::text(&file.path).expect("it is there");
+        assert_eq!(text.matches("command").count(), 2, "{text}");
+    }
+
+    /// Of a directory that is only named, as of one over NFS that is only read, there is no lock.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_directory_that_has_no_lock_is_written_all_the_same() {
+        const O_PATH: i32 = 0o10_000_000;
+        let (directory, file) = file("{}");
+        let mut options = OpenOptions::new();
+        std::os::unix::fs::OpenOptionsExt::custom_flags(options.read(true), O_PATH);
+        let named = options.open(directory.path()).expect("it is there");
+        assert_eq!(named.lock().map_err(|error| error.raw_os_error()), Err(Some(9)));
+        assert!(!lock(&named, Duration::ZERO).expect("nobody holds it"));
+        drop(file);
     }
 
     #[test]

@@ -178,18 +178,18 @@ fn is_secret_name(name: &str) -> bool {
     })
 }
 
-/// A URL without what is before its host's `@` and without the values of its query.
+/// A URL without what is before its host's `@`, without the values of its query, and up to a `#`.
 #[must_use]
 pub fn shown_url(url: &str) -> String {
+    let (url, _) = url.split_once('#').unwrap_or((url, ""));
     let (address, query) = url.split_once('?').unwrap_or((url, ""));
-    let mut shown = match address.split_once("://") {
-        Some((scheme, rest)) => {
-            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-            let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-            format!("{scheme}://{host}{path}")
-        }
-        None => address.to_owned(),
+    let (scheme, rest) = match address.find("://") {
+        Some(at) => address.split_at(at + "://".len()),
+        None => ("", address),
     };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let mut shown = format!("{scheme}{host}{path}");
     for (index, pair) in query.split('&').filter(|pair| !pair.is_empty()).enumerate() {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         shown.push(if index == 0 { '?' } else { '&' });
@@ -244,6 +244,20 @@ impl fmt::Debug for How {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_url_the_address_is_shown_and_the_names() {
+        for (url, expected) in [
+            ("https://h/mcp", "https://h/mcp"),
+            ("https://u:s3@h/mcp?a=s3&b", "https://h/mcp?a=…&b"),
+            ("https://u:s@3@h?a=s3", "https://h?a=…"),
+            ("https://h/mcp#s3", "https://h/mcp"),
+            ("https://h/mcp?a=#s3", "https://h/mcp?a"),
+            ("u:s3@h/mcp", "h/mcp"),
+        ] {
+            assert_eq!(shown_url(url), expected);
+        }
+    }
 
     #[test]
     fn what_looks_like_a_secret_is_not_shown() {

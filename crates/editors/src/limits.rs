@@ -1,6 +1,8 @@
 //! Every bound of what is read from an editor's file, each with a name. Read by the other files of
 //! this crate.
 
+use std::time::Duration;
+
 /// The longest file that is read, in bytes. Some hosts keep much more than servers in theirs.
 pub const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;
 /// The most servers that are read from one file; the rest is left out, and said so.
@@ -15,5 +17,7 @@ pub const NAME_BYTES_MAX: usize = 64;
 pub const YAML_DEPTH_MAX: usize = 64;
 /// The stack that a file is read on, in a build without optimisation too.
 pub(crate) const READING_STACK_BYTES: usize = 16 * 1024 * 1024;
+/// How long an edit waits for another program that has locked the file's directory.
+pub const TURN_PATIENCE: Duration = Duration::from_secs(5);
 /// How many directories above the working directory may belong to the project.
 pub const PROJECT_LEVELS_MAX: usize = 32;

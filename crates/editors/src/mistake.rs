@@ -22,6 +22,12 @@ pub enum Mistake {
         /// The file.
         file: PathBuf,
     },
+    /// Another program keeps the lock of the file's directory.
+    #[error("{file} is locked by another program, which has its directory; end that and try again")]
+    Locked {
+        /// The file.
+        file: PathBuf,
+    },
     /// Another server has the name already.
     #[error("there is another server named `{name}`; choose another name, or replace it")]
     NameTaken {

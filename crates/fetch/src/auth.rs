@@ -42,15 +42,17 @@ impl Auth {
     /// stands there behind `Bearer` or the like.
     #[must_use]
     pub fn secrets(&self) -> Vec<String> {
-        let value = match self {
-            Self::Header(_, value) => Some(value.clone()),
-            Self::None => None,
-            Self::Token(source) => source.known(),
+        let values: Vec<HeaderValue> = match self {
+            Self::Header(_, value) => vec![value.clone()],
+            Self::None => Vec::new(),
+            Self::Token(source) => source.known().collect(),
         };
-        let Some(value) = value else { return Vec::new() };
-        let whole = String::from_utf8_lossy(value.as_bytes()).into_owned();
-        let part = whole.split_once(' ').map(|(_, part)| part.to_owned());
-        [whole].into_iter().chain(part).collect()
+        let of_value = |value: HeaderValue| {
+            let whole = String::from_utf8_lossy(value.as_bytes()).into_owned();
+            let part = whole.split_once(' ').map(|(_, part)| part.to_owned());
+            [whole].into_iter().chain(part)
+        };
+        values.into_iter().flat_map(of_value).collect()
     }
 
     /// A header of any name.

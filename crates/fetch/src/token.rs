@@ -61,6 +61,8 @@ pub struct TokenSource {
     tokens: Tokens,
     client: Client,
     current: RwLock<Option<Current>>,
+    /// The one before, which answers to earlier requests may still repeat.
+    before: RwLock<Option<HeaderValue>>,
     /// Held by whoever asks the authorization server; one at a time. What it refused last.
     asking: Arc<Mutex<Option<Refused>>>,
 }
@@ -90,7 +92,8 @@ struct Granted {
 
 impl TokenSource {
     pub(crate) fn new(tokens: Tokens, client: Client) -> Self {
-        Self { tokens, client, current: RwLock::default(), asking: Arc::default() }
+        let (current, before) = (RwLock::default(), RwLock::default());
+        Self { tokens, client, current, before, asking: Arc::default() }
     }
 
     pub(crate) fn is_of(&self, tokens: &Tokens) -> bool {
@@ -142,9 +145,10 @@ impl TokenSource {
         Ok((header != *refused).then_some(header))
     }
 
-    /// The token that was fetched last, as the value of its header.
-    pub(crate) fn known(&self) -> Option<HeaderValue> {
-        self.current().map(|current| current.header)
+    /// The token that was fetched last and the one before, as the values of their headers.
+    pub(crate) fn known(&self) -> impl Iterator<Item = HeaderValue> {
+        let before = self.before.read().unwrap_or_else(PoisonError::into_inner).clone();
+        self.current().map(|current| current.header).into_iter().chain(before)
     }
 
     fn current(&self) -> Option<Current> {
@@ -161,7 +165,10 @@ impl TokenSource {
             Ok(current) => {
                 let header = current.header.clone();
                 *refusal = None;
-                *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(current);
+                let mut kept = self.current.write().unwrap_or_else(PoisonError::into_inner);
+                let before = kept.replace(current).map(|before| before.header);
+                drop(kept);
+                *self.before.write().unwrap_or_else(PoisonError::into_inner) = before;
                 Ok(header)
             }
             Err(error) => {

@@ -85,7 +85,7 @@ pub(crate) fn duration(text: &str) -> Option<Duration> {
 }
 
 /// A length of time as one would type it, in whole hours or seconds.
-fn hours_or_less(time: Duration) -> String {
+pub(crate) fn hours_or_less(time: Duration) -> String {
     let seconds = time.as_secs();
     if seconds.is_multiple_of(3600) {
         format!("{}h", seconds / 3600)

@@ -22,10 +22,11 @@ impl Arguments {
         Self { values, context }
     }
 
-    /// The arguments of a call, with the defaults of absent ones.
+    /// The arguments of a call, with the defaults of absent ones, as templates call them.
     pub(crate) fn of_call(
         json: &str,
         defaults: &Map<String, serde_json::Value>,
+        aliases: &[(String, String)],
     ) -> Result<Self, String> {
         let mut values: Map<String, serde_json::Value> =
             serde_json::from_str(json).map_err(|error| format!("Invalid arguments: {error}"))?;
@@ -33,6 +34,11 @@ impl Arguments {
             let value = values.entry(name.clone()).or_insert(serde_json::Value::Null);
             if value.is_null() {
                 value.clone_from(default);
+            }
+        }
+        for (name, alias) in aliases {
+            if let Some(value) = values.remove(name) {
+                values.insert(alias.clone(), value);
             }
         }
         Ok(Self::new(values))

@@ -5,8 +5,8 @@ use crate::amount;
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
 use crate::limits::{
-    CACHE_BYTES_MAX, CACHE_ENTRIES_MAX, MAX_SIZE_MAX, PAUSE_MAX, RUNNING_MAX, TIMEOUT_MAX, TTL_MAX,
-    WAITING_MAX,
+    CACHE_BYTES_MAX, CACHE_ENTRIES_MAX, FAILURES_MAX, MAX_SIZE_MAX, PAUSE_MAX, RUNNING_MAX,
+    TIMEOUT_MAX, TTL_MAX, WAITING_MAX,
 };
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
@@ -26,6 +26,8 @@ use std::time::Duration;
 pub(crate) struct Around {
     pub(crate) timeout: Option<Duration>,
     pub(crate) concurrency: Option<usize>,
+    /// How many calls wait for their turn, where that is said.
+    waiting: Option<usize>,
     retry: Option<Retried>,
     breaker: Option<(u32, Duration)>,
     cache: Option<(Duration, usize, usize)>,
@@ -100,7 +102,8 @@ impl Around {
             max_size: tool.max_size.as_ref(),
             redact: &tool.redact,
         };
-        self.clone().with(&keys, surroundings)
+        let around = Self { waiting: tool.foreign.waiting, ..self.clone() };
+        around.with(&keys, surroundings)
     }
 
     /// Around the tools of an upstream.
@@ -137,7 +140,8 @@ impl Around {
         }
         if let Some(Placed { value: breaker, .. }) = keys.breaker {
             let failures = breaker.failures.as_ref();
-            let failures = failures.map(|number| amount::number("failures", number, 1, 1000));
+            let failures =
+                failures.map(|number| amount::number("failures", number, 1, FAILURES_MAX));
             let failures = u32::try_from(failures.transpose()?.unwrap_or(5)).unwrap_or(u32::MAX);
             let rest = breaker.rest.as_ref().map(|text| time("rest", text, TIMEOUT_MAX));
             self.breaker = Some((failures, rest.transpose()?.unwrap_or(REST)));
@@ -179,6 +183,7 @@ impl Around {
     ) -> Standing {
         let own = self.concurrency.map(|running| (running, WAITING_MAX));
         let turns = own.or(turns).map(|(running, waiting)| {
+            let waiting = self.waiting.unwrap_or(waiting);
             let known = before.and_then(|before| before.turns.clone());
             let known = known.filter(|known| (known.0, known.1) == (running, waiting));
             known.unwrap_or_else(|| (running, waiting, Turns::new(running, waiting)))

@@ -42,11 +42,28 @@ struct Spot {
 pub(crate) struct Wrong {
     pub(crate) place: Place,
     pub(crate) problem: Box<Problem>,
+    /// The file that the place is in, if that is not the manifest.
+    other: Option<Box<Other>>,
+}
+
+/// A file that the manifest names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Other {
+    /// From the manifest's directory.
+    path: PathBuf,
+    text: String,
 }
 
 impl Wrong {
     pub(crate) fn new(place: Place, problem: Problem) -> Self {
-        Self { place, problem: Box::new(problem) }
+        Self { place, problem: Box::new(problem), other: None }
+    }
+
+    /// The same in another file than the manifest, whose path is relative to the manifest's
+    /// directory.
+    pub(crate) fn in_file(self, path: &Path, text: &str) -> Self {
+        let other = Other { path: path.to_owned(), text: text.to_owned() };
+        Self { other: Some(Box::new(other)), ..self }
     }
 }
 
@@ -56,10 +73,14 @@ impl Fault {
         Self { path: path.to_owned(), spot: None, problem: Box::new(problem) }
     }
 
-    /// A fault in the file's text.
+    /// A fault in the file's text, or in that of a file that it names.
     pub(crate) fn in_text(path: &Path, text: &str, wrong: Wrong) -> Self {
+        let (path, text) = match &wrong.other {
+            Some(other) => (path.with_file_name(&other.path), &*other.text),
+            None => (path.to_owned(), text),
+        };
         let spot = Some(Box::new(Spot::find(text, wrong.place)));
-        Self { path: path.to_owned(), spot, problem: wrong.problem }
+        Self { path, spot, problem: wrong.problem }
     }
 
     /// The file.

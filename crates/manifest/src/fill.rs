@@ -51,6 +51,11 @@ pub(crate) enum Content {
 }
 
 impl Surroundings<'_> {
+    /// The same for the text of another file.
+    pub(crate) fn of<'t>(&'t self, text: &'t str) -> Surroundings<'t> {
+        Surroundings { text, ..*self }
+    }
+
     /// The text with everything filled in.
     pub(crate) fn fill(&self, text: &Placed<String>) -> Result<Filled, Wrong> {
         let shown = format!("{:?}", text.value);
@@ -141,7 +146,7 @@ impl Surroundings<'_> {
     }
 
     /// A file's text without the line end at its end.
-    fn read(&self, path: &str) -> Result<String, String> {
+    pub(crate) fn read(&self, path: &str) -> Result<String, String> {
         let path: PathBuf = self.directory.join(path);
         self.seen.file(&path);
         let said = |error: std::io::Error| match error.kind() {

@@ -1,6 +1,7 @@
 //! A tool's arguments: the short form becomes a JSON Schema, a JSON Schema is passed on as it is,
 //! and both are checked so that a mistake is shown where it stands. Called by `tool`.
 
+use crate::alias;
 use crate::fault::Wrong;
 use crate::place::Place;
 use crate::problem::Problem;
@@ -17,7 +18,7 @@ pub(crate) struct Input {
     pub(crate) schema: Prepared,
     /// The arguments that it names, in order.
     pub(crate) arguments: Vec<Argument>,
-    /// Their names.
+    /// What templates call them: their names, unless another file than ours has them.
     pub(crate) names: Vec<String>,
     /// It may take others.
     pub(crate) is_open: bool,
@@ -109,6 +110,21 @@ impl Input {
             ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "patternProperties"];
         let is_open = ELSEWHERE.iter().any(|keyword| schema.get(keyword).is_some());
         Self { schema: prepared, is_open, ..Self::none(tree.place) }.with(arguments)
+    }
+
+    /// The same for templates to which every name has been made readable.
+    pub(crate) fn with_aliases(mut self) -> Self {
+        for name in &mut self.names {
+            *name = alias::inner(name).into_owned();
+        }
+        self
+    }
+
+    /// The arguments that templates call something else, and what.
+    pub(crate) fn aliases(&self) -> impl Iterator<Item = (&str, &str)> {
+        let pairs = self.arguments.iter().zip(&self.names);
+        let pairs = pairs.map(|(argument, name)| (argument.name.as_str(), name.as_str()));
+        pairs.filter(|(argument, name)| argument != name)
     }
 
     /// What templates may name.

@@ -59,6 +59,8 @@ pub(crate) struct Setting {
     pub(crate) name: String,
     /// Of arguments that a call leaves out.
     pub(crate) defaults: Map<String, Value>,
+    /// The arguments that templates call something else.
+    pub(crate) aliases: Vec<(String, String)>,
     /// All of the file's.
     pub(crate) templates: Arc<Environment<'static>>,
     /// Where state is kept, if any tool keeps some.
@@ -70,7 +72,7 @@ pub(crate) struct Setting {
 impl Setting {
     /// The arguments of a call.
     pub(crate) fn arguments(&self, json: &str) -> Result<Arguments, String> {
-        Arguments::of_call(json, &self.defaults)
+        Arguments::of_call(json, &self.defaults, &self.aliases)
     }
 }
 
@@ -97,7 +99,7 @@ impl Kind {
             return Ok(Self::Http(Box::new(http)));
         }
         if tool.pipeline.is_some() {
-            let pipeline = pipeline::check(&tool, tree, input, compiler)?;
+            let pipeline = pipeline::check(&tool, tree, input, surroundings, compiler)?;
             return Ok(Self::Pipeline(Arc::new(pipeline)));
         }
         let output = output::check(tool.output, Parse::Text, surroundings)?;

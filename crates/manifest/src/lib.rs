@@ -22,6 +22,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod alias;
 mod align;
 mod amount;
 mod arguments;
@@ -69,6 +70,7 @@ mod walk;
 mod written;
 
 pub use around::Mistake as AroundMistake;
+pub use command::orphans::Adoption;
 pub use cost::{Cost, Part, tokens};
 pub use fault::Fault;
 pub use feed::mistake::FeedMistake;

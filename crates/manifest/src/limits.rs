@@ -73,6 +73,14 @@ pub const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long processes that a program left behind may keep its output open before they are killed,
 /// and how long those that are out of reach may keep it open after that.
 pub const LEFT_BEHIND_GRACE: Duration = Duration::from_millis(250);
+/// How long a call, or the server's end, waits for processes that it killed after they had left the
+/// group of their call. They end by themselves, unless the system is busy with them.
+pub const ORPHANS_GRACE: Duration = Duration::from_secs(1);
+/// How much of the list of such processes is read at once, in bytes; the others are looked at when
+/// some of these are gone.
+pub const ORPHANS_BYTES_MAX: usize = 64 * 1024;
+/// How much of the environment of such a process is searched for the mark of its call, in bytes.
+pub const ENVIRON_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// The most bytes of a file that is a resource or a picture, and of what a program or a server says
 /// for a resource, a message or a suggestion, unless it has a `limit`.
 pub const RESOURCE_BYTES: usize = 2 * 1024 * 1024;
@@ -98,8 +106,23 @@ pub const PATH_NAMES_MAX: usize = 32;
 pub const ENTRIES_MAX: usize = 10_000;
 /// The most files of a directory that are listed one by one.
 pub const LISTED_MAX: usize = 1000;
+/// The most files of a directory of prompts, those that are none and those below counted.
+pub const PAGES_MAX: usize = 1000;
+/// The most bytes of all prompts of a directory.
+pub const PAGES_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// The most failures in a row that a `breaker` may wait for.
+pub const FAILURES_MAX: usize = 1000;
 /// The longest `ttl` of a `caching`.
 pub const TTL_MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+/// The shortest `watch` of a resource.
+pub const WATCH_MIN: Duration = Duration::from_secs(1);
+/// The longest `watch` of a resource.
+pub const WATCH_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// The most resources with a `watch` that are read again and again. Of others nobody is told that
+/// they change.
+pub const POLLED_MAX: usize = 256;
+/// The most of them that are read at once, so that clients that read have room beside them.
+pub const POLLS_RUNNING_MAX: usize = 8;
 /// The most resources that are looked at for those who are subscribed to them. Of others nobody is
 /// told that they change.
 pub const WATCHED_MAX: usize = 4096;

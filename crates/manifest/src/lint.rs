@@ -11,7 +11,7 @@ use crate::command::{Command, Program};
 use crate::cost::Part;
 use crate::fault::line_and_column;
 use crate::http::Http;
-use crate::input::Argument;
+use crate::input::{Argument, Input};
 use crate::kind::Kind;
 use crate::meant::Meant;
 use crate::place::{Place, Placed};
@@ -20,6 +20,7 @@ use crate::tool::Tool;
 use haft_proto::spec::tool::Annotations;
 use haft_server::schema::Schema;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::env;
 use std::fmt;
 use std::os::unix::fs::PermissionsExt;
@@ -85,6 +86,10 @@ pub(crate) fn warnings(meant: &Meant, path: &Path, text: &str) -> Vec<Warning> {
     for one in &meant.prompts {
         let mut notes = Notes(Vec::new());
         prompt::judge(one, &mut notes);
+        if one.is_page {
+            // What is told stands in the manifest: there, at the directory.
+            notes.0.iter_mut().for_each(|(place, _)| *place = one.name.place);
+        }
         keep(Part::Prompt, &one.name.value, notes);
     }
     found
@@ -132,7 +137,7 @@ fn judge(tool: &Tool, notes: &mut Notes) {
     if tool.input.arguments.iter().any(|argument| refers(&argument.schema)) {
         notes.add(tool.input.place, "some clients do not follow `$ref`; write the schema out");
     }
-    let arguments = &tool.input.arguments;
+    let arguments = &as_read(&tool.input);
     match &tool.kind {
         Kind::Command(command) => {
             judge_use(arguments, &command.templates().collect::<Vec<_>>(), notes);
@@ -148,6 +153,18 @@ fn judge(tool: &Tool, notes: &mut Notes) {
         Kind::Pipeline(pipeline) => judge_use(arguments, &pipeline.templates(), notes),
         Kind::Text(text) => judge_use(arguments, &[text], notes),
     }
+    for (name, alias) in tool.input.aliases() {
+        notes.0.iter_mut().for_each(|(_, message)| *message = message.replace(alias, name));
+    }
+}
+
+/// The arguments, as templates call them.
+fn as_read(input: &Input) -> Cow<'_, [Argument]> {
+    if input.aliases().next().is_none() {
+        return Cow::Borrowed(&input.arguments);
+    }
+    let pairs = input.arguments.iter().zip(&input.names);
+    pairs.map(|(argument, name)| Argument { name: name.clone(), ..argument.clone() }).collect()
 }
 
 fn judge_command(known: &[Argument], command: &Command, notes: &mut Notes) {

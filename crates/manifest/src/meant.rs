@@ -9,7 +9,7 @@ use crate::openapi::{self, Imported, Note};
 use crate::pipeline;
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
-use crate::prompt::{self, Prompt};
+use crate::prompt::{self, Prompt, page};
 use crate::resource::{self, Resource};
 use crate::seen::Print;
 use crate::shown;
@@ -136,14 +136,21 @@ impl Meant {
         let mut prompts: Vec<Prompt> = Vec::new();
         for (index, written) in file.prompts.into_iter().enumerate() {
             let tree = part(tree, "prompts", index);
-            let prompt =
-                prompt::check(written.value, tree, &resources, surroundings, &mut compiler)?;
-            let is_same = |first: &&Prompt| first.name.value == prompt.name.value;
-            if let Some(first) = prompts.iter().find(is_same) {
-                return Err(duplicate("prompt", &first.name, &prompt.name, surroundings));
+            let written = written.value;
+            let found = if let Some(directory) = &written.directory {
+                page::check(directory, tree, surroundings, &mut compiler)?
+            } else {
+                let prompt = prompt::check(written, tree, &resources, surroundings, &mut compiler)?;
+                vec![(prompt, seen.print(Some(tree)))]
+            };
+            for (prompt, print) in found {
+                let is_same = |first: &&Prompt| first.name.value == prompt.name.value;
+                if let Some(first) = prompts.iter().find(is_same) {
+                    return Err(duplicate("prompt", &first.name, &prompt.name, surroundings));
+                }
+                prompts.push(prompt);
+                prints.prompts.push(print);
             }
-            prompts.push(prompt);
-            prints.prompts.push(seen.print(Some(tree)));
         }
         let templates = compiler.finish();
         let forge = Vec::new();

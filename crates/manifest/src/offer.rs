@@ -59,7 +59,7 @@ pub(crate) struct Ways {
 }
 
 impl Ways {
-    fn new(meant: &Meant, means: &Means) -> Self {
+    pub(crate) fn new(meant: &Meant, means: &Means) -> Self {
         let feeding = means.feeding.with(Arc::clone(&meant.templates));
         Self { readings: means.readings.clone(), feeding }
     }
@@ -114,8 +114,11 @@ fn tool(tool: &Tool, templates: &Arc<Environment<'static>>, means: &Means) -> ha
         .iter()
         .filter_map(|argument| Some((argument.name.clone(), argument.default()?.clone())))
         .collect();
-    let (templates, Means { store, clients, .. }) = (Arc::clone(templates), means.clone());
-    let mut built = tool.kind.tool(Setting { name, defaults, templates, clients, store });
+    let aliases = tool.input.aliases().map(|(name, alias)| (name.to_owned(), alias.to_owned()));
+    let aliases = aliases.collect();
+    let (templates, clients, store) =
+        (Arc::clone(templates), means.clients.clone(), means.store.clone());
+    let mut built = tool.kind.tool(Setting { name, defaults, aliases, templates, clients, store });
     built = built.annotations(tool.annotations).prepared_input(tool.input.schema.clone());
     if let Some(title) = &tool.title {
         built = built.title(title);

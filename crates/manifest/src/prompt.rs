@@ -1,6 +1,8 @@
 //! One prompt, from as typed to as said: its arguments, its messages with every template compiled,
 //! and what becomes of them for the arguments of one client. Called by `meant` for each prompt in
-//! turn, and by `offer`.
+//! turn, and by `offer`. `page` has those that are files of a directory.
+
+pub(crate) mod page;
 
 use crate::arguments::Arguments;
 use crate::complete::{self, Complete};
@@ -41,6 +43,8 @@ pub(crate) struct Prompt {
     pub(crate) meta: Option<Meta>,
     pub(crate) arguments: Vec<Argument>,
     pub(crate) messages: Vec<Message>,
+    /// It is a file of its own: but for that of its name, places are those in that file.
+    pub(crate) is_page: bool,
 }
 
 /// An argument.
@@ -80,10 +84,13 @@ pub(crate) fn check(
     surroundings: &Surroundings<'_>,
     compiler: &mut Compiler<'_>,
 ) -> Result<Prompt, Wrong> {
-    let name = shown::name(&written.name, surroundings)?;
+    let Some(name) = &written.name else {
+        let problem = Problem::MissingKey { owner: "a prompt".to_owned(), key: "name".to_owned() };
+        return Err(Wrong::new(tree.place, problem));
+    };
+    let name = shown::name(name, surroundings)?;
     let names = names(&written.arguments.0);
-    let none = "the prompt takes no arguments; name them in `arguments`";
-    let known = Known { names: &names, is_open: false, none };
+    let known = Known { names: &names, is_open: false, none: NO_ARGUMENTS };
     let arguments = arguments(written.arguments.0, known, surroundings, compiler)?;
     let messages = match (written.messages, &written.text) {
         (Some(_), Some(_)) => {
@@ -122,8 +129,12 @@ pub(crate) fn check(
         meta: shown::meta(tree, surroundings)?,
         arguments,
         messages,
+        is_page: false,
     })
 }
+
+/// What to do about a name in a template where there are no arguments.
+const NO_ARGUMENTS: &str = "the prompt takes no arguments; name them in `arguments`";
 
 /// What arguments are called, without the mark of those that may be absent.
 fn names(written: &[written::Argument]) -> Vec<String> {
@@ -197,6 +208,7 @@ struct Checking<'c, 's, 't> {
 /// What a message is made of.
 enum Part<'w> {
     Feed(Place),
+    File(&'w Placed<String>),
     Image(&'w Placed<String>),
     Resource(&'w Placed<String>),
     Text(&'w Placed<Scalar>),
@@ -206,7 +218,7 @@ impl Part<'_> {
     fn place(&self) -> Place {
         match self {
             Self::Feed(place) => *place,
-            Self::Image(text) | Self::Resource(text) => text.place,
+            Self::File(text) | Self::Image(text) | Self::Resource(text) => text.place,
             Self::Text(text) => text.place,
         }
     }
@@ -216,11 +228,12 @@ impl Checking<'_, '_, '_> {
     fn message(&mut self, written: Placed<written::Message>) -> Result<Message, Wrong> {
         let Placed { place, value: mut written } = written;
         let feed = take_feed!(written);
-        let written::Message { user, assistant, role, text, resource, image, .. } = &written;
+        let written::Message { user, assistant, role, text, file, resource, image, .. } = &written;
         let parts = [
             ("user", user.as_ref().map(Part::Text)),
             ("assistant", assistant.as_ref().map(Part::Text)),
             ("text", text.as_ref().map(Part::Text)),
+            ("file", file.as_ref().map(Part::File)),
             ("resource", resource.as_ref().map(Part::Resource)),
             ("image", image.as_ref().map(Part::Image)),
             ("command", feed.command.as_ref().map(|command| Part::Feed(command.place))),
@@ -229,8 +242,8 @@ impl Checking<'_, '_, '_> {
         let mut parts = parts.into_iter().filter_map(|(key, part)| Some((key, part?)));
         let Some((key, part)) = parts.next() else {
             let what = "the message says nothing".to_owned();
-            let help = "write `user: TEXT` or `assistant: TEXT`, or give it a `resource`, an \
-                        `image`, a `command` or an `http`";
+            let help = "write `user: TEXT` or `assistant: TEXT`, or give it a `file`, a \
+                        `resource`, an `image`, a `command` or an `http`";
             return Err(Wrong::new(place, Problem::KindMissing { what, help }));
         };
         if let Some((second, part)) = parts.next() {
@@ -251,11 +264,23 @@ impl Checking<'_, '_, '_> {
             Part::Feed(_) => {
                 Said::Feed(Box::new(feed.expect("it has one of the keys that make a feed")))
             }
+            Part::File(path) => self.file(path)?,
             Part::Image(path) => self.image(path)?,
             Part::Resource(uri) => Said::Resource(Box::new(self.resource(uri)?)),
             Part::Text(text) => Said::Text(self.compiler.compile(typed(text), self.known)?),
         };
         Ok(Message { role, said })
+    }
+
+    fn file(&mut self, written: &Placed<String>) -> Result<Said, Wrong> {
+        let reason = "what is said stands in it, and is read once";
+        let path = fixed_text(written, "file", reason, self.surroundings)?;
+        let text = self.surroundings.read(&path.value).map_err(|reason| {
+            let path = written.value.clone();
+            Wrong::new(written.place, Problem::UnreadableFill { path, reason })
+        })?;
+        let compiled = self.compiler.compile_file(written, (&text, 0), self.known);
+        compiled.map(Said::Text).map_err(|wrong| wrong.in_file(path.value.as_ref(), &text))
     }
 
     fn resource(&self, uri: &Placed<String>) -> Result<Resource, Wrong> {

@@ -71,9 +71,14 @@ impl Source {
         }
     }
 
-    /// It is in files, which tell when they change.
-    pub(crate) fn is_stored(&self) -> bool {
-        matches!(self, Self::Directory(_) | Self::File(_))
+    /// Whoever is subscribed to it is told when it changes: it is in files, which tell, or is read
+    /// again and again.
+    pub(crate) fn is_told(&self) -> bool {
+        match self {
+            Self::Directory(_) | Self::File(_) => true,
+            Self::Feed(fed) => fed.watch.is_some(),
+            Self::Text(_) => false,
+        }
     }
 }
 
@@ -169,7 +174,7 @@ fn check_keys(written: &written::resource::Resource, tree: &Tree) -> Result<(), 
             return Err(Wrong::new(place, belongs_to(key, "command")));
         }
     }
-    for key in ["pick", "timeout", "complete"] {
+    for key in ["pick", "timeout", "complete", "watch"] {
         if let Some(place) = place_of(key).filter(|_| !has("command") && !has("http")) {
             return Err(Wrong::new(place, belongs_to(key, "command` or `http")));
         }

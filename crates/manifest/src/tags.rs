@@ -38,7 +38,7 @@ pub(crate) fn only_variable(source: &str) -> Option<&str> {
     let mut tags = Tags::new(source);
     let tag = tags.next().filter(|tag| tag.start == 0 && tag.end == source.len())?;
     match &*tag.words {
-        [only] if source.starts_with("{{") && is_name(&source[only.clone()]) => {
+        [only] if tag.is_closed && source.starts_with("{{") && is_name(&source[only.clone()]) => {
             Some(&source[only.clone()])
         }
         _ => None,

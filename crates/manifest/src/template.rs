@@ -1,7 +1,10 @@
 //! Templates: compiled once when the manifest is read, rendered on every call. A template reads
 //! arguments and nothing else; what it makes has a bound, and so has its work.
 
+mod elsewhere;
+mod origin;
 pub(crate) mod value;
+mod words;
 
 use crate::align::narrow;
 use crate::arguments::Arguments;
@@ -12,6 +15,8 @@ use crate::limits::{RENDER_FUEL, RENDERED_BYTES_MAX};
 use crate::place::Placed;
 use crate::problem::Problem;
 use crate::tags::{self, Tag};
+use crate::template::origin::Origin;
+use crate::template::words::{is_function, is_plain};
 use haft_fetch::escape;
 use haft_server::nearest;
 use minijinja::syntax::SyntaxConfig;
@@ -97,8 +102,6 @@ impl Escape {
     }
 }
 
-/// Names that every template has, and that are no arguments.
-const FUNCTIONS: [&str; 3] = ["dict", "namespace", "range"];
 /// How the variables begin that stand for what was filled in.
 pub(crate) const FILLED: &str = "__filled_";
 
@@ -137,13 +140,20 @@ impl<'a> Compiler<'a> {
         known: Known<'_>,
     ) -> Result<Template, Wrong> {
         let (source, origin) = self.source(&typed)?;
+        self.compile_source(escape, typed, (source, origin), known)
+    }
+
+    fn compile_source(
+        &mut self,
+        escape: Escape,
+        typed: Placed<String>,
+        (source, origin): (String, Origin),
+        known: Known<'_>,
+    ) -> Result<Template, Wrong> {
         if !tags::has_any(&source) {
             return Ok(Template { typed, variables: Vec::new(), body: Body::Fixed(source) });
         }
-        let point = |part: Range<usize>| {
-            let part = origin.typed(part);
-            narrow(self.surroundings.text, typed.place, &typed.value, part)
-        };
+        let point = |part: Range<usize>| origin.place(self.surroundings.text, &typed, part);
         let variable = tags::only_variable(&source).filter(|name| is_plain(name));
         if let Some(name) = variable.filter(|_| escape != Escape::Path) {
             let (name, variables) = (name.to_owned(), vec![name.to_owned()]);
@@ -180,7 +190,7 @@ impl<'a> Compiler<'a> {
     ) -> Result<(), Wrong> {
         let point = |name: &str| {
             let part = tags::find_variable(source, name).unwrap_or(0..source.len());
-            narrow(self.surroundings.text, typed.place, &typed.value, origin.typed(part))
+            origin.place(self.surroundings.text, typed, part)
         };
         if let Some(function) = names.iter().find(|name| is_function(name) && known.has(name)) {
             let reason = format!("`{function}` is a function here; give the argument another name");
@@ -214,9 +224,9 @@ impl<'a> Compiler<'a> {
             Content::Filled(_) => false,
         });
         let mut source = String::new();
-        let mut origin = Origin(Vec::new());
+        let mut origin = Vec::new();
         for Piece { typed: range, content } in pieces {
-            origin.0.push((source.len(), range.start));
+            origin.push((source.len(), range.start));
             match content {
                 Content::Text(text) => source.push_str(&text),
                 Content::Filled(text) if !has_tags && !tags::has_any(&text) => {
@@ -236,7 +246,7 @@ impl<'a> Compiler<'a> {
                 }
             }
         }
-        Ok((source, origin))
+        Ok((source, Origin::Typed(origin)))
     }
 
     fn has(&self, kind: Tag, word: &str) -> bool {
@@ -258,35 +268,6 @@ impl<'a> Compiler<'a> {
             template.undeclared_variables(false).into_iter().filter(is_typed).collect();
         names.sort_unstable();
         names
-    }
-}
-
-fn is_function(name: &str) -> bool {
-    FUNCTIONS.contains(&name)
-}
-
-/// Whether a name means an argument and nothing else, neither to the language nor to the engine.
-fn is_plain(name: &str) -> bool {
-    const WORDS: [&str; 15] = [
-        "True", "False", "None", "true", "false", "none", "and", "or", "not", "in", "is", "if",
-        "else", "loop", "self",
-    ];
-    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    let is_reserved = WORDS.contains(&name) || is_function(name) || name.starts_with("__");
-    name.bytes().all(is_part) && !is_reserved
-}
-
-/// Which byte of the typed text each part of a template's source comes from.
-struct Origin(Vec<(usize, usize)>);
-
-impl Origin {
-    fn typed(&self, part: Range<usize>) -> Range<usize> {
-        self.at(part.start)..self.at(part.end)
-    }
-
-    fn at(&self, at: usize) -> usize {
-        let piece = self.0.iter().rev().find(|(source, _)| *source <= at);
-        piece.map_or(at, |(source, typed)| typed + (at - source))
     }
 }
 

@@ -66,6 +66,7 @@ pub(crate) fn check(
         (None, Some(long)) => Input::long(long)?,
         (None, None) => Input::none(tool.name.place),
     };
+    let input = if tool.foreign.has_aliases { input.with_aliases() } else { input };
     let output_schema = match tree.get("output_schema") {
         Some(schema) => Some(check_schema("output_schema", schema)?.1),
         None if parse == Parse::Lines => Some(Prepared::deferred(LINES_SCHEMA)),

@@ -3,15 +3,17 @@
 //!
 //! The group has the number of its first process. That number stays taken until that process has
 //! been waited for, so the group is only ever signalled before that: later the number could belong
-//! to somebody else. A program that starts a session of its own leaves the group and is out of
-//! reach.
+//! to somebody else. A program that starts a session of its own leaves the group; `orphans` gets
+//! those, where this process adopts.
 
+use crate::command::orphans::Call;
 use crate::limits::LEFT_BEHIND_GRACE;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::io;
 use std::process::{ExitStatus, Stdio};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, ChildStdin, Command};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::runtime::Handle;
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::time::{Instant, sleep_until};
 
@@ -44,10 +46,10 @@ pub(crate) async fn run(
     command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut group = Group::start(&mut command)?;
     let (mut out, mut last_words) = (Vec::new(), Vec::new());
-    let (stdout, stderr) = (group.leader.stdout.take(), group.leader.stderr.take());
+    let (pipe, stdout, stderr) = group.pipes();
     let mut talk = Talk { is_fed: false, is_heard: false, has_ended: false, is_cut: false };
     {
-        let feeding = feed(group.leader.stdin.take(), stdin);
+        let feeding = feed(pipe, stdin);
         let hearing = async {
             tokio::try_join!(hear(stdout, &mut out, out_limit), async {
                 overhear(stderr, &mut last_words, words_limit).await;
@@ -80,7 +82,7 @@ pub(crate) async fn run(
             }
         }
     }
-    let status = group.end().await?;
+    let status = group.end(&mut ends).await?;
     Ok(Spoken { status, out, last_words, is_cut: talk.is_cut })
 }
 
@@ -116,42 +118,62 @@ impl Patience {
     }
 }
 
-/// A group whose first process has not been waited for.
+/// A group of processes.
 struct Group {
-    leader: Child,
+    /// The first process, until it has been waited for: then its number may be somebody else's.
+    leader: Option<Child>,
     id: Pid,
-    /// The first process has been waited for, and its number may be somebody else's.
-    is_over: bool,
+    call: Option<Call>,
 }
+
+type Pipes = (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>);
 
 impl Group {
     fn start(command: &mut Command) -> io::Result<Self> {
-        let leader = command.spawn()?;
-        let id = leader.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        let id = id.ok_or_else(|| io::Error::other("the program has no process id"))?;
-        Ok(Self { leader, id, is_over: false })
+        let (leader, id, call) = Call::start(command)?;
+        Ok(Self { leader: Some(leader), id, call })
     }
 
-    /// Kills whatever is left of the group. There may be nothing left to kill.
+    fn pipes(&mut self) -> Pipes {
+        let Some(leader) = &mut self.leader else { return (None, None, None) };
+        (leader.stdin.take(), leader.stdout.take(), leader.stderr.take())
+    }
+
+    /// Kills whatever is left of the group and has left it. There may be nothing left to kill.
     fn kill(&self) {
-        if !self.is_over {
+        if self.leader.is_some() {
             _ = kill_process_group(self.id, Signal::KILL);
+        }
+        if let Some(call) = &self.call {
+            call.forsake();
         }
     }
 
     /// Kills what is left, and waits for the first process.
-    async fn end(mut self) -> io::Result<ExitStatus> {
-        self.kill();
-        let status = self.leader.wait().await;
-        self.is_over = true;
+    async fn end(mut self, ends: &mut Signals) -> io::Result<ExitStatus> {
+        _ = kill_process_group(self.id, Signal::KILL);
+        let leader = self.leader.as_mut().expect("nothing else waits for it");
+        let status = leader.wait().await;
+        self.leader = None;
+        if let Some(call) = self.call.take() {
+            call.end(ends).await;
+        }
         status
     }
 }
 
-/// The runtime waits for a killed process that nobody else waits for.
 impl Drop for Group {
     fn drop(&mut self) {
         self.kill();
+        // Without a call to be told, the runtime waits for a killed process by itself.
+        if let (Some(mut leader), Some(call)) = (self.leader.take(), self.call.take())
+            && let Ok(runtime) = Handle::try_current()
+        {
+            runtime.spawn(async move {
+                _ = leader.wait().await;
+                call.over();
+            });
+        }
     }
 }
 

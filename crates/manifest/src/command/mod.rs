@@ -1,8 +1,10 @@
 //! Tools that run a program: as run, checked from as typed. `handler` runs them, `group` keeps
-//! their processes together, `spoken` understands what they print. Called by `kind`.
+//! their processes together, `orphans` finds those that left, `spoken` understands what they print.
+//! Called by `kind`.
 
 pub(crate) mod group;
 pub(crate) mod handler;
+pub(crate) mod orphans;
 pub(crate) mod spoken;
 
 use crate::fault::Wrong;

@@ -1,19 +1,24 @@
 //! The addresses that a program or a server answers for: a single one, or all that fit a template
 //! with variables, and what is suggested for those. Called by `resource`.
 
+use crate::amount;
 use crate::complete::{self, Complete};
 use crate::fault::Wrong;
 use crate::feed::mistake::FeedMistake;
 use crate::feed::{self, Feed};
 use crate::fill::Surroundings;
+use crate::limits::{WATCH_MAX, WATCH_MIN};
 use crate::place::Placed;
 use crate::problem::Problem;
 use crate::resource::is_uri;
 use crate::template::{Compiler, Known};
+use crate::tool::out_of_range;
+use crate::written::Scalar;
 use crate::written::feed::take_feed;
 use crate::written::resource as written;
 use haft_server::uri_variables;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What a program or a server says.
 #[derive(Clone, Debug)]
@@ -21,6 +26,8 @@ pub(crate) struct Fed {
     pub(crate) feed: Arc<Feed>,
     /// Of the address; without any it is a single resource.
     pub(crate) variables: Vec<String>,
+    /// How often it is read again while somebody is subscribed.
+    pub(crate) watch: Option<Duration>,
     /// What is suggested for them.
     pub(crate) completes: Vec<Complete>,
 }
@@ -66,5 +73,15 @@ pub(crate) fn check(
         }
         completes.push(complete::check(&name.value, complete, known, surroundings, compiler)?);
     }
-    Ok(feed.map(|feed| Fed { feed: Arc::new(feed), variables, completes }))
+    let watch = written.watch.as_ref().map(|text| interval(text, surroundings)).transpose()?;
+    Ok(feed.map(|feed| Fed { feed: Arc::new(feed), variables, watch, completes }))
+}
+
+/// The time of a `watch`.
+fn interval(text: &Placed<Scalar>, surroundings: &Surroundings<'_>) -> Result<Duration, Wrong> {
+    let interval = amount::time("watch", text, WATCH_MAX, surroundings)?;
+    if interval < WATCH_MIN {
+        return Err(out_of_range("watch", "1s or longer", text.place));
+    }
+    Ok(interval)
 }

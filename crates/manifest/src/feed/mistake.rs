@@ -1,6 +1,8 @@
 //! What can be wrong with a program or a server that something is read from, and with the variables
 //! of its address: one variant for each mistake, its sentence and what to do. Called by `problem`.
 
+use crate::limits::{PAGES_BYTES_MAX, PAGES_MAX};
+
 /// A mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -8,6 +10,8 @@
 pub enum FeedMistake {
     /// An address with variables that cannot be found in it again.
     BadVariables { shown: String, reason: String },
+    /// A directory of prompts with too much in it.
+    Crowded { path: String },
     /// Many resources where one is meant.
     Family { uri: String },
     /// A method that changes something, or brings nothing.
@@ -22,6 +26,9 @@ impl FeedMistake {
             Self::BadVariables { shown, reason } => {
                 format!("{shown} is no address with variables: {reason}")
             }
+            Self::Crowded { path } => format!(
+                "{path:?} has more than {PAGES_MAX} files, or {PAGES_BYTES_MAX} bytes of prompts"
+            ),
             Self::Family { uri } => format!("`{uri}` stands for many resources"),
             Self::Method { method } => format!("`{method}` reads nothing"),
             Self::NoVariable { name, .. } => format!("the address has no variable `{name}`"),
@@ -31,6 +38,7 @@ impl FeedMistake {
     pub(crate) fn help(&self) -> String {
         match self {
             Self::BadVariables { .. } => "write it like issue://{owner}/{number}".to_owned(),
+            Self::Crowded { .. } => "keep files that are no prompts elsewhere".to_owned(),
             Self::Family { .. } => {
                 "name one without variables, or give the message the `command` or `http`".to_owned()
             }

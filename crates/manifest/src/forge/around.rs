@@ -1,18 +1,18 @@
 //! What a pforge file puts around calls: time limits, retries, breakers, bulkheads, middleware.
-//! What haft has becomes that, the rest is a note. Called by `server` for all tools, and by `tool`.
+//! What haft has becomes that, the rest is a note. Called by `server` for all tools, by `tool`, and
+//! by `pipeline` for its steps.
 
 use super::build::{self, Mapping};
 use super::section::{Section, Work, text_of};
+use crate::amount;
 use crate::cost::Part;
 use crate::fault::Wrong;
-use crate::limits::{RUNNING_MAX, WAITING_MAX};
+use crate::limits::{FAILURES_MAX, PAUSE_MAX, RUNNING_MAX, TIMEOUT_MAX, WAITING_DEFAULT};
 use crate::place::Place;
 use crate::tree::{Entry, Node, Tree};
 use haft_server::around::Retry;
 use std::ops::RangeInclusive;
-
-/// As many as `breaker.failures` may be.
-const FAILURES_MAX: u64 = 1000;
+use std::time::Duration;
 
 /// Around all tools: `fault_tolerance` and `middleware`.
 pub(super) fn of_all(
@@ -41,10 +41,8 @@ pub(super) fn of_tool(
     out: &mut Mapping,
     work: &mut Work<'_>,
 ) -> Result<(), Wrong> {
-    if let Some(timeout) = tool.entry("timeout_ms") {
-        out.put_at("timeout", timeout.key_place, milliseconds(timeout)?);
-    } else if let Some(timeout) = tool.entry("timeout") {
-        out.put_at("timeout", timeout.key_place, time(timeout)?);
+    if let Some(timeout) = tool.any(&["timeout_ms", "timeout"]) {
+        out.put_at("timeout", timeout.key_place, time(tool, timeout, TIMEOUT_MAX, work)?);
     }
     if let Some(entry) = tool.entry("retry") {
         match repeats {
@@ -54,9 +52,6 @@ pub(super) fn of_tool(
     }
     if let Some(tree) = tool.get("circuit_breaker") {
         breaker(tool.within(tree, "circuit_breaker")?, tree.place, out, work)?;
-    }
-    if let Some(tree) = tool.get("bulkhead") {
-        bulkhead(tool.within(tree, "bulkhead")?, out, work)?;
     }
     if let Some(entry) = tool.entry("fallback") {
         work.note(
@@ -107,14 +102,12 @@ fn breaker(
     }
     let mut breaker = Mapping::new(place);
     if let Some(failures) = section.entry("failure_threshold") {
-        let number = bounded(section, failures, 1..=FAILURES_MAX, work)?;
+        let number = bounded(section, failures, 1..=FAILURES_MAX as u64, work)?;
         let value = build::number(failures.value.place, number);
         breaker.put_at("failures", failures.key_place, value);
     }
-    if let Some(rest) = section.entry("timeout_ms") {
-        breaker.put_at("rest", rest.key_place, milliseconds(rest)?);
-    } else if let Some(rest) = section.entry("timeout") {
-        breaker.put_at("rest", rest.key_place, time(rest)?);
+    if let Some(rest) = section.any(&["timeout_ms", "timeout"]) {
+        breaker.put_at("rest", rest.key_place, time(section, rest, TIMEOUT_MAX, work)?);
     }
     let is_one = |entry: &Entry| matches!(&entry.value.node, Node::Number(_, text) if text == "1");
     if let Some(entry) = section.entry("success_threshold").filter(|entry| !is_one(entry)) {
@@ -212,9 +205,7 @@ fn retry(
         [("delay", first), ("max_delay", section.any(&["max_delay_ms", "max_delay"]))]
     {
         let Some(entry) = entry else { continue };
-        let is_number = entry.key.ends_with("_ms");
-        let value = if is_number { milliseconds(entry)? } else { time(entry)? };
-        retry.put_at(key, entry.key_place, value);
+        retry.put_at(key, entry.key_place, time(section, entry, PAUSE_MAX, work)?);
     }
     let is_two = |entry: &Entry| match &entry.value.node {
         Node::Number(number, _) => number.as_f64() == Some(2.0),
@@ -249,25 +240,29 @@ fn retry(
     Ok(())
 }
 
-fn bulkhead(section: Section<'_>, out: &mut Mapping, work: &mut Work<'_>) -> Result<(), Wrong> {
+/// `bulkhead`, and its answer: how many calls wait for their turn, where that is said.
+pub(super) fn bulkhead(
+    tool: Section<'_>,
+    out: &mut Mapping,
+    work: &mut Work<'_>,
+) -> Result<Option<usize>, Wrong> {
+    let Some(tree) = tool.get("bulkhead") else { return Ok(None) };
+    let section = tool.within(tree, "bulkhead")?;
+    section.know(&["enabled", "max_concurrent", "max_queued", "timeout"], work);
     if !section.is_on()? {
-        return Ok(());
+        return Ok(None);
     }
     if let Some(entry) = section.entry("max_concurrent") {
         let number = bounded(section, entry, 1..=RUNNING_MAX as u64, work)?;
         out.put_at("concurrency", entry.key_place, build::number(entry.value.place, number));
     }
-    for key in ["max_queued", "timeout"] {
-        if let Some(entry) = section.entry(key) {
-            let message = format!(
-                "nothing reads `{key}`: {WAITING_MAX} calls wait for their turn at most, for as \
-                 long as a call may take"
-            );
-            work.note(section, entry.key_place, message);
-        }
+    if let Some(entry) = section.entry("timeout") {
+        let message = "nothing reads `timeout`: a call waits for as long as it may take";
+        work.note(section, entry.key_place, message);
     }
-    section.know(&["enabled", "max_concurrent", "max_queued", "timeout"], work);
-    Ok(())
+    let Some(entry) = section.entry("max_queued") else { return Ok(None) };
+    let number = bounded(section, entry, 0..=WAITING_DEFAULT as u64, work)?;
+    Ok(usize::try_from(number).ok())
 }
 
 /// A list of what stands around calls, by its types.
@@ -304,14 +299,9 @@ fn middleware(
                 continue;
             }
             "timeout" => {
-                let ms = one.any(&["timeout_ms", "duration_ms"]);
-                let timeout = match (ms, one.any(&["timeout", "duration"])) {
-                    (Some(entry), _) => Some(milliseconds(entry)?),
-                    (None, Some(entry)) => Some(time(entry)?),
-                    (None, None) => None,
-                };
-                if let Some(timeout) = timeout.filter(|_| !out.has("timeout")) {
-                    out.put("timeout", timeout);
+                let entry = one.any(&["timeout_ms", "duration_ms", "timeout", "duration"]);
+                if let Some(entry) = entry.filter(|_| !out.has("timeout")) {
+                    out.put("timeout", time(one, entry, TIMEOUT_MAX, work)?);
                 }
                 continue;
             }
@@ -331,21 +321,39 @@ fn middleware(
     Ok(())
 }
 
-/// A number of milliseconds.
-fn milliseconds(entry: &Entry) -> Result<Tree, Wrong> {
-    match &entry.value.node {
-        Node::Number(number, _) => Ok(build::text(entry.value.place, format!("{number}ms"))),
-        _ => Err(entry.value.wrong_type(&entry.key, "a number of milliseconds")),
+/// A length of time up to a maximum: the nearest to the one that is written, and a note if that is
+/// another. A number alone is one of seconds, unless its key says that it is of milliseconds.
+pub(super) fn time(
+    section: Section<'_>,
+    entry: &Entry,
+    max: Duration,
+    work: &mut Work<'_>,
+) -> Result<Tree, Wrong> {
+    const LEAST: Duration = Duration::from_millis(1);
+    let Entry { key, value, .. } = entry;
+    let text = match (&value.node, key.ends_with("_ms")) {
+        (Node::Number(number, _), true) => format!("{number}ms"),
+        (Node::Number(number, _), false) => format!("{number}s"),
+        (_, true) => return Err(value.wrong_type(key, "a number of milliseconds")),
+        (_, false) => text_of(value, key)?.value,
+    };
+    let is_negative = text.trim_start().starts_with('-');
+    let taken = match amount::duration(&text) {
+        Some(time) => time.clamp(LEAST, max),
+        None if is_negative => LEAST,
+        // Too many hours to be counted, or no time at all.
+        None if matches!(value.node, Node::Number(..)) => max,
+        None => return Ok(build::text(value.place, text)),
+    };
+    if amount::duration(&text) == Some(taken) {
+        return Ok(build::text(value.place, text));
     }
-}
-
-/// A length of time: a number alone is one of seconds.
-fn time(entry: &Entry) -> Result<Tree, Wrong> {
-    match &entry.value.node {
-        Node::Number(number, _) => Ok(build::text(entry.value.place, format!("{number}s"))),
-        _ => {
-            let text = text_of(&entry.value, &entry.key)?;
-            Ok(build::text(text.place, text.value))
-        }
-    }
+    let taken = match taken {
+        LEAST => "1ms".to_owned(),
+        _ => amount::hours_or_less(taken),
+    };
+    let (written, most) = (text_of(value, key)?.value, amount::hours_or_less(max));
+    let message = format!("`{key}` is from 1ms to {most}: {written} is taken as {taken}");
+    work.note(section, value.place, message);
+    Ok(build::text(value.place, taken))
 }

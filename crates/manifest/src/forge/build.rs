@@ -49,6 +49,10 @@ impl Mapping {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
     }
 
+    pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut Tree> {
+        self.entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.value)
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

@@ -3,7 +3,7 @@
 use super::around;
 use super::build::{self, Mapping};
 use super::params::{self, Param};
-use super::placeholder::{ARGUMENT, REQUEST, Slots, VALUE, literal};
+use super::placeholder::{ARGUMENT, REQUEST, Slots, VALUE, literal, reading};
 use super::section::{Section, Work, text_of};
 use super::tool::{Given, Made};
 use crate::fault::Wrong;
@@ -58,7 +58,7 @@ pub(super) fn translate(
         if !given.slots.used.contains(&param.name.value) {
             let is_there = param.is_required || param.schema.has("default");
             let place = if is_there { param.name.place } else { NOWHERE };
-            command.push(build::text(place, format!("{{{{{}}}}}", param.name.value)));
+            command.push(build::text(place, format!("{{{{{}}}}}", reading(&param.name.value))));
         }
     }
     tool.put("command", build::list(program.place, command));
@@ -72,10 +72,11 @@ pub(super) fn translate(
         );
     }
     around::of_tool(section, false, &mut tool, work)?;
+    let waiting = around::bulkhead(section, &mut tool, work)?;
     let input = given.input(section, place, more, work);
     tool.put("input", input);
-    know(section, work);
-    Ok(Some(Made { tool, foreign: Foreign::default(), calls: Vec::new() }))
+    section.know_of_tool(&["args", "command", "cwd", "env", "stream"], work);
+    Ok(Some(Made { tool, foreign: Foreign { waiting, ..Foreign::default() }, calls: Vec::new() }))
 }
 
 fn env(section: Section<'_>, given: &mut Given, tool: &mut Mapping) -> Result<(), Wrong> {
@@ -97,26 +98,4 @@ fn args(place: Place) -> Param {
     schema.put("items", params::typed(place, "string").tree());
     schema.put("description", build::text(place, "Further arguments of the program."));
     Param { name: Placed::new(place, "args".to_owned()), schema, is_required: false }
-}
-
-fn know(section: Section<'_>, work: &mut Work<'_>) {
-    const KNOWN: [&str; 16] = [
-        "type",
-        "name",
-        "description",
-        "command",
-        "args",
-        "cwd",
-        "env",
-        "stream",
-        "params",
-        "timeout_ms",
-        "timeout",
-        "retry",
-        "circuit_breaker",
-        "bulkhead",
-        "fallback",
-        "middleware",
-    ];
-    section.know(&KNOWN, work);
 }

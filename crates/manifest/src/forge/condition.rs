@@ -1,7 +1,8 @@
 //! The condition of a step: from what pforge and its documents write to an expression of templates.
 //! Called by `pipeline`.
 
-use super::placeholder::{is_name, is_path};
+use super::placeholder::{is_given_name, is_path, reading};
+use crate::alias;
 
 /// Words that are values, as YAML and JSON write them and as templates do.
 const VALUES: [(&str, &str); 11] = [
@@ -26,7 +27,8 @@ pub(super) fn translate(condition: &str, known: &[String]) -> String {
         Some(name) => (true, name.trim()),
         None => (false, condition),
     };
-    if is_name(name) && value(name).is_none() {
+    if is_given_name(name) && value(name).is_none() {
+        let name = alias::inner(name);
         let is_there = format!("{name} is defined and {name} is not none");
         return if is_not { format!("not ({is_there})") } else { is_there };
     }
@@ -59,19 +61,33 @@ fn next(rest: &str, first: char, known: &[String]) -> (String, usize) {
     if !first.is_ascii_alphabetic() && first != '_' {
         return (first.to_string(), first.len_utf8());
     }
-    let is_part = |letter: char| letter.is_ascii_alphanumeric() || "_.".contains(letter);
-    let end = rest.find(|letter| !is_part(letter)).unwrap_or(rest.len());
-    let path = &rest[..end];
+    let path = path(rest, known);
     let (root, inner) = path.split_once('.').unwrap_or((path, ""));
     // What a pipeline was called with has no name of its own here.
     let is_all = ["input", "params", "variables"].contains(&root) && is_path(inner);
     let is_named = known.iter().any(|name| name == root);
     let written = match value(path) {
-        Some(value) => value,
-        None if is_all && !is_named => inner,
-        None => path,
+        Some(value) => value.to_owned(),
+        None if OPERATORS.contains(&path) => path.to_owned(),
+        None if is_all && !is_named => reading(inner),
+        None => reading(path),
     };
-    (written.to_owned(), end)
+    (written, path.len())
+}
+
+/// Words that stand between values.
+const OPERATORS: [&str; 7] = ["and", "else", "if", "in", "is", "not", "or"];
+
+/// The path that a text begins with. A dash in it is a minus, unless a known name has it.
+fn path<'r>(rest: &'r str, known: &[String]) -> &'r str {
+    let until = |marks: &str| {
+        let is_part = |letter: char| letter.is_ascii_alphanumeric() || marks.contains(letter);
+        &rest[..rest.find(|letter| !is_part(letter)).unwrap_or(rest.len())]
+    };
+    let long = until("_.-").trim_end_matches(['-', '.']);
+    let root = long.split('.').next().unwrap_or_default();
+    let has_dash = root.contains('-') && known.iter().any(|name| name == root);
+    if has_dash { long } else { until("_.") }
 }
 
 #[cfg(test)]
@@ -80,12 +96,15 @@ mod tests {
 
     #[track_caller]
     fn check(condition: &str, expected: &str) {
-        assert_eq!(translate(condition, &["known".to_owned()]), expected);
+        let known = ["known", "my-data", "in"].map(str::to_owned);
+        assert_eq!(translate(condition, &known), expected);
     }
 
     #[test]
     fn a_name_asks_whether_it_is_there() {
         check("data", "data is defined and data is not none");
+        check("my-data", "odd_my_2ddata is defined and odd_my_2ddata is not none");
+        check("loop", "odd_loop is defined and odd_loop is not none");
         check("!data", "not (data is defined and data is not none)");
     }
 
@@ -108,5 +127,8 @@ mod tests {
         check("{{a.grade}} < 'B && C'", "(a.grade) < 'B && C'");
         check("input.source == \"api\" || x != null", "source == \"api\"  or  x != none");
         check("known.x", "known.x");
+        check("known-1 > 0 && 'a' in x", "known-1 > 0  and  'a' in x");
+        check("my-data.exit_code != 0", "odd_my_2ddata.exit_code != 0");
+        check("in.exit_code == 0 || errors.x", "odd_in.exit_code == 0  or  odd_errors.x");
     }
 }

@@ -2,10 +2,10 @@
 
 use super::build::{self, Mapping};
 use super::params::{self, Param};
-use super::placeholder::{ARGUMENT, Holds, Piece, REQUEST, VALUE, pieces};
+use super::placeholder::REQUEST;
 use super::section::{Section, Work, text_of};
 use super::tool::{Given, Made};
-use super::{around, auth};
+use super::{around, auth, body};
 use crate::fault::Wrong;
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
@@ -13,6 +13,10 @@ use crate::tree::{Node, Tree};
 use crate::written::tool::Foreign;
 use haft_fetch::{Allowed, Url};
 use haft_server::nearest;
+
+/// What a tool of this kind may have besides what all tools may.
+const OWN_KEYS: [&str; 9] =
+    ["auth", "body", "body_template", "endpoint", "headers", "json", "method", "query", "url"];
 
 /// Methods as pforge and as haft write them.
 const METHODS: [(&str, &str); 6] = [
@@ -55,7 +59,7 @@ pub(super) fn translate(
     if !auth::translate(section, &mut given, &mut http, work)? {
         return Ok(None);
     }
-    if !body(section, &mut given, &mut http, work)? {
+    if !body::translate(section, &mut given, &mut http, work)? {
         return Ok(None);
     }
     if is_chosen {
@@ -78,7 +82,7 @@ pub(super) fn translate(
             foreign.open_query = true;
             more.push(query(place));
         }
-        let has_body = ["json", "body"].iter().any(|key| http.has(key));
+        let has_body = ["json", "form", "body"].iter().any(|key| http.has(key));
         if !has_body && !names("body") && !is_reading {
             http.put("json", build::text(place, "{{body}}"));
             more.push(param(place, "body", "What is sent, as JSON."));
@@ -88,9 +92,10 @@ pub(super) fn translate(
     tool.put("output", build::text(place, "report"));
     tool.put("annotations", annotations(method, place));
     around::of_tool(section, is_reading || method != "post" && method != "patch", &mut tool, work)?;
+    foreign.waiting = around::bulkhead(section, &mut tool, work)?;
     let input = given.input(section, place, more, work);
     tool.put("input", input);
-    know(section, work);
+    section.know_of_tool(&OWN_KEYS, work);
     Ok(Some(Made { tool, foreign, calls: Vec::new() }))
 }
 
@@ -178,99 +183,6 @@ fn pairs(
     Ok(())
 }
 
-/// What is sent; `false` if what callers give could become more of it than a value.
-fn body(
-    section: Section<'_>,
-    given: &mut Given,
-    http: &mut Mapping,
-    work: &mut Work<'_>,
-) -> Result<bool, Wrong> {
-    const BODY: Holds = VALUE;
-    let entry = section.any(&["body", "body_template", "json"]);
-    let Some(entry) = entry else { return Ok(true) };
-    let Node::Text(text) = &entry.value.node else {
-        let json = templates(&entry.value, given, BODY);
-        http.put_at("json", entry.key_place, json);
-        return Ok(true);
-    };
-    let place = entry.value.place;
-    // The values of a template of JSON stand in its texts, and are escaped there.
-    let json = serde_json::from_str::<serde_json::Value>(text)
-        .or_else(|_| serde_json::from_str(&quoted(text, given)));
-    if let Ok(json) = json {
-        let tree = build::of_json(place, &json);
-        http.put_at("json", entry.key_place, templates(&tree, given, BODY));
-        return Ok(true);
-    }
-    let first = pieces(text, BODY).into_iter().next();
-    if matches!(first, Some(Piece::Text(text)) if text.trim_start().starts_with(['{', '[']))
-        && given.slots.names_argument(text, BODY)
-    {
-        let why = "left out: this looks like JSON and is none, so that nothing in it could be \
-                   escaped; a placeholder stands in a text or where a value stands";
-        work.note(section, place, why);
-        return Ok(false);
-    }
-    let text = Placed::new(place, text.clone());
-    let is_one = matches!(&*pieces(text.value.trim(), BODY), [Piece::Name(_)]);
-    let template = given.slots.template(&text, BODY);
-    let key = if is_one { "json" } else { "body" };
-    http.put_at(key, entry.key_place, build::text(place, template));
-    Ok(true)
-}
-
-/// Something like JSON with quotes around each argument that stands where a value stands.
-fn quoted(text: &str, given: &Given) -> String {
-    let mut out = String::with_capacity(text.len());
-    let (mut is_inside, mut is_escaped) = (false, false);
-    let mut pieces = pieces(text, ARGUMENT).into_iter().peekable();
-    while let Some(piece) = pieces.next() {
-        match piece {
-            Piece::Text(text) => {
-                for letter in text.chars() {
-                    is_inside ^= letter == '"' && !is_escaped;
-                    is_escaped = is_inside && letter == '\\' && !is_escaped;
-                }
-                out.push_str(text);
-            }
-            Piece::Name(path) => {
-                let is_key = matches!(
-                    pieces.peek(), Some(Piece::Text(text)) if text.trim_start().starts_with(':')
-                );
-                let is_value = !is_inside && !is_key && given.slots.is_argument(path);
-                let mark = if is_value { "\"" } else { "" };
-                out.push_str(&format!("{mark}{{{{{path}}}}}{mark}"));
-                is_escaped = false;
-            }
-            Piece::Variable(name) => out.push_str(&format!("${{{name}}}")),
-        }
-    }
-    out
-}
-
-/// A value of any shape, with templates in its texts.
-pub(super) fn templates(tree: &Tree, given: &mut Given, holds: Holds) -> Tree {
-    let place = tree.place;
-    match &tree.node {
-        Node::Text(text) => {
-            let text = Placed::new(place, text.clone());
-            build::text(place, given.slots.template(&text, holds))
-        }
-        Node::List(items) => {
-            build::list(place, items.iter().map(|item| templates(item, given, holds)).collect())
-        }
-        Node::Map(entries) => {
-            let mut out = Mapping::new(place);
-            for entry in entries {
-                let value = templates(&entry.value, given, holds);
-                out.put_at(&entry.key, entry.key_place, value);
-            }
-            out.tree()
-        }
-        Node::Bool(..) | Node::Null | Node::Number(..) => tree.clone(),
-    }
-}
-
 fn param(place: Place, name: &str, description: &str) -> Param {
     let mut schema = Mapping::new(place);
     schema.put("description", build::text(place, description));
@@ -297,30 +209,4 @@ fn annotations(method: &str, place: Place) -> Tree {
     out.put("idempotent", build::truth(place, is_idempotent));
     out.put("openWorld", build::truth(place, true));
     out.tree()
-}
-
-fn know(section: Section<'_>, work: &mut Work<'_>) {
-    const KNOWN: [&str; 19] = [
-        "type",
-        "name",
-        "description",
-        "endpoint",
-        "url",
-        "method",
-        "auth",
-        "headers",
-        "query",
-        "body",
-        "body_template",
-        "json",
-        "params",
-        "timeout_ms",
-        "timeout",
-        "retry",
-        "circuit_breaker",
-        "bulkhead",
-        "fallback",
-    ];
-    let known: Vec<_> = KNOWN.into_iter().chain(["middleware"]).collect();
-    section.know(&known, work);
 }

@@ -9,6 +9,7 @@
 
 mod around;
 mod auth;
+mod body;
 mod build;
 mod calls;
 mod cli;
@@ -17,6 +18,7 @@ mod condition;
 mod handlebars;
 mod http;
 mod params;
+mod passed;
 mod pipeline;
 mod placeholder;
 mod prompt;
@@ -70,5 +72,7 @@ pub(crate) fn translate(tree: &Tree, surroundings: &Surroundings<'_>) -> Result<
     ];
     file.know(&KNOWN, &mut work);
     work.notes.sort_by_key(|note| note.place.start);
+    // What was filled in to look at it counts when it is filled in to be run.
+    _ = surroundings.seen.print(None);
     Ok(Translated { tree: out.tree(), foreign, notes: work.notes })
 }

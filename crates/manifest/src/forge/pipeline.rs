@@ -7,9 +7,9 @@ use super::params::{self, Param};
 use super::placeholder::{self, ARGUMENT, Piece, literal};
 use super::section::{Section, Work};
 use super::tool::{Given, Made};
+use crate::alias;
 use crate::fault::Wrong;
-use crate::pipeline::check_name;
-use crate::pipeline::report::ALL;
+use crate::limits::TIMEOUT_MAX;
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::tree::{Entry, Node, Tree};
@@ -43,27 +43,14 @@ pub(super) fn translate(
     tool.put("pipeline", build::list(steps, list));
     let variables = if given.params.is_none() { Variables::Members } else { Variables::Arguments };
     around::of_tool(section, false, &mut tool, work)?;
+    let waiting = around::bulkhead(section, &mut tool, work)?;
     let input = match given.params {
         None => params::input(place, vec![self::variables(place)]),
         Some(params) => params::input(place, params),
     };
     tool.put("input", input);
-    const KNOWN: [&str; 12] = [
-        "type",
-        "name",
-        "description",
-        "steps",
-        "params",
-        "timeout_ms",
-        "timeout",
-        "retry",
-        "circuit_breaker",
-        "bulkhead",
-        "fallback",
-        "middleware",
-    ];
-    section.know(&KNOWN, work);
-    let foreign = Foreign { steps: Some(variables), ..Foreign::default() };
+    section.know_of_tool(&["steps"], work);
+    let foreign = Foreign { steps: Some(variables), waiting, ..Foreign::default() };
     Ok(Made { tool, foreign, calls })
 }
 
@@ -76,9 +63,8 @@ fn step(step: Section<'_>, made: &mut Vec<String>, work: &mut Work<'_>) -> Resul
         step.within(&entry.value, &entry.key)?;
         out.put_at("with", entry.key_place, templates(&entry.value));
     } else if let Some(from) = step.text("input_from")? {
-        let mut with = Mapping::new(from.place);
-        with.put(ALL, build::text(from.place, format!("{{{{ {} }}}}", from.value)));
-        out.put("with", with.tree());
+        // `passed` makes of it what the tool takes.
+        out.put("with", build::text(from.place, from.value));
     }
     if let Some(when) = step.any(&["condition", "when", "if"]) {
         let text = super::section::text_of(&when.value, &when.key)?;
@@ -91,15 +77,15 @@ fn step(step: Section<'_>, made: &mut Vec<String>, work: &mut Work<'_>) -> Resul
     }
     if let Some(entry) = step.any(&["output_var", "output_key", "output"]) {
         let name = super::section::text_of(&entry.value, &entry.key)?;
-        check_name("output_var", &name)?;
-        made.push(name.value.clone());
-        out.put_at("as", entry.key_place, build::text(name.place, name.value));
+        let alias = alias::inner(&name.value).into_owned();
+        out.put_at("as", entry.key_place, build::text(name.place, alias));
+        made.push(name.value);
     }
     if let Some(entry) = step.any(&["timeout_ms", "timeout"]) {
-        let message = format!("nothing reads `{}` of a step; give it to the tool", entry.key);
-        work.note(step, entry.key_place, message);
+        let time = around::time(step, entry, TIMEOUT_MAX, work)?;
+        out.put_at("timeout", entry.key_place, time);
     }
-    const KNOWN: [&str; 16] = [
+    const KNOWN: [&str; 18] = [
         "tool",
         "name",
         "description",
@@ -116,9 +102,10 @@ fn step(step: Section<'_>, made: &mut Vec<String>, work: &mut Work<'_>) -> Resul
         "output_var",
         "output_key",
         "output",
+        "timeout_ms",
+        "timeout",
     ];
-    let known: Vec<_> = KNOWN.into_iter().chain(["timeout_ms", "timeout"]).collect();
-    step.know(&known, work);
+    step.know(&KNOWN, work);
     Ok(out.tree())
 }
 
@@ -152,7 +139,7 @@ fn templates(tree: &Tree) -> Tree {
                 match piece {
                     Piece::Name(path) => {
                         placeholder::keep_dollars(&mut out, 1);
-                        out.push_str(&format!("{{{{{path}}}}}"));
+                        out.push_str(&format!("{{{{{}}}}}", placeholder::reading(path)));
                     }
                     Piece::Text(text) => out.push_str(&literal(text)),
                     Piece::Variable(name) => out.push_str(&format!("$${{{name}}}")),

@@ -2,6 +2,7 @@
 //! haft.yaml; whatever else has braces stays what it is. Called for every text that is a template;
 //! knows no engine.
 
+use crate::alias;
 use crate::place::{Place, Placed};
 
 /// A part of a text.
@@ -52,7 +53,7 @@ impl Slots {
                 Piece::Name(path) => match self.name(path, text.place) {
                     Named::Argument => {
                         keep_dollars(&mut template, 1);
-                        template.push_str(&format!("{{{{{path}}}}}"));
+                        template.push_str(&format!("{{{{{}}}}}", reading(path)));
                     }
                     Named::Variable => {
                         keep_dollars(&mut template, 0);
@@ -190,7 +191,7 @@ pub(super) fn pieces(text: &str, holds: Holds) -> Vec<Piece<'_>> {
         }
         let double = between(rest, "{{", "}}").filter(|(path, _)| is_path(path));
         let variable = between(rest, "${", "}").filter(|(name, _)| is_name(name));
-        let single = between(rest, "{", "}").filter(|(name, _)| is_name(name));
+        let single = between(rest, "{", "}").filter(|(name, _)| is_given_name(name));
         let found = match rest.as_bytes() {
             [b'{', b'{', ..] => double.map(|(path, length)| (Piece::Name(path), length)),
             [b'{', ..] if holds.single => single.map(|(name, length)| (Piece::Name(name), length)),
@@ -227,11 +228,35 @@ fn between<'t>(rest: &'t str, open: &str, close: &str) -> Option<(&'t str, usize
     Some((inner[..end].trim(), open.len() + end + close.len()))
 }
 
+/// What reads a path in a template of haft.
+pub(super) fn reading(path: &str) -> String {
+    let mut parts = path.split('.');
+    let mut reading = alias::inner(parts.next().unwrap_or_default()).into_owned();
+    for part in parts {
+        reading.push_str(&match part.contains('-') {
+            true => format!("[\"{part}\"]"),
+            false => format!(".{part}"),
+        });
+    }
+    reading
+}
+
 /// `name` or `name.part`.
 pub(super) fn is_path(text: &str) -> bool {
     let mut parts = text.split('.');
-    let is_part = |part: &str| !part.is_empty() && part.bytes().all(is_letter);
-    parts.next().is_some_and(is_name) && parts.all(is_part)
+    let is_part = |part: &str| !part.is_empty() && part.bytes().all(is_letter_or_dash);
+    parts.next().is_some_and(is_given_name) && parts.all(is_part)
+}
+
+/// The name of something that callers give or steps make, which may have dashes in it.
+pub(super) fn is_given_name(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && !text.ends_with('-')
+        && text.bytes().all(is_letter_or_dash)
+}
+
+fn is_letter_or_dash(byte: u8) -> bool {
+    is_letter(byte) || byte == b'-'
 }
 
 pub(super) fn is_name(text: &str) -> bool {
@@ -259,6 +284,8 @@ mod tests {
         check("x{{a}}y{{ b }}", ARGUMENT, "x{{a}}y{{b}}");
         check("{{a.b.0}}", ARGUMENT, "{{a.b.0}}");
         check("/u/{a}/{b}", REQUEST, "/u/{{a}}/{{b}}");
+        check("--{{dry-run}} {{in.a-b.c}}", VALUE, "--{{odd_dry_2drun}} {{ '{{' }}in.a-b.c}}");
+        check("/u/{user-id}/{a-}", REQUEST, "/u/{{odd_user_2did}}/{a-}");
         check("Bearer ${KEY}", REQUEST, "Bearer ${env:KEY}");
         check("Bearer {{API_KEY}}", REQUEST, "Bearer ${env:API_KEY}");
     }

@@ -25,7 +25,10 @@ pub(super) fn translate(
             return Err(Wrong::new(item.place, Problem::MissingKey { owner, key }));
         };
         let section = Section { name: &name.value, ..nameless };
-        prompts.extend(prompt(section, work)?);
+        match prompt(section, work) {
+            Ok(prompt) => prompts.extend(prompt),
+            Err(wrong) => work.leave_out(section, &wrong),
+        }
     }
     if let Some(entry) = file.entry("prompts") {
         out.put_at("prompts", entry.key_place, build::list(entry.value.place, prompts));

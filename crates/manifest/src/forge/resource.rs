@@ -28,7 +28,10 @@ pub(super) fn translate(
             return Err(Wrong::new(item.place, Problem::MissingKey { owner, key }));
         };
         let section = Section { name: &uri.value, ..nameless };
-        resources.extend(resource(section, &uri, work)?);
+        match resource(section, &uri, work) {
+            Ok(resource) => resources.extend(resource),
+            Err(wrong) => work.leave_out(section, &wrong),
+        }
     }
     if let Some(entry) = file.entry("resources") {
         out.put_at("resources", entry.key_place, build::list(entry.value.place, resources));

@@ -101,6 +101,11 @@ impl<'t> Section<'t> {
         Ok(self.truth("enabled")?.unwrap_or(true))
     }
 
+    /// Warns of every key that is none of these and none that all tools may have.
+    pub(super) fn know_of_tool(self, own: &[&str], work: &mut Work<'_>) {
+        self.know(&[own, &OF_TOOLS].concat(), work);
+    }
+
     /// Warns of every key that is none of these.
     pub(super) fn know(self, known: &[&str], work: &mut Work<'_>) {
         for entry in self.tree.entries().into_iter().flatten() {
@@ -114,6 +119,21 @@ impl<'t> Section<'t> {
         }
     }
 }
+
+/// What every tool may have that can be served.
+const OF_TOOLS: [&str; 11] = [
+    "bulkhead",
+    "circuit_breaker",
+    "description",
+    "fallback",
+    "middleware",
+    "name",
+    "params",
+    "retry",
+    "timeout",
+    "timeout_ms",
+    "type",
+];
 
 /// A text; numbers and truth values are what was typed.
 pub(super) fn text_of(tree: &Tree, key: &str) -> Result<Placed<String>, Wrong> {
@@ -129,5 +149,12 @@ impl Work<'_> {
     pub(super) fn note(&mut self, section: Section<'_>, place: Place, message: impl Into<String>) {
         let (part, name) = (section.part, section.name.to_owned());
         self.notes.push(Note { part, name, place, message: message.into() });
+    }
+
+    /// That something cannot be served, and why: the rest of the file can.
+    pub(super) fn leave_out(&mut self, section: Section<'_>, wrong: &Wrong) {
+        let (why, help) = (wrong.problem.message(), wrong.problem.help());
+        let help = help.map(|help| format!("; {help}")).unwrap_or_default();
+        self.note(section, wrong.place, format!("left out: {why}{help}"));
     }
 }

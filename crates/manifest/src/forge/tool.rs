@@ -5,12 +5,16 @@ use super::build::{self, Mapping};
 use super::params::{self, Param};
 use super::placeholder::Slots;
 use super::section::{Section, Work};
-use super::{calls, cli, compiled, http, pipeline};
+use super::{calls, cli, compiled, http, passed, pipeline};
+use crate::around::Around;
 use crate::cost::Part;
+use crate::decode::decode;
 use crate::fault::{Wrong, line_of};
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
+use crate::template::Compiler;
 use crate::tree::Tree;
+use crate::written;
 use crate::written::tool::Foreign;
 use haft_server::nearest;
 
@@ -20,6 +24,12 @@ pub(super) struct Made {
     pub(super) foreign: Foreign,
     /// The tools that it calls.
     pub(super) calls: Vec<Placed<String>>,
+}
+
+impl Made {
+    fn foreign(&self) -> Foreign {
+        Foreign { has_aliases: true, ..self.foreign }
+    }
 }
 
 /// A tool of the file, and what has become of it.
@@ -53,17 +63,31 @@ pub(super) fn translate(
         }
         names.push(name);
     }
+    let defaults = match out.get("defaults") {
+        Some(tree) => Around::of_all(&decode(tree)?, work.surroundings)?,
+        None => Around::default(),
+    };
     let mut tools = Vec::new();
     for (item, name) in items.iter().zip(&names) {
         let section = Section { tree: item, part: Part::Tool, name: &name.value };
-        let made = tool(section, name.place, work)?;
+        let made = tool(section, name.place, work).unwrap_or_else(|wrong| {
+            work.leave_out(section, &wrong);
+            None
+        });
         tools.push(One { section, name: name.clone(), made });
+    }
+    passed::fit(&mut tools, work);
+    for One { section, made, .. } in &mut tools {
+        if let Some(Err(wrong)) = made.as_ref().map(|made| check(made, &defaults, work)) {
+            work.leave_out(*section, &wrong);
+            *made = None;
+        }
     }
     calls::leave_out(&mut tools, work);
     let (mut list, mut foreign) = (Vec::new(), Vec::new());
     for made in tools.into_iter().filter_map(|one| one.made) {
+        foreign.push(made.foreign());
         list.push(made.tool.tree());
-        foreign.push(made.foreign);
     }
     if let Some(entry) = file.entry("tools") {
         out.put_at("tools", entry.key_place, build::list(entry.value.place, list));
@@ -93,6 +117,14 @@ fn tool(section: Section<'_>, place: Place, work: &mut Work<'_>) -> Result<Optio
     };
     work.note(section, place, reason);
     Ok(None)
+}
+
+/// Whether haft takes a tool as it has been made.
+fn check(made: &Made, defaults: &Around, work: &Work<'_>) -> Result<(), Wrong> {
+    let tree = made.tool.clone().tree();
+    let tool = written::tool::Tool { foreign: made.foreign(), ..decode(&tree)? };
+    let mut compiler = Compiler::new(work.surroundings);
+    crate::tool::check(tool, &tree, defaults, work.surroundings, &mut compiler).map(drop)
 }
 
 /// What callers give to a tool.

@@ -3,6 +3,8 @@
 
 use crate::http::Http;
 use crate::http::auth::Who;
+use crate::http::report::headers;
+use crate::http::secrets::Secrets;
 use crate::limits::{FAILURE_BYTES_MAX, LAST_WORDS_BYTES};
 use crate::output::{self, Failure, Flaw, Output};
 use crate::written::tool::Parse;
@@ -35,6 +37,8 @@ pub(crate) struct Received {
     uri: String,
     status: StatusCode,
     body: Bytes,
+    /// What its text must not tell.
+    secrets: Secrets,
 }
 
 /// What a request failed for, in words.
@@ -65,14 +69,15 @@ impl Http {
         }
         let answer = self.accept(answer, auth).await?;
         if self.method == Method::HEAD {
-            return Ok(head(&answer));
+            return Ok(head(&answer, &self.auth.secrets(auth)));
         }
-        let Received { host, mime_type, uri, status, body } = self.receive(answer).await?;
+        let Received { host, mime_type, uri, status, body, secrets } =
+            self.receive(answer, auth).await?;
         if body.is_empty() && matches!(self.output.parse, Parse::Auto | Parse::Text) {
             return Ok(ToolResult::text(format!("`{host}` answered {status} without a body.")));
         }
         let kind = kind(&mime_type);
-        let text = || decode(&mime_type, &body);
+        let text = || secrets.redact(decode(&mime_type, &body));
         match self.output.parse {
             Parse::Json => self.json(&host, text()),
             Parse::Lines => Ok(output::lines(text())),
@@ -106,7 +111,7 @@ impl Http {
     }
 
     /// All of an answer, within the limit.
-    pub(crate) async fn receive(&self, answer: Answer) -> Result<Received, Failure> {
+    pub(crate) async fn receive(&self, answer: Answer, auth: &Auth) -> Result<Received, Failure> {
         let host = answer.url.host().to_owned();
         refuse_packed(&answer)?;
         let mime_type = header(&answer.headers, &CONTENT_TYPE).unwrap_or_default().to_owned();
@@ -116,7 +121,8 @@ impl Http {
         };
         let status = answer.status;
         let body = body(answer, self.output.limit).await?;
-        Ok(Received { host, mime_type, uri, status, body })
+        let secrets = self.auth.secrets(auth);
+        Ok(Received { host, mime_type, uri, status, body, secrets })
     }
 
     pub(crate) fn is_ok(&self, status: u16) -> bool {
@@ -166,7 +172,7 @@ impl Received {
     /// Its text, if it is one.
     fn text(&self) -> Option<String> {
         let is_text = std::str::from_utf8(&self.body).is_ok() || is_latin_1(&self.mime_type);
-        is_text.then(|| decode(&self.mime_type, &self.body))
+        is_text.then(|| self.secrets.redact(decode(&self.mime_type, &self.body)))
     }
 }
 
@@ -257,17 +263,14 @@ fn is_latin_1(mime_type: &str) -> bool {
 }
 
 /// What a `HEAD` tells.
-fn head(answer: &Answer) -> ToolResult {
+fn head(answer: &Answer, secrets: &Secrets) -> ToolResult {
     let status = answer.status;
     let mut text = status.to_string();
     let mut members = Map::new();
-    for name in answer.headers.keys() {
-        let values = answer.headers.get_all(name).iter();
-        let values: Vec<_> =
-            values.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect();
-        let value = values.join(", ");
+    for (name, value) in headers(&answer.headers) {
+        let value = secrets.redact(value);
         text.push_str(&format!("\n{name}: {value}"));
-        members.insert(name.as_str().to_owned(), Value::from(value));
+        members.insert(name.to_owned(), Value::from(value));
     }
     let structured = json!({ "status": status.as_u16(), "headers": members }).to_string();
     let structured = ToolResult::json(&structured).structured;

@@ -6,6 +6,7 @@ use crate::fill::Surroundings;
 use crate::http::address::Address;
 use crate::http::bad;
 use crate::http::mistake::HttpMistake;
+use crate::http::secrets::Secrets;
 use crate::place::Placed;
 use crate::problem::Problem;
 use crate::tool::{fixed_text, typed};
@@ -70,11 +71,8 @@ impl Who {
         }
     }
 
-    /// The text without what is secret, should a server repeat it in any form that it was sent in;
-    /// `auth` is how the request said it.
-    pub(crate) fn redact(&self, auth: &Auth, mut text: String) -> String {
-        /// Shorter ones are words of any text.
-        const LENGTH_MIN: usize = 6;
+    /// What is secret, in any form that it was sent in; `auth` is how the request said it.
+    pub(crate) fn secrets(&self, auth: &Auth) -> Secrets {
         let mut secrets = auth.secrets();
         for who in self.each() {
             let secret = match who {
@@ -88,14 +86,12 @@ impl Who {
             };
             secrets.extend([secret.clone(), escape::text(secret)]);
         }
-        // One may be a part of another.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        for secret in secrets.iter().filter(|secret| secret.len() >= LENGTH_MIN) {
-            if text.contains(secret) {
-                text = text.replace(secret, "…");
-            }
-        }
-        text
+        Secrets::new(secrets)
+    }
+
+    /// The text without what is secret, should a server repeat it.
+    pub(crate) fn redact(&self, auth: &Auth, text: String) -> String {
+        self.secrets(auth).redact(text)
     }
 }
 

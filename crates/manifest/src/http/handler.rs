@@ -82,7 +82,7 @@ impl Http {
     ) -> Result<Received, Failure> {
         let received = match client.send(&request, auth).await {
             Ok(answer) => match self.accept(answer, auth).await {
-                Ok(answer) => self.receive(answer).await,
+                Ok(answer) => self.receive(answer, auth).await,
                 Err(failure) => Err(failure),
             },
             Err(error) => Err(unsent(&error)),

@@ -1,6 +1,7 @@
 //! Tools that ask a server: as run, checked from as typed. `address`, `body` and `json` are the
-//! parts of a request, `slot` fills them, `request` puts them together, `handler` sends it and
-//! `answer` understands what comes back. Called by `kind`; an [`Http`] can be made by code as well.
+//! parts of a request, `slot` fills them, `request` puts them together, `handler` sends it,
+//! `answer` understands what comes back, and `secrets` are taken out of that. Called by `kind`; an
+//! [`Http`] can be made by code as well.
 
 pub(crate) mod address;
 pub(crate) mod answer;
@@ -12,6 +13,7 @@ pub(crate) mod mistake;
 pub(crate) mod path_style;
 pub(crate) mod report;
 mod request;
+pub(crate) mod secrets;
 pub(crate) mod slot;
 
 use crate::fault::Wrong;
@@ -333,7 +335,7 @@ mod tests {
             "pet": "a/b", "ids": [1, 2], "filter": {"age": 3}, "trace": ["x", "y"], "tags": ["t"],
         });
         let json = arguments.to_string();
-        let arguments = Arguments::of_call(&json, &serde_json::Map::new()).expect("an object");
+        let arguments = Arguments::of_call(&json, &serde_json::Map::new(), &[]).expect("an object");
         let templates = Environment::new();
         let filling = Filling { templates: &templates, arguments: &arguments };
         let request = http.request(filling).expect("it can be made");
@@ -351,7 +353,8 @@ mod tests {
         let http = Http { query: Vec::new(), body, ..made_by_code() };
         let written = |filter: serde_json::Value| {
             let json = json!({ "pet": "a", "filter": filter }).to_string();
-            let arguments = Arguments::of_call(&json, &serde_json::Map::new()).expect("an object");
+            let arguments =
+                Arguments::of_call(&json, &serde_json::Map::new(), &[]).expect("an object");
             let templates = Environment::new();
             http.request(Filling { templates: &templates, arguments: &arguments })
         };

@@ -28,7 +28,8 @@ impl Http {
         refuse_packed(&answer)?;
         let status = answer.status.as_u16();
         let is_error = !self.is_ok(status);
-        let clean = |text: String| if is_error { self.auth.redact(auth, text) } else { text };
+        let secrets = self.auth.secrets(auth);
+        let clean = |text: String| secrets.redact(text);
         let mime_type = header(&answer.headers, &CONTENT_TYPE).unwrap_or_default().to_owned();
         let headers: Map<String, Value> = headers(&answer.headers)
             .map(|(name, value)| (name.to_owned(), Value::from(clean(value))))
@@ -55,7 +56,7 @@ impl Http {
 }
 
 /// Names and values, but for cookies, which are the connection's.
-fn headers(headers: &HeaderMap) -> impl Iterator<Item = (&str, String)> {
+pub(crate) fn headers(headers: &HeaderMap) -> impl Iterator<Item = (&str, String)> {
     let names = headers.keys().filter(|name| **name != SET_COOKIE);
     names.map(|name| {
         let values = headers.get_all(name).iter();

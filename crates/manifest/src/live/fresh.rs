@@ -6,12 +6,13 @@ use crate::below::open_file;
 use crate::limits::WATCHED_MAX;
 use crate::live::Live;
 use crate::live::lookout::{LOOK, Lookout, names, posts};
+use crate::live::polls::Polls;
 use crate::load::Manifest;
 use crate::meant::Meant;
 use crate::resource::{Below, Source};
 use crate::stamp::{COARSE, Stamp};
 use crate::walk::Walked;
-use haft_server::Interest;
+use haft_server::{Interest, uri_decoded};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,10 +33,12 @@ impl Live {
     pub async fn watch_resources(self: Arc<Self>, warn: impl Fn(&str) + Send + Sync + 'static) {
         let warn = Arc::new(warn);
         let mut fresh = Fresh::default();
+        let mut polls = Polls::default();
         loop {
             // Before the interest is read, so that no change of it is missed.
             let interest_changed = self.server.interest_changed();
             let (live, interest) = (Arc::clone(&self), self.server.interest());
+            polls.settle(&self, &interest);
             let (is_asleep, warn) = (interest == Interest::default(), Arc::clone(&warn));
             let began = Instant::now();
             let looked = spawn_blocking(move || {
@@ -248,7 +251,7 @@ fn below<'m>(meant: &'m Meant, uri: &str) -> Option<Target<'m>> {
     meant.resources.iter().find_map(|resource| {
         let Source::Directory(below) = &resource.source else { return None };
         let rest = uri.strip_prefix(&below.prefix)?;
-        let path = decoded(rest).filter(|_| below.has_slashes || !rest.contains('/'))?;
+        let path = uri_decoded(rest).filter(|_| below.has_slashes || !rest.contains('/'))?;
         below.directory.is_served(&path).then_some(Target::Below(below, path))
     })
 }
@@ -260,21 +263,6 @@ pub(super) fn listed(meant: &Meant) -> Vec<&Below> {
         Source::Feed(_) | Source::File(_) | Source::Text(_) => None,
     });
     below.filter(|below| below.listed.is_some()).collect()
-}
-
-/// Percent-decodes; nothing for what cannot be.
-fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let mut digit = || char::from(rest.next()?).to_digit(16);
-        bytes.push(u8::try_from(digit()? * 16 + digit()?).ok()?);
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! A file that is served while people edit it: read anew, compared with what was there, and swapped
 //! in as a whole; what cannot be read changes nothing. `edits` sees when to, `fresh` tells of
-//! resources that change, `lookout` watches the disk for both. Called by the command line.
+//! resources that change, `lookout` watches the disk for both, `polls` reads what no disk tells of.
+//! Called by the command line.
 
 mod edit;
 mod edits;
 mod fresh;
 mod lookout;
+mod polls;
 
 pub use edit::{Difference, Edit};
 pub use edits::Edits;
@@ -224,7 +226,7 @@ impl Reading {
             Self::Edits => builder.open_ended(),
             Self::Orders => builder,
             Self::Never if !fresh::listed(meant).is_empty() => builder.only_resources_change(),
-            Self::Never if meant.resources.iter().any(|one| one.source.is_stored()) => {
+            Self::Never if meant.resources.iter().any(|one| one.source.is_told()) => {
                 builder.only_contents_change()
             }
             Self::Never => builder.fixed(),

@@ -19,9 +19,10 @@ mod shape;
 
 use crate::amount;
 use crate::fault::Wrong;
+use crate::fill::Surroundings;
 use crate::input::Input;
 use crate::limits::{
-    BRANCHES_MAX, EACH_DEFAULT, EACH_MAX, EACH_RUNNING_MAX, STEP_DEPTH_MAX, STEPS_MAX,
+    BRANCHES_MAX, EACH_DEFAULT, EACH_MAX, EACH_RUNNING_MAX, STEP_DEPTH_MAX, STEPS_MAX, TIMEOUT_MAX,
 };
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
@@ -34,6 +35,7 @@ use crate::written::pipeline::OnError;
 use crate::written::tool::Variables;
 use form::Form;
 use mistake::Mistake;
+use std::time::Duration;
 
 /// Steps, and what they answer.
 #[derive(Clone, Debug)]
@@ -53,8 +55,11 @@ pub(crate) struct Step {
     pub(crate) action: Action,
     pub(crate) each: Option<Each>,
     pub(crate) when: Option<Form>,
+    pub(crate) timeout: Option<Duration>,
     pub(crate) on_error: OnError,
     pub(crate) name: Option<Placed<String>>,
+    /// Others look at how it went, good or bad: then a failure that tells it is a result.
+    pub(crate) is_outcome_read: bool,
     /// Somebody may look at its result.
     pub(crate) is_wanted: bool,
 }
@@ -122,26 +127,28 @@ pub(crate) fn check(
     tool: &written::tool::Tool,
     tree: &Tree,
     input: &Input,
+    surroundings: &Surroundings<'_>,
     compiler: &mut Compiler<'_>,
 ) -> Result<Pipeline, Wrong> {
     let written = tool.pipeline.as_ref().expect("its kind has this key");
     let tree_of = |key: &str| tree.get(key);
     let known = Known { is_open: true, ..input.known() };
-    let mut reader = Reader { known, compiler, count: 0 };
+    let mut reader = Reader { known, surroundings, compiler, count: 0 };
     let steps = tree_of("pipeline").expect("the typed key comes from this tree");
     let is_wanted = tree_of("result").is_none();
     let help = "name a tool to call: [{ call: word_count }]";
-    let mut steps = reader.steps(("pipeline", help), (written, steps), "", is_wanted)?;
+    let steps = reader.steps(("pipeline", help), (written, steps), "", is_wanted)?;
     let result = tree_of("result").map(|result| reader.form(result)).transpose()?;
-    if let Some(argument) = input.arguments.iter().find(|known| known.name == scope::ERRORS) {
+    let taken = input.names.iter().position(|name| name == scope::ERRORS);
+    if let Some(argument) = taken.map(|index| &input.arguments[index]) {
         let mistake = Mistake::BadName { key: "argument", name: argument.name.clone() };
         return Err(Wrong::new(argument.place, Problem::Pipeline(mistake)));
     }
-    let report = tool.foreign.steps;
-    if report.is_some() {
-        steps.iter_mut().for_each(Step::name_for_report);
-    }
-    Ok(Pipeline { steps, result, report })
+    let pipeline = Pipeline { steps, result, report: None };
+    Ok(match tool.foreign.steps {
+        Some(variables) => pipeline.with_report(variables),
+        None => pipeline,
+    })
 }
 
 /// Typed steps, as they stand in the file.
@@ -150,6 +157,7 @@ type Steps<'w> = (&'w Placed<Vec<Placed<written::pipeline::Step>>>, &'w Tree);
 /// What reads the steps of one pipeline.
 struct Reader<'r, 'c> {
     known: Known<'r>,
+    surroundings: &'r Surroundings<'r>,
     compiler: &'r mut Compiler<'c>,
     count: usize,
 }
@@ -232,8 +240,16 @@ impl Reader<'_, '_> {
         };
         let each = tree.get("each").map(|list| self.each(list, written)).transpose()?;
         let when = tree.get("when").map(|when| self.expression("when", when)).transpose()?;
-        let on_error = written.on_error.unwrap_or_default();
-        Ok(Step { label, place: *place, action, each, when, on_error, name, is_wanted })
+        let timeout = written.timeout.as_ref();
+        let timeout =
+            timeout.map(|text| amount::time("timeout", text, TIMEOUT_MAX, self.surroundings));
+        let (timeout, on_error) = (timeout.transpose()?, written.on_error.unwrap_or_default());
+        let (place, is_outcome_read) = (*place, false);
+        #[rustfmt::skip]
+        let step = Step {
+            label, place, action, each, when, timeout, on_error, name, is_outcome_read, is_wanted,
+        };
+        Ok(step)
     }
 
     fn arguments(&mut self, tree: &Tree) -> Result<Vec<(Placed<String>, Form)>, Wrong> {
@@ -320,13 +336,18 @@ const RESERVED: [&str; 18] = [
     "True",
 ];
 
-pub(crate) fn check_name(key: &'static str, name: &Placed<String>) -> Result<(), Wrong> {
-    let text = name.value.as_str();
+/// Whether a name means a value of the pipeline and nothing else.
+pub(crate) fn is_readable(name: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    let is_name = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
-        && text.bytes().all(is_part)
-        && !text.starts_with("__");
-    if is_name && !RESERVED.contains(&text) && text != "None" && text != scope::ERRORS {
+    let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && name.bytes().all(is_part)
+        && !name.starts_with("__");
+    is_name && !RESERVED.contains(&name) && name != "None" && name != scope::ERRORS
+}
+
+fn check_name(key: &'static str, name: &Placed<String>) -> Result<(), Wrong> {
+    let text = name.value.as_str();
+    if is_readable(text) {
         return Ok(());
     }
     let mistake = Mistake::BadName { key, name: text.to_owned() };

@@ -1,18 +1,22 @@
 //! A call of a pipeline that tells what each of its steps did, as pipelines of other frameworks
-//! do: `{ results, variables }`. Called by `handler`, and by `run` for steps that pass on a value
-//! whole.
+//! do: `{ results, variables }`. Called by `handler`, and by `run` for steps whose failures others
+//! look at.
 
+use crate::alias;
 use crate::arguments::Arguments;
 use crate::pipeline::handler::result;
 use crate::pipeline::run::{Done, Failure, Run};
 use crate::pipeline::scope::{Added, Scope};
-use crate::pipeline::{Action, Step};
+use crate::pipeline::{Action, Pipeline, Step};
 use crate::place::Placed;
 use crate::written::tool::Variables;
 use haft_proto::spec::tool_result::ToolResult;
 use minijinja::Value;
 use minijinja::value::Serde;
-use std::borrow::Cow;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value as Json;
+use std::collections::HashSet;
 
 /// What the answer fits.
 pub(crate) const REPORT_SCHEMA: &str = concat!(
@@ -22,29 +26,42 @@ pub(crate) const REPORT_SCHEMA: &str = concat!(
     r#""variables":{"type":"object"}},"required":["results","variables"]}"#
 );
 
-/// The name of what is passed on as all arguments at once. No argument has it.
-pub(crate) const ALL: &str = "";
+/// The parts of an answer that tell how it went: of a program, and of a server.
+const OUTCOMES: [&str; 2] = ["exit_code", "status"];
 
-/// The members of a value that is passed on as all arguments.
-pub(crate) fn members(value: &Value) -> Result<Vec<(Cow<'static, str>, Value)>, String> {
-    if value.is_undefined() || value.is_none() {
-        return Ok(Vec::new());
+/// An answer that tells how it went.
+#[derive(Deserialize)]
+struct Outcome {
+    exit_code: Option<IgnoredAny>,
+    status: Option<IgnoredAny>,
+}
+
+/// Whether an answer tells how it went, good or bad.
+pub(crate) fn tells_outcome(result: &ToolResult) -> bool {
+    let outcome = result.structured.as_ref().map(|json| serde_json::from_str(json.get()));
+    let is_told = |Outcome { exit_code, status }| exit_code.is_some() || status.is_some();
+    outcome.is_some_and(|outcome| outcome.is_ok_and(is_told))
+}
+
+impl Pipeline {
+    /// The same for a pipeline that tells what each of its steps did.
+    pub(super) fn with_report(mut self, variables: Variables) -> Self {
+        let paths = self.expressions().into_iter().flat_map(|expression| expression.paths.clone());
+        let read: HashSet<String> = paths.collect();
+        for step in &mut self.steps {
+            step.is_outcome_read = step.name.as_ref().is_some_and(|name| {
+                OUTCOMES.iter().any(|part| read.contains(&format!("{}.{part}", name.value)))
+            });
+            step.name_for_report();
+        }
+        Self { report: Some(variables), ..self }
     }
-    if value.kind() != minijinja::value::ValueKind::Map {
-        return Err(format!("all arguments at once are a mapping, and this is a {}", value.kind()));
-    }
-    let keys = value.try_iter().map_err(|error| error.to_string())?;
-    let member = |key: Value| {
-        let member = value.get_item(&key).map_err(|error| error.to_string())?;
-        Ok((Cow::Owned(key.to_string()), member))
-    };
-    keys.map(member).collect()
 }
 
 impl Step {
     /// Every step has a name under which what became of it is found; its own, or one that no
     /// template can read.
-    pub(crate) fn name_for_report(&mut self) {
+    fn name_for_report(&mut self) {
         let (place, label) = (self.place, &self.label);
         self.name.get_or_insert_with(|| Placed::new(place, format!("__{label}")));
         self.is_wanted = true;
@@ -69,8 +86,11 @@ impl Run<'_> {
         let given = match variables {
             Variables::Arguments => arguments.context,
             Variables::Members => {
-                let members = arguments.values.get("variables");
-                Value::from(Serde(members.unwrap_or(&serde_json::json!({}))))
+                let members = arguments.values.get("variables").and_then(Json::as_object);
+                let member = |(name, value): (&String, &Json)| {
+                    (alias::inner(name).into_owned(), Value::from(Serde(value)))
+                };
+                Value::from_pairs(members.into_iter().flatten().map(member).collect::<Vec<_>>())
             }
         };
         let mut told = Told { results: Vec::new(), made: Vec::new(), given };
@@ -141,7 +161,9 @@ impl Told {
             let value = self.given.get_item(&key).ok()?;
             Some((key.to_string(), value))
         });
-        let variables = given.chain(self.made).collect::<Vec<_>>();
+        let variables = given.chain(self.made);
+        let variables = variables.map(|(name, value)| (alias::outer(&name).into_owned(), value));
+        let variables = variables.collect::<Vec<_>>();
         let report = Value::from_pairs([
             ("results", Value::from(self.results)),
             ("variables", Value::from_pairs(variables)),

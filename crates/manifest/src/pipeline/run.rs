@@ -16,7 +16,6 @@ use haft_server::Context;
 use minijinja::Value;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use std::borrow::Cow;
 use std::future::Future;
 use std::io::{self, Write};
 use std::pin::Pin;
@@ -251,8 +250,16 @@ impl<'r> Run<'r> {
         })
     }
 
-    /// What a step does, once.
+    /// What a step does, once, in the time that it has.
     async fn once(&self, step: &Step, scope: Scope, share: Share<'_>) -> Result<Done, Failure> {
+        let work = self.act(step, scope, share);
+        let Some(limit) = step.timeout else { return work.await };
+        let late = || Failure::new(step.noun(), format!("it took longer than {limit:?}"));
+        self.context.in_time(limit, work).await.unwrap_or_else(|| Err(late()))
+    }
+
+    /// What a step does, however long it takes.
+    async fn act(&self, step: &Step, scope: Scope, share: Share<'_>) -> Result<Done, Failure> {
         match &step.action {
             Action::Call { tool, with } => {
                 let called = self.call(step, tool, with, &scope, share).await;
@@ -287,10 +294,8 @@ impl<'r> Run<'r> {
         let mut arguments = Vec::with_capacity(with.len());
         for (name, form) in with {
             let value = self.value(form, &context)?;
-            if name.value == report::ALL {
-                arguments.extend(report::members(&value)?);
-            } else if !value.is_undefined() && !value.is_none() {
-                arguments.push((Cow::Borrowed(name.value.as_str()), value));
+            if !value.is_undefined() && !value.is_none() {
+                arguments.push((name.value.as_str(), value));
             }
         }
         let arguments = json(&Members(&arguments), PASSED_BYTES_MAX)?;
@@ -301,7 +306,7 @@ impl<'r> Run<'r> {
         let part = part.named((&step.label, share.item));
         let result = part.call_raw(&tool.value, arguments).await;
         let result = result.map_err(|refusal| refusal.message.into_owned())?;
-        if result.is_error {
+        if result.is_error && !(step.is_outcome_read && report::tells_outcome(&result)) {
             return Err(cut(text(&result)));
         }
         let value = if step.is_wanted { self.keep(&result)? } else { Value::UNDEFINED };
@@ -426,7 +431,7 @@ fn cut(mut text: String) -> String {
 }
 
 /// Names and values as a mapping.
-struct Members<'v>(&'v [(Cow<'v, str>, Value)]);
+struct Members<'v>(&'v [(&'v str, Value)]);
 
 impl Serialize for Members<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -44,6 +44,15 @@ impl Handler for StateHandler {
                 }
                 Made::Now
             }
+            Ok((key, Begun::Find)) => {
+                let store = self.store.clone();
+                Made::Later(Box::pin(async move {
+                    Ok(match store.find(&key).await {
+                        Ok(kept) => found(kept.as_deref()),
+                        Err(error) => ToolResult::error(sentence(&error)),
+                    })
+                }))
+            }
             Ok((prefix, Begun::List)) => {
                 let store = self.store.clone();
                 Made::Later(Box::pin(async move {
@@ -74,6 +83,8 @@ impl Handler for StateHandler {
 enum Begun {
     /// Something is kept under the key, or nothing.
     Found(Option<Vec<u8>>),
+    /// It looks for what is kept under the key, on a disk.
+    Find,
     /// It lists the keys that begin like it.
     List,
     /// It goes on.
@@ -86,6 +97,7 @@ impl StateHandler {
         let key = self.operation.key.render(&self.setting.templates, &arguments);
         let key = key.map_err(|error| cannot_fill("key", &error))?;
         let begun = match &self.operation.action {
+            Action::Get if self.store.is_in_file() => Begun::Find,
             Action::Get => Begun::Found(self.store.get(&key).map_err(|error| sentence(&error))?),
             Action::Keys => Begun::List,
             Action::Delete => Begun::Change(Filled::Delete),
@@ -147,6 +159,14 @@ impl<'k> Found<'k> {
         let value = value.map_err(|_| "What is kept under this key is not JSON.")?;
         Ok(Self { found: value.is_some(), value })
     }
+}
+
+/// The same as a result.
+fn found(kept: Option<&[u8]>) -> ToolResult {
+    let text = Found::read(kept).and_then(|found| {
+        serde_json::to_string(&found).map_err(|_| "What is kept under this key is not JSON.")
+    });
+    text.map_or_else(ToolResult::error, |text| ToolResult::json(&text))
 }
 
 /// A whole number, or a text that is one.

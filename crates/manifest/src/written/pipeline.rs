@@ -2,6 +2,7 @@
 //! folder `pipeline`.
 
 use crate::place::Placed;
+use crate::written::Scalar;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, IgnoredAny};
 use std::borrow::Cow;
@@ -38,6 +39,9 @@ pub(crate) struct Step {
     /// `each` it is asked once, before the first item.
     #[expect(dead_code, reason = "`pipeline` reads it from the tree")]
     pub(crate) when: Option<Condition>,
+    /// How long the step may take, like 500ms, 5s or 2m; beside `each`, for each item. Then it
+    /// fails, and what it called is ended. Without this key, as long as the tools that it calls.
+    pub(crate) timeout: Option<Placed<Scalar>>,
     /// What follows if the step fails: `stop` (without this key) ends the pipeline; `continue` goes
     /// on with null as its result, and with the reason in `errors`, under the name of `as`.
     pub(crate) on_error: Option<OnError>,

@@ -15,13 +15,19 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// Messages that a person begins a conversation with. Templates write arguments as `{{ name }}`,
-/// as those of tools do.
+/// as those of tools do. Or a directory of prompts, each in a file of its own.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename = "a prompt")]
 #[schemars(rename = "Prompt")]
+#[schemars(extend("anyOf" = [{ "required": ["name"] }, { "required": ["directory"] }]))]
 pub(crate) struct Prompt {
     /// The name that programs use.
-    pub(crate) name: Placed<String>,
+    pub(crate) name: Option<Placed<String>>,
+    /// A directory, and no other key: each file in it that ends in `.md` is a prompt of that name.
+    /// The file is the template for a message of the user. It may begin with YAML between two
+    /// lines of `---` that has `title`, `description` and `arguments`; without `arguments`, all
+    /// that the template names must be given.
+    pub(crate) directory: Option<Placed<String>>,
     /// The name that people read.
     pub(crate) title: Option<Placed<String>>,
     /// What it does, for the person who chooses it.
@@ -42,8 +48,8 @@ pub(crate) struct Prompt {
     pub(crate) text: Option<Placed<Scalar>>,
 }
 
-/// A message, in short form (`user` or `assistant` with a template) or with `text`, `resource`,
-/// `image`, `command` or `http`.
+/// A message, in short form (`user` or `assistant` with a template) or with `text`, `file`,
+/// `resource`, `image`, `command` or `http`.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename = "a message")]
 #[schemars(rename = "Message")]
@@ -56,6 +62,8 @@ pub(crate) struct Message {
     pub(crate) role: Option<Role>,
     /// A template for what is said.
     pub(crate) text: Option<Placed<Scalar>>,
+    /// A file with such a template, read when this file is; `${env:NAME}` is text in it.
+    pub(crate) file: Option<Placed<String>>,
     /// The address of a resource of this file, no directory and without variables, whose content
     /// is sent.
     pub(crate) resource: Option<Placed<String>>,
@@ -83,6 +91,15 @@ pub(crate) struct Message {
     /// How long a program or server may take, like 500ms or 5s; 1m without this key, which
     /// is the most.
     pub(crate) timeout: Option<Placed<Scalar>>,
+}
+
+/// What a prompt in a file of its own may begin with.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(deny_unknown_fields, rename = "the head of a prompt")]
+pub(crate) struct Head {
+    pub(crate) title: Option<Placed<String>>,
+    pub(crate) description: Option<Placed<String>>,
+    pub(crate) arguments: Option<Arguments>,
 }
 
 /// Arguments, in order.

@@ -67,6 +67,9 @@ pub(crate) struct Resource {
     /// Only this part of the JSON that a program prints or a server answers, as a JSON Pointer
     /// like /items/0/name.
     pub(crate) pick: Option<Placed<String>>,
+    /// While a client is subscribed, read again so often, like 30s, and tell it when something else
+    /// is said; 1s at least. Without this key it is read when clients read, and nobody is told.
+    pub(crate) watch: Option<Placed<Scalar>>,
     /// What is suggested for the variables of the address, by their names: a list of values, or
     /// where they come from.
     pub(crate) complete: Option<Completes>,

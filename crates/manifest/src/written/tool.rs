@@ -99,8 +99,12 @@ pub(crate) struct Tool {
 /// What tools from the files of others do that none of haft.yaml does.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Foreign {
+    /// Callers give names that no template could read.
+    pub(crate) has_aliases: bool,
     /// The members of the argument `query` are further parameters of the query.
     pub(crate) open_query: bool,
+    /// How many calls wait for their turn.
+    pub(crate) waiting: Option<usize>,
     /// A pipeline answers with what each of its steps did, and sees whatever callers name.
     pub(crate) steps: Option<Variables>,
 }

@@ -212,6 +212,55 @@ async fn the_head_of_an_answer_is_an_answer() {
 }
 
 #[tokio::test]
+async fn a_head_tells_no_cookies_and_no_secrets() {
+    let origin = Origin::serve(|seen| {
+        let said = seen.header("x-key").unwrap_or_default().to_owned();
+        Reply::status(200).with("set-cookie", "session=s3").with("x-echo", &said)
+    })
+    .await;
+    let request = "head: BASE/\nauth: { header: { name: x-key, value: hunter2hunter2 } }";
+    let result = call(&tool(&origin, request, ""), "ask", json!({})).await.to_string();
+    assert!(result.contains("x-echo") && !result.contains("hunter2"), "{result}");
+    assert!(!result.contains("set-cookie") && !result.contains("s3"), "{result}");
+}
+
+#[tokio::test]
+async fn a_secret_that_a_good_answer_repeats_is_not_passed_on() {
+    let auth = "auth: { header: { name: x-key, value: 'hunter2/\"hunter2' } }";
+    for (kind, body) in [
+        ("text/plain", "you are SECRET"),
+        ("application/json", r#"{"you": "SECRET", "n": [1, {"SECRET": true}]}"#),
+        ("text/plain; charset=iso-8859-1", "SECRET"),
+    ] {
+        let escaped = kind.ends_with("json");
+        let origin = Origin::serve(move |seen| {
+            let said = seen.header("x-key").unwrap_or_default().to_owned();
+            let said = if escaped { said.replace('"', "\\\"").replace('/', "\\/") } else { said };
+            typed(kind, body.replace("SECRET", &said))
+        })
+        .await;
+        for keys in ["", "output: lines", "output: text", "output: report"] {
+            let server = tool(&origin, &format!("get: BASE/\n{auth}"), keys);
+            let result = call(&server, "ask", json!({})).await;
+            assert_eq!(result["isError"], Value::Null, "{keys}: {result}");
+            let result = result.to_string();
+            assert!(result.contains('…') && !result.contains("hunter2"), "{keys}: {result}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn json_without_its_secrets_is_still_json() {
+    let auth = "auth: { query: { name: key, value: '1234567' } }";
+    let body = r#"{"a": 1234567, "b": "x1234567", "c": [71234567.5, 12]}"#;
+    let origin = Origin::serve(move |_| Reply::json(body)).await;
+    let server = tool(&origin, &format!("get: BASE/\n{auth}"), "output: json");
+    let result = call(&server, "ask", json!({})).await;
+    let expected = json!({"a": "…", "b": "x…", "c": ["…", 12]});
+    assert_eq!(result["structuredContent"], expected, "{result}");
+}
+
+#[tokio::test]
 async fn an_answer_without_end_is_cut() {
     for reply in [Reply::endless as fn() -> Reply, || Reply::text("x".repeat(70_000))] {
         let why = why(reply, "output: { limit: 64KiB }").await;

@@ -213,7 +213,7 @@ async fn who_asks_is_told_in_each_way() {
 async fn tools_of_one_file_share_a_token() {
     let origin = Origin::serve(|seen| match &*seen.target {
         "/token" => Reply::json(r#"{"access_token":"t","expires_in":3600}"#),
-        _ => Reply::text(seen.header("authorization").unwrap_or_default()),
+        _ => Reply::text(if seen.header("authorization") == Some("Bearer t") { "in" } else { "" }),
     })
     .await;
     let auth =
@@ -226,8 +226,8 @@ async fn tools_of_one_file_share_a_token() {
     };
     let yaml = (tool("one") + &tool("two")).replace("BASE", &origin.url(""));
     let server = Desk::with_tools(&yaml).serve();
-    assert_eq!(text(&server, "one", json!({})).await, "Bearer t");
-    assert_eq!(text(&server, "two", json!({})).await, "Bearer t");
+    assert_eq!(text(&server, "one", json!({})).await, "in");
+    assert_eq!(text(&server, "two", json!({})).await, "in");
     let targets: Vec<_> = origin.seen().into_iter().map(|seen| seen.target).collect();
     assert_eq!(targets, ["/token", "/one", "/two"]);
     assert_eq!(origin.connections(), 1);

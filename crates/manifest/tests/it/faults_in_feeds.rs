@@ -280,3 +280,23 @@ prompts:
     ];
     assert_eq!(told, expected);
 }
+
+#[test]
+fn what_is_watched_is_read_again_no_sooner_than_after_a_second() {
+    check_fault(
+        "server: { name: a }\nresources: [{ uri: 'a:b', command: [ls], watch: 999ms }]",
+        &[
+            "haft.yaml:2:49: `watch` must be 1s or longer",
+            "2 | resources: [{ uri: 'a:b', command: [ls], watch: 999ms }]",
+            "  |                                                 ^^^^^",
+        ],
+    );
+    check_fault(
+        "server: { name: a }\nresources: [{ uri: 'a:b', file: x, watch: 1s }]",
+        &[
+            "haft.yaml:2:36: `watch` belongs to resources with `command` or `http`",
+            "2 | resources: [{ uri: 'a:b', file: x, watch: 1s }]",
+            "  |                                    ^^^^^",
+        ],
+    );
+}

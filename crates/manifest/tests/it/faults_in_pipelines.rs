@@ -266,6 +266,15 @@ fn a_loop_needs_a_list_and_a_bound() {
 }
 
 #[test]
+fn the_time_of_a_step_has_a_bound() {
+    check_short(
+        "- { call: list, timeout: 25h }",
+        "haft.yaml:9:30: `timeout` must be longer than nothing and at most 24h",
+        "",
+    );
+}
+
+#[test]
 fn a_condition_is_an_expression() {
     check_short(
         "- { call: list, when: t }",

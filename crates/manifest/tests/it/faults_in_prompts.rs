@@ -105,8 +105,8 @@ fn a_message_is_one_thing() {
             "haft.yaml:4:16: the message says nothing",
             "4 |     messages: [{ role: user }]",
             "  |                ^",
-            "  = help: write `user: TEXT` or `assistant: TEXT`, or give it a `resource`, an \
-             `image`, a `command` or an `http`",
+            "  = help: write `user: TEXT` or `assistant: TEXT`, or give it a `file`, a `resource`, \
+             an `image`, a `command` or an `http`",
         ],
     );
     check(

@@ -1,6 +1,7 @@
 //! Files of pforge, in both of its grammars, run as they are.
 
 mod faults;
+mod names;
 mod notes;
 mod pipelines;
 mod programs;

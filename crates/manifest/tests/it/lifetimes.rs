@@ -103,7 +103,8 @@ async fn a_program_that_closes_its_output_can_still_time_out() {
     assert_eq!(held.text().await, "");
 }
 
-/// A process in a session of its own is out of reach; the call ends without it all the same.
+/// A process in a session of its own is out of reach of who does not adopt, as this one; the call
+/// ends without it all the same. The command `haft` adopts: its tests have more of this.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn what_is_out_of_reach_does_not_hold_up_the_call() {

@@ -29,6 +29,7 @@ mod origin;
 mod outputs;
 mod pipeline_bounds;
 mod pipelines;
+mod prompt_files;
 mod prompts;
 mod published;
 mod resources;

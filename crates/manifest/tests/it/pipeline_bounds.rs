@@ -72,6 +72,39 @@ async fn the_timeout_of_a_step_is_a_failure_of_that_step() {
 }
 
 #[tokio::test]
+async fn a_step_out_of_its_own_time_ends_what_it_called() {
+    for step in [
+        "{ call: endless, timeout: 200ms, on_error: continue, as: slow }",
+        "{ do: [{ call: endless }], timeout: 200ms, on_error: continue, as: slow }",
+        "{ each: [1], call: endless, timeout: 200ms, on_error: continue, as: slow }",
+    ] {
+        let desk = Desk::with_tools(&format!(
+            "{ENDLESS}  - name: p
+    pipeline: [{step}]
+    result: '{{{{ errors.slow }}}}'
+    timeout: 1h
+"
+        ));
+        let (held, up, server) = (desk.fifo("held"), desk.fifo("up"), desk.server());
+        let why = text(&server, "p", json!({})).await;
+        assert!(why.ends_with("it took longer than 200ms"), "{step} {why}");
+        drop(up);
+        assert_eq!(held.text().await, "", "{step}");
+    }
+}
+
+#[tokio::test]
+async fn a_step_out_of_its_own_time_ends_the_pipeline() {
+    let server = serve(
+        "  - { name: slow, command: [sleep, '1000'], timeout: 1h }
+  - { name: p, pipeline: [{ call: slow, timeout: 50ms }], timeout: 1h }
+",
+    );
+    let why = failure(&server, "p", json!({})).await;
+    assert_eq!(why, "`p` stopped at step 1 (`slow`): it took longer than 50ms");
+}
+
+#[tokio::test]
 async fn a_branch_that_fails_ends_the_others() {
     let desk = Desk::with_tools(&format!(
         "{ENDLESS}

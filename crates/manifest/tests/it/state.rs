@@ -1,6 +1,8 @@
 //! Tools that keep state: what each does, that a file keeps it, and faults as they are drawn.
 
-use crate::fixture::{Desk, call, check_fault, check_fault_of_tool, failure};
+use crate::fixture::{
+    Begun, Desk, begin, call, check_fault, check_fault_of_tool, failure, result_of,
+};
 use haft_server::Server;
 use serde_json::{Value, json};
 
@@ -166,4 +168,27 @@ fn a_state_that_cannot_be_opened_is_a_fault_at_its_file() {
             "  |                ^^^^^^^^^^^^^",
         ],
     );
+}
+
+#[test]
+fn what_is_in_a_file_is_read_elsewhere_and_what_is_in_memory_at_once() {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().max_blocking_threads(1).build().expect("there are threads");
+    runtime.block_on(async {
+        let (key, memory) = (json!({"key": "a"}), desk("").serve());
+        let file = desk("state: { file: kept }\n").serve();
+        told(&file, "remember", json!({"key": "a", "value": [1, "b"]})).await;
+        // There is no other thread to read on until this is dropped.
+        let (release, held) = std::sync::mpsc::sync_channel::<()>(1);
+        let busy = tokio::task::spawn_blocking(move || held.recv().is_err());
+        let Begun::Done(found) = begin(&memory, "recall", &key) else { panic!("it waits") };
+        assert_eq!(found["structuredContent"], json!({"found": false}));
+        let Begun::Later(later) = begin(&file, "recall", &key) else { panic!("it reads at once") };
+        drop(release);
+        assert!(busy.await.expect("no panic"));
+        let found = result_of(&later.await.message);
+        assert_eq!(found["structuredContent"], json!({"found": true, "value": [1, "b"]}));
+        let found = told(&file, "recall", json!({"key": "b"})).await;
+        assert_eq!(found, json!({"found": false}));
+    });
 }

@@ -7,8 +7,10 @@ use std::collections::{HashMap, HashSet};
 
 /// The most arrays and objects within each other, in a text.
 const NESTED_MAX: usize = 60;
-/// The most regular expressions, each of which is known to be one.
-const PATTERNS_MAX: usize = 100;
+/// The most regular expressions, each of which is known to be one, and the longest, in bytes: a
+/// schema is compiled while a call waits, and that must not take long.
+const PATTERNS_MAX: usize = 8;
+const PATTERN_BYTES_MAX: usize = 256;
 /// The most subschemas that follow each other for one value.
 const CHAIN_MAX: usize = 30;
 /// The most subschemas and keywords for one value.
@@ -30,6 +32,8 @@ pub(super) struct Facts {
     /// Subschemas and keywords.
     weight: usize,
     patterns: usize,
+    /// The bytes of the longest of them.
+    longest: usize,
     references: Vec<Reference>,
 }
 
@@ -87,12 +91,15 @@ pub(super) struct Inlined {
     pub(super) depth: usize,
     nested: usize,
     patterns: usize,
+    longest: usize,
 }
 
 impl Inlined {
     /// Whether its text is surely a schema.
     pub(super) fn is_tame(&self) -> bool {
-        self.nested <= NESTED_MAX && self.patterns < PATTERNS_MAX
+        self.nested <= NESTED_MAX
+            && self.patterns <= PATTERNS_MAX
+            && self.longest <= PATTERN_BYTES_MAX
     }
 }
 
@@ -118,6 +125,9 @@ impl Facts {
             match byte {
                 b'"' => {
                     let length = quoted(&bytes[at + 1..]);
+                    if reader.is_pattern() {
+                        facts.longest = facts.longest.max(length);
+                    }
                     reader.key = &text[at + 1..at + 1 + length];
                     at += length + 1;
                 }
@@ -170,6 +180,8 @@ enum What {
     List,
     /// Schemas by names.
     Named,
+    /// Schemas by regular expressions.
+    Patterned,
     Schema,
 }
 
@@ -180,6 +192,11 @@ struct Reader<'t> {
 }
 
 impl Reader<'_> {
+    /// Whether the text that begins here may be a regular expression.
+    fn is_pattern(&self) -> bool {
+        self.key == "pattern" || self.above.last().is_some_and(|open| open.what == What::Patterned)
+    }
+
     /// What begins here.
     fn scope(&self, is_object: bool) -> Scope {
         let what = if is_object { What::Schema } else { What::List };
@@ -190,9 +207,12 @@ impl Reader<'_> {
         let apart = Scope { what, levels, chain: 0, is_in_place: false };
         match (above.what, self.key) {
             (What::List, _) => Scope { what, levels, ..above },
-            (What::Named, _) => apart,
-            (What::Schema, "properties" | "patternProperties") if is_object => {
+            (What::Named | What::Patterned, _) => apart,
+            (What::Schema, "properties") if is_object => {
                 Scope { what: What::Named, levels: above.levels, ..apart }
+            }
+            (What::Schema, "patternProperties") if is_object => {
+                Scope { what: What::Patterned, levels: above.levels, ..apart }
             }
             (What::Schema, "additionalProperties" | "items" | "prefixItems") => apart,
             // Everything else is about the same value, or no schema at all.
@@ -237,7 +257,8 @@ impl<'s, 'd> Judge<'s, 'd> {
     pub(super) fn is_tame(&mut self, draft: &Facts, reached: &[usize]) -> bool {
         let shared = self.shared;
         let facts = || reached.iter().map(|id| &shared[*id].facts).chain([draft]);
-        facts().map(|facts| facts.patterns).sum::<usize>() < PATTERNS_MAX
+        facts().map(|facts| facts.patterns).sum::<usize>() <= PATTERNS_MAX
+            && facts().all(|facts| facts.longest <= PATTERN_BYTES_MAX)
             && facts().all(|facts| self.is_tame_alone(facts))
     }
 
@@ -295,8 +316,8 @@ impl<'s, 'd> Judge<'s, 'd> {
 
     /// What a draft is with everything in its place; nothing if it would have no end.
     pub(super) fn inlined(&mut self, draft: &Facts) -> Option<Inlined> {
-        let &Facts { bytes, nested, patterns, .. } = draft;
-        let mut whole = Inlined { bytes, depth: 0, nested, patterns };
+        let &Facts { bytes, nested, patterns, longest, .. } = draft;
+        let mut whole = Inlined { bytes, depth: 0, nested, patterns, longest };
         for reference in self.references(draft) {
             whole.add(*reference, self.inlined_shared(reference.to)?);
         }
@@ -325,6 +346,7 @@ impl Inlined {
         self.depth = self.depth.max(below.depth + 1);
         self.nested = self.nested.max(reference.nested + below.nested);
         self.patterns = self.patterns.saturating_add(below.patterns);
+        self.longest = self.longest.max(below.longest);
     }
 }
 
@@ -348,6 +370,29 @@ mod tests {
         let Facts { nested, weight, .. } = facts(r#"{"const":"\\\"[[{{::"}"#);
         assert_eq!((nested, weight), (1, 2));
         assert_eq!(facts(r#"{"pattern":"a","patternProperties":{}}"#).patterns, 2);
+        assert_eq!(facts(r#"{"type":"string","pattern":"abc"}"#).longest, 3);
+        let keys = r#"{"patternProperties":{"a":{"title":"long"},"bc":{"items":{}}}}"#;
+        assert_eq!(facts(keys).longest, 2);
+        assert_eq!(facts(r#"{"properties":{"long":{"type":"string"}}}"#).longest, 0);
+    }
+
+    #[test]
+    fn regular_expressions_that_are_many_or_long_are_compiled_before_a_call_waits() {
+        let alone = |schema: Value| Map::from_iter([("S0".to_owned(), schema)]);
+        let many = |count: usize| {
+            let one = |at: usize| (format!("p{at}"), json!({"type": "string", "pattern": "^a$"}));
+            alone(json!({"properties": Map::from_iter((0..count).map(one))}))
+        };
+        assert!(is_tame(&many(PATTERNS_MAX), &to(0)));
+        assert!(!is_tame(&many(PATTERNS_MAX + 1), &to(0)));
+        let long = |bytes: usize| alone(json!({"type": "string", "pattern": "a".repeat(bytes)}));
+        assert!(is_tame(&long(PATTERN_BYTES_MAX), &to(0)));
+        assert!(!is_tame(&long(PATTERN_BYTES_MAX + 1), &to(0)));
+        let keys = |bytes: usize| {
+            alone(json!({"patternProperties": {"a".repeat(bytes): {"type": "string"}}}))
+        };
+        assert!(is_tame(&keys(PATTERN_BYTES_MAX), &to(0)));
+        assert!(!is_tame(&keys(PATTERN_BYTES_MAX + 1), &to(0)));
     }
 
     /// The schemas of a document, and whether its one tool has a schema that needs no proof.

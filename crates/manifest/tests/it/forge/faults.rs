@@ -1,13 +1,19 @@
 //! Mistakes in pforge files, drawn as in ours.
 
-use crate::fixture::check_fault;
+use crate::fixture::{Desk, check_fault};
 
-/// A tool `t` of these lines, from line 4 and column 5 on.
+/// A tool `t` of these lines, from line 4 and column 5 on, is left out, and no other.
 #[track_caller]
-fn check(lines: &str, expected: &[&str]) {
+fn check(lines: &str, expected: &str) {
     let lines: String = lines.lines().map(|line| format!("    {line}\n")).collect();
-    let head = "forge: { name: a, version: 1 }\ntools:\n  - name: t\n";
-    check_fault(&format!("{head}{lines}"), expected);
+    let rest =
+        "  - { name: u, type: cli, description: Lists., command: ls, args: [], params: {} }\n";
+    let desk = Desk::with(&format!(
+        "forge: {{ name: a, version: 1 }}\ntools:\n  - name: t\n{lines}{rest}"
+    ));
+    assert_eq!(desk.server().tool_names(), ["u"], "{lines}");
+    let told: Vec<_> = desk.manifest().warnings().iter().map(ToString::to_string).collect();
+    assert!(told.iter().any(|line| line == expected), "{lines}{told:#?}");
 }
 
 #[test]
@@ -41,19 +47,10 @@ fn two_tools_of_one_name_are_a_fault_though_one_is_left_out() {
 }
 
 #[test]
-fn a_tool_needs_a_name_and_a_type() {
+fn a_tool_needs_a_name() {
     check_fault(
         "forge: { name: a, version: 1 }\ntools:\n  - { type: cli }\n",
         &["haft.yaml:3:5: a tool needs `name`", "3 |   - { type: cli }", "  |     ^"],
-    );
-    check(
-        "type: clii",
-        &[
-            "haft.yaml:4:11: `type` cannot be \"clii\"",
-            "4 |     type: clii",
-            "  |           ^^^^",
-            "  = help: did you mean `cli`?",
-        ],
     );
     check_fault(
         "forge: { name: a, version: 1 }\ntools: { t: cli }\n",
@@ -66,128 +63,124 @@ fn a_tool_needs_a_name_and_a_type() {
 }
 
 #[test]
-fn what_a_kind_needs_is_named() {
-    check(
-        "{ }\n".replace("{ }", "type: http\nmethod: GET").trim_end(),
-        &["haft.yaml:3:5: the tool `t` needs `endpoint`", "3 |   - name: t", "  |     ^"],
-    );
+fn a_tool_that_lacks_something_leaves_the_others() {
+    check("type: clii", "4:11: t: left out: `type` cannot be \"clii\"; did you mean `cli`?");
+    check("type: http\nmethod: GET", "3:5: t: left out: the tool `t` needs `endpoint`");
     check(
         "type: pipeline\nsteps: []",
-        &[
-            "haft.yaml:5:12: `steps` is an empty list",
-            "5 |     steps: []",
-            "  |            ^",
-            "  = help: name a tool to call: - tool: NAME",
-        ],
+        "5:12: t: left out: `steps` is an empty list; name a tool to call: - tool: NAME",
     );
     check(
         "type: http\nendpoint: https://a.example\nmethod: FETCH",
-        &[
-            "haft.yaml:6:13: `method` cannot be \"FETCH\"",
-            "6 |     method: FETCH",
-            "  |             ^^^^^",
-            "  = help: known words are GET, POST, PUT, DELETE, PATCH, HEAD",
-        ],
+        "6:13: t: left out: `method` cannot be \"FETCH\"; known words are GET, POST, PUT, DELETE, \
+         PATCH, HEAD",
     );
     check(
         "type: http\nendpoint: https://a.example\nmethod: GET\nauth: { type: digest }",
-        &[
-            "haft.yaml:7:19: `type` cannot be \"digest\"",
-            "7 |     auth: { type: digest }",
-            "  |                   ^^^^^^",
-            "  = help: known words are bearer, basic, apikey",
-        ],
+        "7:19: t: left out: `type` cannot be \"digest\"; known words are bearer, basic, apikey",
+    );
+    check(
+        "type: http\nendpoint: somewhere\nmethod: GET",
+        "5:15: t: left out: the address cannot be used: it must begin with http:// or https://; \
+         write it like https://api.example.com/v1/items/{{ id }}",
+    );
+}
+
+#[test]
+fn a_name_that_clients_refuse_leaves_the_others() {
+    let desk = Desk::with(
+        "forge: { name: a, version: 1 }
+tools:
+  - { name: my tool, description: A., type: cli, command: ls, args: [], params: {} }
+  - { name: p, description: P., type: pipeline, steps: [{ tool: my tool }] }
+  - { name: u, description: U., type: cli, command: ls, args: [], params: {} }
+",
+    );
+    assert_eq!(desk.server().tool_names(), ["u"]);
+    let told: Vec<_> = desk.manifest().warnings().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "3:13: my tool: left out: \"my tool\" is no name for a tool; use 1 to 128 letters, \
+             digits, `_`, `-` or `.`",
+            "4:65: p: left out: it calls `my tool`, which is left out",
+        ]
     );
 }
 
 #[test]
 fn a_parameter_has_a_type_bounds_and_a_default_that_fit() {
+    const HEAD: &str = "type: cli\ncommand: ls\nargs: []\n";
+    let check = |params: &str, expected: &str| check(&format!("{HEAD}params: {params}"), expected);
     check(
-        "type: cli\ncommand: ls\nargs: []\nparams: { x: strng }",
-        &[
-            "haft.yaml:7:18: `strng` is no type for the argument `x`",
-            "7 |     params: { x: strng }",
-            "  |                  ^^^^^",
-            "  = help: did you mean `string`?",
-        ],
+        "{ x: strng }",
+        "7:18: t: left out: `strng` is no type for the argument `x`; did you mean `string`?",
     );
     check(
-        "type: cli\ncommand: ls\nargs: []\nparams: { x: { type: string, pattern: '(' } }",
-        &[
-            "haft.yaml:7:43: `x` is no usable schema: \"(\" is no regular expression, or compiles \
-             to more than 524288 bytes",
-            "7 |     params: { x: { type: string, pattern: '(' } }",
-            "  |                                           ^^^",
-        ],
+        "{ x: { type: string, pattern: '(' } }",
+        "7:43: t: left out: `x` is no usable schema: \"(\" is no regular expression, or compiles \
+         to more than 524288 bytes",
     );
     check(
-        "type: cli\ncommand: ls\nargs: []\nparams: { x: { type: integer, default: 7, max: 5 } }",
-        &[
-            "haft.yaml:7:15: the default of `x` does not fit its own schema: must be at most 5, \
-             not 7",
-            "7 |     params: { x: { type: integer, default: 7, max: 5 } }",
-            "  |               ^",
-        ],
+        "{ x: { type: integer, default: 7, max: 5 } }",
+        "7:15: t: left out: the default of `x` does not fit its own schema: must be at most 5, \
+         not 7",
     );
-    check(
-        "type: cli\ncommand: ls\nargs: []\nparams: { x: { required: true } }",
-        &[
-            "haft.yaml:7:18: the parameter `x` needs `type`",
-            "7 |     params: { x: { required: true } }",
-            "  |                  ^",
-        ],
-    );
+    check("{ x: { required: true } }", "7:18: t: left out: the parameter `x` needs `type`");
 }
 
 #[test]
-fn what_is_no_amount_is_shown_where_it_stands() {
+fn what_is_no_amount_leaves_the_others() {
+    const HEAD: &str = "type: cli\ncommand: ls\nargs: []\n";
     check(
-        "type: cli\ncommand: ls\nargs: []\ntimeout_ms: soon",
-        &[
-            "haft.yaml:7:17: `timeout_ms` must be a number of milliseconds, not text",
-            "7 |     timeout_ms: soon",
-            "  |                 ^^^^",
-        ],
+        &format!("{HEAD}timeout_ms: soon"),
+        "7:17: t: left out: `timeout_ms` must be a number of milliseconds, not text",
     );
     check(
-        "type: cli\ncommand: ls\nargs: []\nbulkhead: { max_concurrent: some }",
-        &[
-            "haft.yaml:7:33: `max_concurrent` must be a number, not text",
-            "7 |     bulkhead: { max_concurrent: some }",
-            "  |                                 ^^^^",
-        ],
+        &format!("{HEAD}timeout: soon"),
+        "7:14: t: left out: `timeout`: \"soon\" is no length of time; write a number and a unit, \
+         like 500ms, 5s, 2m or 1h",
+    );
+    check(
+        &format!("{HEAD}bulkhead: {{ max_concurrent: some }}"),
+        "7:33: t: left out: `max_concurrent` must be a number, not text",
     );
     check(
         "type: pipeline\nsteps:\n  - { tool: t, error_policy: retry }",
-        &[
-            "haft.yaml:6:34: `error_policy` cannot be \"retry\"",
-            "6 |       - { tool: t, error_policy: retry }",
-            "  |                                  ^^^^^",
-            "  = help: known words are fail_fast, continue",
-        ],
-    );
-    check(
-        "type: pipeline\nsteps:\n  - { tool: t, output_var: my-data }",
-        &[
-            "haft.yaml:6:32: `output_var`: \"my-data\" is no name for a value here",
-            "6 |       - { tool: t, output_var: my-data }",
-            "  |                                ^^^^^^^",
-            "  = help: use letters, digits and `_`; `errors` and the words of templates are taken",
-        ],
+        "6:34: t: left out: `error_policy` cannot be \"retry\"; known words are fail_fast, \
+         continue",
     );
 }
 
 #[test]
-fn a_variable_that_is_not_set_is_a_fault_where_it_is_named() {
+fn a_variable_that_is_not_set_leaves_the_others() {
     check(
         "type: http\nendpoint: https://a.example\nmethod: GET\nauth: { type: bearer, token: \
          \"${HAFT_NO_SUCH_VARIABLE}\" }",
-        &[
-            "haft.yaml:7:35: the environment variable `HAFT_NO_SUCH_VARIABLE` is not set",
-            "7 |     auth: { type: bearer, token: \"${HAFT_NO_SUCH_VARIABLE}\" }",
-            "  |                                   ^",
-            "  = help: set it before haft starts; `$${` writes `${` itself",
-        ],
+        "7:35: t: left out: the environment variable `HAFT_NO_SUCH_VARIABLE` is not set; set it \
+         before haft starts; `$${` writes `${` itself",
+    );
+}
+
+#[test]
+fn a_prompt_or_resource_that_is_wrong_leaves_the_others() {
+    let desk = Desk::with(
+        "forge: { name: a, version: 1 }
+resources: [{ uri: 'docs://a', text: { a: b } }, { uri: 'docs://b', text: b }]
+prompts:
+  - { name: p, description: P., template: x, arguments: { y: strng } }
+  - { name: q, description: Q., template: x }
+",
+    );
+    let told: Vec<_> = desk.manifest().warnings().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "2:38: docs://a: left out: `text` must be text, not a mapping; text with `:` or `{` in \
+             it needs quotes",
+            "4:62: p: left out: `strng` is no type for the argument `y`; did you mean `string`?",
+            "2:57: docs://b: a model cannot tell what it is; add a `description`",
+        ]
     );
 }
 

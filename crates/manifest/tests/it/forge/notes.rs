@@ -54,14 +54,10 @@ fn what_only_the_documents_know_is_told_where_haft_has_none() {
         "57:5: issue: `retry` is left out: what failed may have been done, and would be done twice",
         "58:5: issue: `fallback` is left out: make a pipeline that calls this tool with \
          `error_policy: continue`, and then another on the `condition` that there is no result",
-        "59:36: issue: nothing reads `max_queued`: 64 calls wait for their turn at most, for as \
-         long as a call may take",
-        "59:52: issue: nothing reads `timeout`: 64 calls wait for their turn at most, for as long \
-         as a call may take",
+        "59:52: issue: nothing reads `timeout`: a call waits for as long as it may take",
         "68:5: ask: `prompt` is not in `params`: callers must give it, as a text",
         "83:67: flaky: `multiplier` is 2: each pause may be twice as long as the last",
         "83:82: flaky: how long a pause is, is always left to chance",
-        "96:9: report: nothing reads `timeout_ms` of a step; give it to the tool",
         "108:27: python_ml: left out: it is code in python (`handlers.ml`) that pforge would \
          load; let a `cli` tool run it: [python3, FILE]",
         "109:27: hash: left out: it is code in go (`handlers.Hash`) that pforge would load; let a \
@@ -290,6 +286,30 @@ fn what_is_nearly_json_is_left_out() {
     }
 }
 
+#[test]
+fn a_body_that_callers_could_add_to_is_left_out() {
+    let tool = |kind: &str, body: &str| {
+        format!(
+            "type: http\nendpoint: https://a.example\nmethod: POST\nheaders: {{ content-type: \
+             {kind} }}\nbody: '{body}'"
+        )
+    };
+    const FORM: &str = "application/x-www-form-urlencoded";
+    let no_form = "9:11: t: left out: whoever calls could add fields to this form; write it like \
+                   `name={{name}}&page=1`";
+    for body in ["{{a}}", "a=1&{{b}}=2"] {
+        check(&tool(FORM, body), &[no_form]);
+    }
+    for kind in ["text/xml", "application/soap+xml", "text/html", "application/json"] {
+        let expected = format!(
+            "9:11: t: left out: what callers give could become more of this `{kind}` than a \
+             value, as nothing in it could be escaped; let a `cli` tool send it"
+        );
+        check(&tool(kind, "<a>{{b}}</a>"), &[&expected]);
+        check(&tool(kind, "<a/>"), &[]);
+    }
+}
+
 /// What pforge takes, haft takes as far as it goes.
 #[test]
 fn amounts_out_of_bounds_are_the_nearest_within() {
@@ -327,10 +347,48 @@ fn amounts_out_of_bounds_are_the_nearest_within() {
             "bulkhead: { max_concurrent: 5000 }",
             "9:33: t: `max_concurrent` is from 1 to 1024: 5000 is taken as 1024",
         ),
+        (
+            "bulkhead: { max_queued: 5000 }",
+            "9:29: t: `max_queued` is from 0 to 1024: 5000 is taken as 1024",
+        ),
     ] {
         check(&format!("{http}{lines}"), &[expected]);
     }
-    for lines in ["retry: { max_attempts: 3.0 }", "retry: { max_attempts: 10 }"] {
+    for lines in [
+        "retry: { max_attempts: 3.0 }",
+        "retry: { max_attempts: 10 }",
+        "bulkhead: { max_concurrent: 1, max_queued: 0 }",
+    ] {
+        check(&format!("{http}{lines}"), &[]);
+    }
+}
+
+#[test]
+fn times_out_of_bounds_are_the_nearest_within() {
+    let http = "type: http\nendpoint: https://a.example\nmethod: GET\nparams: {}\n";
+    for (lines, expected) in [
+        ("timeout_ms: 0", "9:17: t: `timeout_ms` is from 1ms to 24h: 0 is taken as 1ms"),
+        ("timeout_ms: -5", "9:17: t: `timeout_ms` is from 1ms to 24h: -5 is taken as 1ms"),
+        (
+            "timeout_ms: 86400001",
+            "9:17: t: `timeout_ms` is from 1ms to 24h: 86400001 is taken as 24h",
+        ),
+        ("timeout_ms: 1e300", "9:17: t: `timeout_ms` is from 1ms to 24h: 1e300 is taken as 24h"),
+        ("timeout: 25h", "9:14: t: `timeout` is from 1ms to 24h: 25h is taken as 24h"),
+        ("retry: { backoff_ms: 0 }", "9:26: t: `backoff_ms` is from 1ms to 1h: 0 is taken as 1ms"),
+        ("retry: { max_delay: 2h }", "9:25: t: `max_delay` is from 1ms to 1h: 2h is taken as 1h"),
+        (
+            "circuit_breaker: { timeout: 0 }",
+            "9:33: t: `timeout` is from 1ms to 24h: 0 is taken as 1ms",
+        ),
+        (
+            "middleware: [{ type: timeout, timeout_ms: 0 }]",
+            "9:47: t: `timeout_ms` is from 1ms to 24h: 0 is taken as 1ms",
+        ),
+    ] {
+        check(&format!("{http}{lines}"), &[expected]);
+    }
+    for lines in ["timeout_ms: 86400000", "timeout: 2", "retry: { initial_delay: 100ms }"] {
         check(&format!("{http}{lines}"), &[]);
     }
 }

@@ -1,7 +1,7 @@
 //! `type: cli`: what callers may give, and what they get.
 
 use super::{done, failed, listed, of_documents, of_parser, tools};
-use crate::fixture::{call, failure};
+use crate::fixture::{Begun, begin, call, failure};
 use crate::origin::Reply;
 use serde_json::json;
 
@@ -153,4 +153,20 @@ async fn a_program_that_takes_too_long_is_ended() {
     let server = tools(lines).serve();
     let why = failure(&server, "t", json!({})).await;
     assert!(why.contains("50"), "{why}");
+}
+
+#[tokio::test]
+async fn as_many_calls_wait_as_the_file_says() {
+    let desk = tools(
+        "  - { type: cli, name: t, command: sh, args: [-c, 'echo up > up; read go < gate'], \
+         bulkhead: { max_concurrent: 1, max_queued: 0 } }",
+    );
+    let (up, gate, server) = (desk.fifo("up"), desk.gate("gate"), desk.server());
+    let Begun::Later(first) = begin(&server, "t", &json!({})) else { panic!("it runs") };
+    let first = tokio::spawn(first);
+    assert_eq!(up.text().await, "up\n");
+    let why = failure(&server, "t", json!({})).await;
+    assert_eq!(why, "The tool `t` is busy: 1 calls run and 0 wait already. Call it again later.");
+    gate.open();
+    first.await.expect("it does not panic");
 }

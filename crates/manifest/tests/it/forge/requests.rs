@@ -217,3 +217,28 @@ async fn a_placeholder_where_a_value_stands_is_that_value() {
     assert_eq!(sent(1), json!({"id": 7, "name": "a", "all": [7, []], "q": "\"a"}));
     assert_eq!(seen[0].header("content-type"), Some("application/json"));
 }
+
+#[tokio::test]
+async fn no_value_becomes_another_field_of_a_form() {
+    let origin = Origin::serve(|_| Reply::text("ok")).await;
+    let server = tools(&format!(
+        "  - {{ type: http, name: t, endpoint: '{}', method: POST, headers: {{ Content-Type: \
+         'application/x-www-form-urlencoded; charset=utf-8' }}, body: \
+         'user={{{{u}}}}&role=a+guest&user={{{{n}}}}-x' }}",
+        origin.url("/")
+    ))
+    .serve();
+    done(&server, "t", json!({"u": "a&role=admin", "n": "b+c"})).await;
+    let server = tools(&format!(
+        "  - {{ type: http, name: t, endpoint: '{}', method: POST, headers: {{ Content-Type: \
+         application/x-www-form-urlencoded }}, body: {{ user: '{{{{u}}}}', page: 1 }} }}",
+        origin.url("/")
+    ))
+    .serve();
+    done(&server, "t", json!({"u": "a&role=admin"})).await;
+    let seen = origin.seen();
+    assert_eq!(seen[0].text(), "user=a%26role%3Dadmin&role=a%20guest&user=b%2Bc-x");
+    assert_eq!(seen[1].text(), "user=a%26role%3Dadmin&page=1");
+    let kind = "application/x-www-form-urlencoded; charset=utf-8";
+    assert_eq!(seen[0].header("content-type"), Some(kind));
+}
