@@ -1,6 +1,6 @@
 //! What the modern era's metadata and headers cost beside the legacy era's session: the same call
 //! over HTTP, one at a time on a connection each, in turns. Prints nanoseconds a call and their
-//! ratio; judges nothing.
+//! ratio; measured in earnest, it fails if the modern call takes more than a tenth longer.
 //!
 //! `cargo bench -p haft-benchmarks --bench eras`
 
@@ -11,6 +11,7 @@ use haft_transport::http::{Listener, Options};
 use std::hint::black_box;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,9 +19,13 @@ use std::time::{Duration, Instant};
 const TURNS: usize = 200;
 const CALLS: usize = 200;
 
-fn main() {
+/// How much longer a modern call may take than a legacy one.
+const RATIO_MAX: f64 = 1.1;
+
+fn main() -> ExitCode {
     // `cargo test --benches` only asks whether it runs.
-    let turns = if std::env::args().any(|argument| argument == "--bench") { TURNS } else { 1 };
+    let is_measured = std::env::args().any(|argument| argument == "--bench");
+    let turns = if is_measured { TURNS } else { 1 };
     let address = serve();
     let mut legacy = Connection::legacy(address);
     let mut modern = Connection::modern(address);
@@ -39,6 +44,11 @@ fn main() {
     println!("legacy call over HTTP: {:?}", legacy / each);
     println!("modern call over HTTP: {:?}", modern / each);
     println!("modern / legacy: {ratio:.3} (medians of {turns} turns of {CALLS} calls)");
+    if is_measured && ratio > RATIO_MAX {
+        println!("too slow: at most {RATIO_MAX} is right");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
 }
 
 fn middle(times: &mut [Duration]) -> Duration {

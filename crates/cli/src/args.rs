@@ -1,7 +1,7 @@
 //! The command line: every verb, option and example. Parsed by `main`; each verb's own arguments
 //! are read by its file under `commands`.
 
-use crate::commands::{call, check, completions, dev, discover, doctor, export};
+use crate::commands::{bench, call, check, completions, dev, discover, doctor, export};
 use crate::commands::{inspect, install, list, new, prompt, read, schema, serve};
 use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
@@ -20,7 +20,7 @@ use std::time::Duration;
   haft inspect --command 'npx -y some-server'  who a server is and what it speaks
 
 Exit codes: 0 ok · 1 other · 2 usage · 3 authentication needed · 4 unreachable · 5 tool failed or
-missing · 6 invalid arguments · 7 timed out · 8 a check failed · 130 interrupted")]
+missing · 6 invalid arguments · 7 timed out · 8 a check or threshold failed · 130 interrupted")]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -50,6 +50,7 @@ pub(crate) enum Command {
     Read(read::Args),
     Prompt(prompt::Args),
     Inspect(inspect::Args),
+    Bench(Box<bench::Args>),
     Check(check::Args),
     New(new::Args),
     Schema(schema::Args),
@@ -62,7 +63,7 @@ pub(crate) enum Command {
 }
 
 /// How a server is reached.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct ReachArgs {
     /// Start this command and speak with it over its stdin and stdout, instead of a TARGET
     #[arg(long, value_name = "COMMAND")]

@@ -1,6 +1,7 @@
 //! Exit codes, failures, and which failure has which code: the only file that decides that. A
 //! library error becomes a `Failure` here.
 
+use haft_bench::{BenchError, WrongKind};
 use haft_client::ClientError;
 use haft_manifest::Fault;
 use haft_proto::error::Mistake;
@@ -26,7 +27,7 @@ pub(crate) enum Exit {
     InvalidArguments = 6,
     /// It took too long.
     TimedOut = 7,
-    /// `haft check --strict` found a warning.
+    /// `haft check --strict` found a warning, or a bench crossed a threshold.
     CheckFailed = 8,
     /// Ctrl-C, as shells count it. `serve` and `dev` end with 0 when told to stop.
     Interrupted = 130,
@@ -99,6 +100,28 @@ impl From<ClientError> for Failure {
 
 const OFFERS: &str = "--root, --sampling-text and --tasks offer a server more";
 
+impl From<BenchError> for Failure {
+    fn from(error: BenchError) -> Self {
+        let exit = match &error {
+            BenchError::Plan(_) => Exit::Usage,
+            BenchError::Unreachable(_) => Exit::Unreachable,
+            BenchError::Greeting { wrong, .. } => exit_of_wrong(wrong.kind()),
+            _ => Exit::Other,
+        };
+        Self::new(exit, error.to_string())
+    }
+}
+
+/// The code for an answer that was none.
+pub(crate) fn exit_of_wrong(kind: WrongKind) -> Exit {
+    match kind {
+        WrongKind::TimedOut => Exit::TimedOut,
+        WrongKind::Closed | WrongKind::NoAnswer | WrongKind::Status => Exit::Unreachable,
+        WrongKind::AsksForInput | WrongKind::Refused | WrongKind::ToolFailed => Exit::ToolFailed,
+        _ => Exit::Other,
+    }
+}
+
 /// A file that cannot be used is a usage error, drawn for people.
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Self {
@@ -113,6 +136,7 @@ impl From<haft_editors::Mistake> for Failure {
         let exit = match &mistake {
             haft_editors::Mistake::System { .. } => Exit::Other,
             haft_editors::Mistake::ChangedMeanwhile { .. } => Exit::Other,
+            haft_editors::Mistake::Locked { .. } => Exit::Other,
             _ => Exit::Usage,
         };
         Self::new(exit, mistake.to_string())

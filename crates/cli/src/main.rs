@@ -10,6 +10,7 @@ mod exit;
 mod export;
 mod inventory;
 mod kinds;
+mod load;
 mod meter;
 mod metrics;
 mod named;

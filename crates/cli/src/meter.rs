@@ -109,6 +109,13 @@ impl Meter {
         }
     }
 
+    /// Shows that a share of the work is done.
+    pub(crate) fn fill(&self, share: f64, message: String) {
+        if self.printer.can_animate() {
+            self.advance(share, Some(1.0), message);
+        }
+    }
+
     fn advance(&self, progress: f64, total: Option<f64>, message: String) {
         let mut bar = self.bar();
         let bar = bar.get_or_insert_with(|| spinner(""));

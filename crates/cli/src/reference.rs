@@ -65,7 +65,8 @@ fn metrics() -> String {
         "Metrics",
         "`haft serve --metrics ADDRESS` tells these at `http://ADDRESS/metrics`, for Prometheus. \
          Requests are those that got as far as a tool, resource or prompt: it is there, and the \
-         arguments fit. `name` is the tool or prompt, and empty for resources; `outcome` is `ok`, \
+         arguments fit. `kind` is what was wrong with an argument; `name` is the tool or prompt, \
+         and empty for resources; `outcome` is `ok`, \
          `failed` (a result with `isError`), `refused` (an error of the protocol), \
          `asked` (the answer is a question, and the client makes the request again), `timed_out`, \
          `panicked` or `cancelled`.",

@@ -1,6 +1,7 @@
 //! The table of a run, and how much of what is required is met. Prints nothing itself.
 
 use super::checks::{Scenario, Status};
+use super::{Run, Selection};
 
 /// What is counted, and what the column is called.
 const COLUMNS: [(Status, &str); 5] = [
@@ -33,17 +34,30 @@ pub(super) fn score(revision: &str, required: &[String], seen: &[Scenario]) -> S
     format!("{revision}: {met} of {} required scenarios are met", required.len())
 }
 
-/// A line for each required scenario that did not run.
-pub(super) fn missing(revision: &str, required: &[String], seen: &[Scenario]) -> Vec<String> {
-    let has_run = |name: &&String| seen.iter().any(|seen| seen.name == **name);
-    let missing = required.iter().filter(|name| !has_run(name));
-    missing.map(|name| format!("{revision} {name}: it is required and did not run")).collect()
+/// A line if the suite requires another number of scenarios than it should, and for each that did
+/// not run, required or beside those.
+pub(super) fn missing(run: Run, required: &[String], seen: &[Scenario]) -> Vec<String> {
+    let Run { revision, selection } = run;
+    let Selection::Required { count, beside } = selection else { return Vec::new() };
+    let has_run = |name: &str| seen.iter().any(|seen| seen.name == name);
+    let mut missing = Vec::new();
+    if required.len() != count {
+        let found = required.len();
+        missing.push(format!("{revision}: the suite requires {found} scenarios, not {count}"));
+    }
+    for name in required.iter().filter(|name| !has_run(name)) {
+        missing.push(format!("{revision} {name}: it is required and did not run"));
+    }
+    for name in beside.iter().filter(|name| !has_run(name)) {
+        missing.push(format!("{revision} {name}: it is not scored, but did not run"));
+    }
+    missing
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::checks::Check;
-    use super::{Scenario, Status, missing, score, table};
+    use super::{Run, Scenario, Selection, Status, missing, score, table};
 
     fn scenario(name: &str, statuses: &[Status]) -> Scenario {
         let check = |&status: &Status| Check { id: "c".to_owned(), status, said: String::new() };
@@ -74,7 +88,24 @@ mod tests {
         ];
         let scored = score("2026-07-28", &required, &seen);
         assert_eq!(scored, "2026-07-28: 1 of 4 required scenarios are met");
-        let missed = missing("2026-07-28", &required, &seen);
+        let missed = missing(run(4, &["b", "c"]), &required, &seen);
         assert_eq!(missed, ["2026-07-28 d: it is required and did not run"]);
+    }
+
+    #[test]
+    fn what_is_not_scored_must_run_and_no_requirement_may_vanish() {
+        let required = ["a"].map(str::to_owned);
+        let seen = [scenario("a", &[Status::Success]), scenario("x", &[Status::Success])];
+        assert_eq!(missing(run(1, &["x"]), &required, &seen), [""; 0]);
+        let missed = missing(run(2, &["x", "y"]), &required, &seen);
+        let expected = [
+            "2026-07-28: the suite requires 1 scenarios, not 2",
+            "2026-07-28 y: it is not scored, but did not run",
+        ];
+        assert_eq!(missed, expected);
+    }
+
+    fn run(count: usize, beside: &'static [&'static str]) -> Run {
+        Run { revision: "2026-07-28", selection: Selection::Required { count, beside } }
     }
 }

@@ -111,7 +111,7 @@ fn selection(run: Run, scenario: Option<&str>) -> Vec<&str> {
             vec!["--scenario", scenario, "--spec-version", run.revision, "--force"]
         }
         (Selection::Active, None) => vec!["--suite", "active", "--spec-version", run.revision],
-        (Selection::Required, None) => vec!["--requirements", run.revision],
+        (Selection::Required { .. }, None) => vec!["--requirements", run.revision],
     }
 }
 
@@ -152,7 +152,8 @@ mod tests {
 
     #[test]
     fn one_scenario_is_run_at_its_revision() {
-        let run = Run { revision: "2025-11-25", selection: Selection::Required };
+        let selected = Selection::Required { count: 30, beside: &[] };
+        let run = Run { revision: "2025-11-25", selection: selected };
         assert_eq!(selection(run, None), ["--requirements", "2025-11-25"]);
         let alone = ["--scenario", "ping", "--spec-version", "2025-11-25", "--force"];
         assert_eq!(selection(run, Some("ping")), alone);

@@ -106,7 +106,8 @@ async fn call(
     Ok(meter.wait(&format!("calling {}", tool.name), calling).await?)
 }
 
-fn find<'a>(name: &str, list: &'a ToolList) -> Result<&'a Tool, Failure> {
+/// The tool of this name.
+pub(crate) fn find<'a>(name: &str, list: &'a ToolList) -> Result<&'a Tool, Failure> {
     if let Some(tool) = list.tools.iter().find(|tool| tool.name == name) {
         return Ok(tool);
     }
@@ -126,7 +127,7 @@ fn find<'a>(name: &str, list: &'a ToolList) -> Result<&'a Tool, Failure> {
 
 /// Arguments that fit the tool's schema: what the server would refuse is not sent. A schema that
 /// cannot be used is the server's business.
-fn fitting_arguments(typed: Typed<'_>, tool: &Tool) -> Result<Box<RawValue>, Failure> {
+pub(crate) fn fitting_arguments(typed: Typed<'_>, tool: &Tool) -> Result<Box<RawValue>, Failure> {
     let arguments = read_arguments(typed, tool)?;
     let Ok(schema) = Schema::compile(&tool.input_schema.to_string()) else { return Ok(arguments) };
     schema.check(arguments.get()).map_err(|violations| {

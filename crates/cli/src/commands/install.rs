@@ -7,7 +7,7 @@ use crate::named::{shown, surroundings};
 use crate::print::{NAME, Printer};
 use haft_editors::{
     Change, Edit, Entry, Host, HostFile, How, Mistake, Surroundings, Transport, check_name,
-    discover_file, written,
+    discover_file, shown_url, written,
 };
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -112,7 +112,7 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
     let mut reports = Vec::new();
     for (host, edit) in &edits {
         if !args.dry_run {
-            edit.write()?;
+            edit.write().map_err(|mistake| half_done(&reports, mistake, printer))?;
         }
         let value = without_secrets(&written(host, &entry)?);
         reports.push(report(host, edit, &entry.name, Some(&value)));
@@ -148,7 +148,7 @@ fn remove(
     let mut reports = Vec::new();
     for ((host, edit), (_, file)) in edits.iter().zip(places) {
         if !is_dry {
-            edit.write()?;
+            edit.write().map_err(|mistake| half_done(&reports, mistake, printer))?;
         }
         reports.push(report(host, edit, name, None));
         say(host, edit, name, None, is_dry, printer)?;
@@ -180,6 +180,15 @@ fn holding(
     files.find(has_it).unwrap_or_else(|| otherwise.clone())
 }
 
+/// The failure of a later edit, when it has been told which were done before it.
+fn half_done(reports: &[Value], mistake: Mistake, printer: Printer) -> Failure {
+    if !reports.is_empty() {
+        // That stdout is gone is no news to who does not read it.
+        _ = print_reports(reports, false, printer);
+    }
+    Failure::from(mistake)
+}
+
 fn print_reports(reports: &[Value], is_dry: bool, printer: Printer) -> Result<Exit, Failure> {
     if printer.is_json() {
         printer.document(&json!({ "edits": reports, "dryRun": is_dry }).to_string())?;
@@ -192,9 +201,12 @@ fn places(
     is_project: bool,
     surroundings: &Surroundings,
 ) -> Result<Vec<(&'static Host, HostFile)>, Failure> {
-    let mut places = Vec::new();
+    let mut places: Vec<(&Host, HostFile)> = Vec::new();
     for name in names {
         let host = known_host(name)?;
+        if places.iter().any(|(known, _)| known.id == host.id) {
+            continue;
+        }
         let file = surroundings.file_to_write(host, is_project).ok_or_else(|| {
             Failure::usage(format!("{} keeps no servers in projects", host.title))
                 .hint("leave out --project")
@@ -279,10 +291,11 @@ fn name_of_file(file: &Path) -> Result<String, Failure> {
 }
 
 fn name_of_url(url: &str) -> Result<String, Failure> {
-    let uri: http::Uri = url.parse().map_err(|_| Failure::usage(format!("{url:?} is no URL")))?;
+    let shown = shown_url(url);
+    let uri: http::Uri = url.parse().map_err(|_| Failure::usage(format!("{shown:?} is no URL")))?;
     match (uri.scheme_str(), uri.host()) {
         (Some("http" | "https"), Some(host)) => Ok(plain(host)),
-        _ => Err(Failure::usage(format!("{url:?} is no http:// or https:// URL"))),
+        _ => Err(Failure::usage(format!("{shown:?} is no http:// or https:// URL"))),
     }
 }
 
@@ -313,12 +326,18 @@ fn explained(mistake: Mistake, name: &str, file: &HostFile) -> Failure {
     }
 }
 
-/// An entry as it may be shown: the names of variables and headers, not their values.
+/// An entry as it may be shown: the names of variables and headers, not their values, and of an
+/// address neither who asks nor the values in its query.
 fn without_secrets(entry: &Value) -> Value {
     let mut shown = entry.clone();
     for key in ["env", "environment", "envs", "headers", "http_headers"] {
         if let Some(Value::Object(pairs)) = shown.get_mut(key) {
             pairs.values_mut().for_each(|value| *value = json!("…"));
+        }
+    }
+    for key in ["url", "httpUrl", "serverUrl", "uri"] {
+        if let Some(Value::String(url)) = shown.get_mut(key) {
+            *url = shown_url(url);
         }
     }
     shown

@@ -1,6 +1,7 @@
 //! The verbs, a file for each. `main` calls [`run`]; a verb reads its arguments, does its work and
 //! prints through the printer that it is given.
 
+pub(crate) mod bench;
 pub(crate) mod call;
 pub(crate) mod check;
 pub(crate) mod completions;
@@ -25,6 +26,7 @@ use crate::print::Printer;
 /// Runs a verb.
 pub(crate) fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
     match command {
+        Command::Bench(args) => bench::run(&args, *printer),
         Command::Call(args) => call::run(args, *printer),
         Command::Check(args) => check::run(args, *printer),
         Command::Completions(args) => completions::run(args, *printer),

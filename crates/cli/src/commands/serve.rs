@@ -6,7 +6,7 @@ use crate::edits::{self, Hangups, Places, Teller};
 use crate::exit::{Exit, Failure};
 use crate::metrics;
 use crate::print::{NAME, Printer};
-use haft_manifest::{Listen, Live, Reading};
+use haft_manifest::{Adoption, Listen, Live, Reading};
 use haft_proto::limits::Limits;
 use haft_server::Server;
 use haft_transport::http::{self, Listener, Options, TwoPaths};
@@ -65,12 +65,12 @@ pub(crate) fn serve(args: &Args, reading: Reading, printer: Printer) -> Result<E
     };
     let live = live()?;
     let places = Places::new(&live.manifest(), args.http);
-    let served = runtime.block_on(async {
+    let served = runtime.block_on(ending_orphans(async {
         if let Some(address) = args.metrics {
             metrics::start(address, printer).await?;
         }
         serve_http(live, places, (reading, hangups), printer).await
-    });
+    }));
     runtime.shutdown_background();
     served
 }
@@ -85,7 +85,7 @@ fn serve_stdio(
     let server = Arc::new(live.server().clone());
     let runtime = started(runtime::Builder::new_current_thread().enable_all().build())?;
     let limits = server.limits().clone();
-    let served = runtime.block_on(async {
+    let served = runtime.block_on(ending_orphans(async {
         if let Some(address) = metrics {
             metrics::start(address, printer).await?;
         }
@@ -102,10 +102,20 @@ fn serve_stdio(
         };
         let served = stdio::serve(server, &limits, stop).await;
         served.map_err(|error| Failure::new(Exit::Other, format!("stdin or stdout: {error}")))
-    });
+    }));
     // A tool that blocks a thread must not keep the process.
     runtime.shutdown_background();
     served.map(|_| Exit::Ok)
+}
+
+/// Serves, and leaves no process behind that a tool has started.
+async fn ending_orphans<T>(serving: impl Future<Output = T>) -> T {
+    let adoption = Adoption::begin();
+    let served = serving.await;
+    if let Some(adoption) = adoption {
+        adoption.end().await;
+    }
+    served
 }
 
 async fn serve_http(

@@ -10,6 +10,12 @@ const VARIABLES: &[(&str, &str, &str)] = &[
     ("CLICOLOR", "all", "`0` is no colours, as with `NO_COLOR`"),
     ("CLICOLOR_FORCE", "all", "colours where there is no terminal"),
     ("CODEX_HOME", "`discover`, `install`, targets by name", "where Codex keeps its file"),
+    (
+        "HAFT_CALL",
+        "`serve`, `dev`",
+        "set for every program that a tool runs, so that what it starts is known as its call's; \
+         a haft that a tool runs adds to it",
+    ),
     ("HOME", "`discover`, `install`, targets by name", "where editors' files are looked for"),
     ("HTTP_PROXY", "tools with `http`", "the proxy for `http:`; lower case counts too"),
     ("HTTPS_PROXY", "tools with `http`", "the proxy for `https:`; lower case counts too"),

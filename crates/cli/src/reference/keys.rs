@@ -35,8 +35,8 @@ A *time* is a number with `ms`, `s`, `m` or `h`: `500ms`, `1.5s`, `720h`. A *siz
 number of bytes, or one with `B`, `kB`, `KB`, `MB`, `KiB`, `MiB` or `GiB`: `64KiB`, `10MB`.
 
 The examples are checked and served in tests, where `style.md`, `logo.png`, `shop-api.yaml`, the \
-directory `docs` and the variables that they name are there. One that has no `server` is a part of \
-a file; one that begins with `- name:` stands under `tools:`.
+directories `docs` and `prompts` and the variables that they name are there. One that has no \
+`server` is a part of a file; one that begins with `- name:` stands under `tools:`.
 ";
 
 /// The example of a part, or the part whose example has it.

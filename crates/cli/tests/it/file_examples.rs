@@ -62,6 +62,10 @@ async fn live_resources_are_read_as_they_are_now() {
     let (code, said) = run(&origin, "live-resources", "prompt", triage).await;
     assert!(code == Some(0) && said.contains("How urgent is this issue?"), "{said}");
     assert!(said.contains("It is slow.") && said.contains("kitchen.md,12"), "{said}");
+    let tidy = &["tidy-note", "note=Buy tea.", "language=French"];
+    let (code, said) = run(&origin, "live-resources", "prompt", tidy).await;
+    assert!(code == Some(0) && said.contains("Write this note anew in French:"), "{said}");
+    assert!(said.contains("Buy tea.") && !said.contains("---"), "{said}");
 }
 
 /// A small library.

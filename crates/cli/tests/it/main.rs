@@ -2,6 +2,7 @@
 
 mod arguments;
 mod asking;
+mod bench;
 mod book;
 mod check_schema_new;
 mod completions;

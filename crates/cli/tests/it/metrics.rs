@@ -1,6 +1,7 @@
 //! What `haft serve --metrics` tells of the requests that it has answered.
 
 use crate::haft::haft;
+use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
@@ -15,6 +16,10 @@ tools:
   - { name: hi, description: Greets., text: Hello }
   - { name: broken, description: Fails., command: ["false"] }
   - { name: slow, description: Takes long., command: [sleep, "1000"] }
+  - name: counts
+    description: Counts.
+    input: { to: integer, "from?": integer }
+    text: "{{ to }}"
 resources:
   - { uri: "desk://note", name: note, text: Tea. }
 "#;
@@ -75,6 +80,32 @@ impl Served {
         answer
     }
 
+    /// Calls a tool with arguments as they are.
+    fn call(&self, tool: &str, arguments: &Value) -> String {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        });
+        let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        let (body, address) = (call.to_string(), self.url.trim_start_matches("http://"));
+        let (address, path) = address.split_once('/').expect("there is a path");
+        let mut stream = TcpStream::connect(address).expect("it listens");
+        stream.set_read_timeout(Some(DEADLINE)).expect("a socket has time limits");
+        let head = format!(
+            "POST /{path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\
+             content-type: application/json\r\naccept: application/json, text/event-stream\r\n\
+             mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: {tool}\r\n\
+             content-length: {}\r\n\r\n",
+            body.len()
+        );
+        stream.write_all((head + &body).as_bytes()).expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        answer
+    }
+
     /// Waits until this line is told.
     fn tells(&self, line: &str) {
         let began = Instant::now();
@@ -104,6 +135,16 @@ fn what_was_asked_is_told_by_name_and_outcome() {
     served.tells("haft_request_seconds_count{method=\"tools/call\",name=\"hi\"} 1");
     served.tells("# TYPE haft_request_seconds histogram");
     served.tells("haft_requests_running{method=\"tools/call\"} 0");
+}
+
+#[test]
+fn what_was_mended_is_told_by_kind() {
+    let served = serve();
+    // The command itself would not send these.
+    let answer = served.call("counts", &json!({"to": "7", "from": null}));
+    assert!(answer.contains(r#""text":"7""#), "{answer}");
+    served.tells("haft_repairs_total{name=\"counts\",kind=\"quoted_number\"} 1");
+    served.tells("haft_repairs_total{name=\"counts\",kind=\"null_for_absent\"} 1");
 }
 
 #[test]

@@ -4,6 +4,8 @@
 pub(crate) mod client;
 mod ends;
 mod hostile;
+#[cfg(target_os = "linux")]
+mod orphans;
 
 use client::StdioServer;
 use serde_json::{Value, json};

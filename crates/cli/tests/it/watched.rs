@@ -6,7 +6,10 @@ use haft_client::{Change, Changes, Interest};
 use haft_proto::version::Era;
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tempfile::TempDir;
+use tokio::task::spawn_blocking;
 
 const MANIFEST: &str = "
 server: { name: watched }
@@ -154,6 +157,47 @@ async fn what_may_not_be_read_is_not_told_of() {
     // A link that stays inside is followed.
     replace(&path("docs/a.txt"), "x");
     while next(&mut changes).await != told("docs://link") {}
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_program_prints_is_told_when_it_is_watched() {
+    for era in [Era::Modern, Era::Legacy] {
+        let folder = tempfile::tempdir().expect("there is a directory for temporary files");
+        let text = "server: { name: w }
+resources:
+  - { uri: 'w://one', command: [sh, -c, 'echo >>runs; cat one'], watch: 1s }
+  - { uri: 'w://of/{name}', command: [cat, '{{ name }}'], watch: 1s }
+";
+        fs::write(folder.path().join("haft.yaml"), text).expect("it is ours");
+        for name in ["one", "two"] {
+            fs::write(folder.path().join(name), "before").expect("it is ours");
+        }
+        let served = Served::start_in(folder, "serve", &[]).await;
+        let path = |name: &str| served.folder.path().join(name);
+        let client = served.client(era).await;
+        assert!(!path("runs").exists(), "it runs for nobody");
+        for (uri, name) in [("w://one", "one"), ("w://of/two", "two")] {
+            let interest = Interest { uris: vec![uri.to_owned()], ..Interest::default() };
+            let mut changes = client.listen(interest).await.expect("one may listen");
+            // Whatever it was when it was read first, it becomes something else after that.
+            let (file, is_over) = (path(name), Arc::new(AtomicBool::new(false)));
+            let writing = spawn_blocking({
+                let is_over = Arc::clone(&is_over);
+                move || {
+                    for number in 0.. {
+                        if is_over.load(Ordering::Relaxed) {
+                            return;
+                        }
+                        replace(&file, &number.to_string());
+                    }
+                }
+            });
+            let told = next(&mut changes).await;
+            is_over.store(true, Ordering::Relaxed);
+            writing.await.expect("no panic");
+            assert_eq!(told, Change::Resource(uri.to_owned()), "{era:?}");
+        }
+    }
 }
 
 /// Pages are found by `ui://`, and there may be none at first.

@@ -1,5 +1,6 @@
 // The fixture that the interop drivers ask for, on the official TypeScript package, v2: what the
-// conformance suite calls, and `test_roots`, `test_update_watched` and `test_slow`. Both eras.
+// conformance suite calls, and `test_roots`, `test_update_watched`, `test_slow` and `test_slow_running`.
+// Both eras.
 //
 //   node conformance.mjs --stdio
 //   node conformance.mjs --http 127.0.0.1:0          where it listens, it says on stderr
@@ -29,6 +30,7 @@ const user = value => ({ messages: [{ role: 'user', content: { type: 'text', tex
 // one server there is routes by itself.
 const servers = new Set();
 let modern;
+let slowRunning = 0;
 function toolsChanged() {
   modern?.notify.toolsChanged();
   for (const server of servers) server.sendToolListChanged();
@@ -88,9 +90,16 @@ function talkingTools(server) {
   });
   const slow = { description: 'Waits.', inputSchema: z.object({ seconds: z.number() }) };
   server.registerTool('test_slow', slow, async ({ seconds }, { mcpReq }) => {
-    await setTimeout(seconds * 1000, undefined, { signal: mcpReq.signal });
+    slowRunning += 1;
+    try {
+      await setTimeout(seconds * 1000, undefined, { signal: mcpReq.signal });
+    } finally {
+      slowRunning -= 1;
+    }
     return text(`waited ${seconds} s`);
   });
+  const running = { description: 'How many calls of `test_slow` are running.' };
+  server.registerTool('test_slow_running', running, () => text(`slow calls: ${slowRunning}`));
 }
 
 // Each asks once. In the legacy era the package turns the question into a request to the client.
@@ -159,7 +168,7 @@ function resources(server) {
 
 function prompts(server) {
   const argsSchema = z.object({
-    arg1: completable(z.string(), begun => ['test one', 'test two'].filter(v => v.startsWith(begun))),
+    arg1: completable(z.string(), begun => ['test', 'testing', 'tested'].filter(v => v.startsWith(begun))),
     arg2: z.string(),
   });
   server.registerPrompt(

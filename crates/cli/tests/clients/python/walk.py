@@ -172,7 +172,9 @@ class Walk:
     async def complete(self):
         prompt = types.PromptReference(type="ref/prompt", name="test_prompt_with_arguments")
         result = await self.client.complete(prompt, {"name": "arg1", "value": "test"})
-        return result.completion.values
+        values = result.completion.values
+        check(values == ["test", "testing", "tested"], values)
+        return values
 
     async def progress(self):
         seen = []
@@ -235,14 +237,20 @@ class Walk:
 
     async def cancel(self):
         slow = asyncio.create_task(self.client.call_tool("test_slow", {"seconds": 60}))
-        # The request is under way by then; nothing that it sends would tell.
-        await asyncio.sleep(0.2)
+        await self.running(1)
         slow.cancel()
         try:
             check(False, raw(await slow))
         except asyncio.CancelledError:
             pass
-        await self.says("test_simple_text", {}, "simple text")
+        # The server is told, and stops.
+        await self.running(0)
+
+    async def running(self, count):
+        """Asks until that many slow calls run."""
+        text = None
+        while text != f"slow calls: {count}":
+            text = (await self.client.call_tool("test_slow_running", {})).content[0].text
 
     async def ping(self):
         if self.modern:

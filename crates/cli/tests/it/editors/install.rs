@@ -83,6 +83,45 @@ const SAMPLES: &[Sample] = &[
         text: "",
     },
     Sample {
+        host: "amazon-q",
+        file: ".aws/amazonq/mcp.json",
+        text: "{\n  \"mcpServers\": {\n    \"a\": {\n      \"command\": \"x\",\n      \"timeout\": \
+               60000\n    } // mine\n  }\n}",
+    },
+    Sample {
+        host: "antigravity",
+        file: ".gemini/antigravity/mcp_config.json",
+        text: "/* mine */ {\"mcpServers\": {\"a\": {\"serverUrl\": \"https://h\"} /* last */}}\n",
+    },
+    Sample {
+        host: "junie",
+        file: ".junie/mcp/mcp.json",
+        text: "{\n\t\"mcpServers\": {\n\t\t\"a\": { \"command\": \"x\" }\n\t}\n}\n\n",
+    },
+    Sample {
+        host: "kiro",
+        file: ".kiro/settings/mcp.json",
+        text: "{\r\n  \"mcpServers\": {\r\n    // first\r\n    \"a\": {\"command\": \"x\", \
+               \"disabled\": true,},\r\n  },\r\n  \"powers\": {}\r\n}",
+    },
+    Sample {
+        host: "lm-studio",
+        file: ".lmstudio/mcp.json",
+        text: "{\"mcpServers\":{},\"plugins\":[\"mcpServers\"]}",
+    },
+    Sample {
+        host: "roo",
+        file: ".config/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/\
+               mcp_settings.json",
+        text: "{\n  // none yet, but \"desk\" may come\n  \"mcpServers\": {\n    // here\n  }\n}\n",
+    },
+    Sample {
+        host: "visual-studio",
+        file: ".mcp.json",
+        text: "\u{feff}{\r\n  \"inputs\": [], // none\r\n  \"servers\": {\r\n    \"a\": {\r\n      \
+               \"type\": \"http\",\r\n      \"url\": \"https://h\"\r\n    }\r\n  }\r\n}\r\n",
+    },
+    Sample {
         host: "copilot",
         file: ".copilot/mcp-config.json",
         text: "{\n\t\"mcpServers\": {}\n}",
@@ -243,8 +282,25 @@ fn a_secret_is_written_and_never_shown() {
     let args = ["install", "--url", "https://h.example/mcp", "-H", "Authorization: hunter2"];
     let url = home.haft(&[&args[..], &["--in", "vscode", "--json"]].concat());
     assert_eq!(url.json()["edits"][0]["entry"]["headers"]["Authorization"], "…");
+    // Each of these hosts has a word of its own for an address.
+    let url = "https://me:hunter2@h.example/mcp?api_key=hunter2&x=#hunter2";
+    for host in ["cursor", "gemini", "windsurf", "goose", "codex", "opencode", "copilot"] {
+        let args = ["install", "--url", url, "--name", "far", "--in", host];
+        for more in [&["--dry-run"][..], &["--json", "--dry-run"], &["--json"], &[]] {
+            let ran = home.haft(&[&args[..], more].concat());
+            assert_eq!(ran.code, Some(0), "{host}: {ran:?}");
+            assert!(!format!("{ran:?}").contains(SECRET), "{host} {more:?}: {ran:?}");
+        }
+        let path = home.haft(&["install", "--in", host, "--config-path"]);
+        let written = std::fs::read_to_string(path.printed().trim_end()).expect("it is written");
+        assert!(written.contains(url), "{host}: {written}");
+    }
+    let shown = home.haft(&["install", "--url", url, "--name", "f", "--in", "zed"]);
+    assert!(shown.printed().contains("https://h.example/mcp?api_key=…"), "{shown:?}");
+    let bad = home.haft(&["install", "--url", "htp://me:hunter2@h/mcp?k=hunter2", "--in", "zed"]);
+    assert!(bad.code == Some(2) && !format!("{bad:?}").contains(SECRET), "{bad:?}");
     let found = home.haft(&["discover", "--json"]);
-    assert!(!format!("{ran:?}{url:?}{found:?}").contains(SECRET));
+    assert!(!format!("{ran:?}{found:?}").contains(SECRET));
 }
 
 #[test]
@@ -260,6 +316,58 @@ fn one_command_serves_many_hosts_or_none() {
     assert!(ran.stderr.contains("~/.cursor/mcp.json: it is not JSON"), "{ran:?}");
     assert!(!home.path(".gemini").exists());
     assert_eq!(home.read(".cursor/mcp.json"), "{ broken");
+}
+
+#[test]
+fn a_host_that_is_named_twice_is_edited_once() {
+    let home = Home::new();
+    for (verb, server) in [("install", example()), ("uninstall", "quickstart".to_owned())] {
+        let args = [verb, &server, "--in", "vscode", "--in", "code", "--in", "vscode", "--json"];
+        let ran = home.haft(&args);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert_eq!(ran.json()["edits"].as_array().map(Vec::len), Some(1), "{ran:?}");
+    }
+}
+
+#[test]
+fn what_was_written_before_a_failure_is_told() {
+    let home = Home::new();
+    let file = example();
+    // Where the second host's file should be made, no directory can be.
+    std::os::unix::fs::symlink(home.path("gone"), home.path(".gemini")).expect("it is ours");
+    let hosts = ["--in", "cursor", "--in", "gemini", "--in", "zed"];
+    let args = [&["install", &*file, "--json"], &hosts[..]].concat();
+    let ran = home.haft(&args);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let report = ran.json();
+    let told: Vec<_> = report["edits"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|edit| (edit["host"].as_str(), edit["change"].as_str()))
+        .collect();
+    assert_eq!(told, [(Some("cursor"), Some("added"))], "{ran:?}");
+    assert!(ran.stderr.contains("cannot make ") && ran.stderr.contains(".gemini"), "{ran:?}");
+    assert!(home.path(".cursor/mcp.json").exists() && !home.path(".config/zed").exists());
+}
+
+#[test]
+fn the_backup_of_before_haft_came_outlives_an_uninstall() {
+    let home = Home::new();
+    let before = "{\"mine\": 1}\n";
+    home.write(".cursor/mcp.json", before);
+    let file = example();
+    let token = format!("TOKEN={SECRET}");
+    home.haft(&["install", &file, "--in", "cursor", "--name", "desk", "--env", &token]).printed();
+    let edited = home.read(".cursor/mcp.json").replace("\"mine\": 1", "\"mine\": 2");
+    home.write(".cursor/mcp.json", &edited);
+    let ran = home.haft(&["uninstall", "desk", "--in", "cursor"]);
+    assert!(ran.printed().contains("The file as it was: ~/.cursor/mcp.json.before-desk.bak"));
+    assert_eq!(home.read(".cursor/mcp.json.before-desk.bak"), before);
+    assert!(home.read(".cursor/mcp.json").contains("\"mine\": 2"));
+    for name in home.beside(".cursor/mcp.json") {
+        assert!(!home.read(&format!(".cursor/{name}")).contains(SECRET), "{name}");
+    }
 }
 
 #[test]
@@ -326,6 +434,43 @@ fn every_host_gets_a_file_where_it_has_none() {
         assert!(ran.printed().contains("is gone"), "{}: {ran:?}", host.id);
         assert!(!path.exists(), "{}", host.id);
     }
+}
+
+#[test]
+fn every_host_is_among_the_samples() {
+    for host in haft_editors::HOSTS {
+        assert!(SAMPLES.iter().any(|sample| sample.host == host.id), "{}", host.id);
+    }
+}
+
+/// VS Code has kept servers under `mcp` of its settings.
+#[test]
+fn a_server_is_taken_out_of_a_hosts_second_place() {
+    let home = Home::new();
+    let inner = ".config/Code/User/settings.json";
+    let text = r#"{
+  // editor
+  "editor.tabSize": 2, /* two */
+  "mcp": {
+    "inputs": [],
+    "servers": {
+      "a": { "command": "x" }, // first
+      "desk": { "command": "old" } // second
+    },
+  },
+}
+"#;
+    home.write(inner, text);
+    let found = home.haft(&["discover", "--source", "vscode", "--json"]).json();
+    assert_eq!(found["servers"].as_array().map(Vec::len), Some(2), "{found}");
+    let ran = home.haft(&["uninstall", "desk", "--in", "vscode"]);
+    assert!(ran.printed().contains("settings.json"), "{ran:?}");
+    let left = home.read(inner);
+    for kept in ["// editor", "/* two */", "\"a\": { \"command\": \"x\" }", "// first"] {
+        assert!(left.contains(kept), "{kept}: {left}");
+    }
+    assert!(!left.contains("desk"), "{left}");
+    assert_eq!(home.read(&format!("{inner}.before-desk.bak")), text);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The server that clients walk through: what the official conformance suite asks for, and three
+//! The server that clients walk through: what the official conformance suite asks for, and four
 //! tools more. `walk` starts it; which one it is, is decided here and nowhere else.
 
 use std::ffi::OsString;

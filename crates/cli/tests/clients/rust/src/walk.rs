@@ -1,7 +1,6 @@
 //! The steps. `main` takes them with a connected client; a step that fails stops no other.
 
 use std::fmt::Debug;
-use std::time::Duration;
 
 use rmcp::model::{
     ArgumentInfo, CallToolRequestParams, CallToolResult, ClientRequest, CompleteRequestParams,
@@ -166,7 +165,9 @@ impl Walk<'_> {
             serde_json::from_value(json!({"name": "arg1", "value": "test"}))?;
         let prompt = Reference::for_prompt("test_prompt_with_arguments");
         let params = CompleteRequestParams::new(prompt, argument);
-        Ok(self.session.complete(params).await?.completion.values.into())
+        let values = self.session.complete(params).await?.completion.values;
+        check(values == ["test", "testing", "tested"], &values)?;
+        Ok(values.into())
     }
 
     /// Takes what the handlers heard, until there is enough of it.
@@ -267,11 +268,28 @@ impl Walk<'_> {
 
     /// Dropping a call cancels it.
     async fn cancel(&self) -> Step {
-        // The request is under way by then; nothing that it sends would tell.
-        let patience = Duration::from_millis(200);
-        let slow = timeout(patience, self.call("test_slow", json!({"seconds": 60}))).await;
-        check(slow.is_err(), "the slow tool was quick")?;
-        self.says("test_simple_text", json!({}), "simple text").await
+        tokio::select! {
+            slow = self.call("test_slow", json!({"seconds": 60})) => {
+                slow?;
+                return Err(Stop::Wrong("the slow tool was quick".to_owned()));
+            }
+            begun = self.running(1) => begun?,
+        }
+        // The server is told, and stops.
+        self.running(0).await?;
+        Ok(Value::Null)
+    }
+
+    /// Asks until that many slow calls run.
+    async fn running(&self, count: usize) -> Result<(), Stop> {
+        let wanted = format!("slow calls: {count}");
+        loop {
+            let result = self.call("test_slow_running", json!({})).await?;
+            let text = result.content[0].as_text().map(|text| text.text.as_str());
+            if text == Some(&wanted) {
+                return Ok(());
+            }
+        }
     }
 
     async fn ping(&self) -> Step {

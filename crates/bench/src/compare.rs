@@ -1,0 +1,199 @@
+//! Two servers side by side: they take turns, so that what else the machine does falls on both, and
+//! the ratio of each pair of turns is what counts. It says how sure it is; it never judges.
+
+use crate::error::BenchError;
+use crate::load::{Load, Progress, Stretch};
+use crate::plan::{End, Plan};
+use crate::report::Report;
+use crate::threshold::Figure;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// Two servers' reports, and how they compare.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Comparison {
+    /// The first server, all turns together.
+    pub first: Report,
+    /// The second.
+    pub second: Report,
+    /// How many turns each had.
+    pub rounds: usize,
+    /// The second's figures divided by the first's.
+    pub ratios: Vec<Ratio>,
+}
+
+/// How one figure of the second server is to that of the first.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Ratio {
+    /// Which figure.
+    pub figure: String,
+    /// The second's divided by the first's: the geometric mean of all rounds.
+    pub ratio: f64,
+    /// With 95% confidence it is above this,
+    pub low: f64,
+    /// and below this.
+    pub high: f64,
+}
+
+/// What is compared.
+const FIGURES: [(&str, Figure); 5] = [
+    ("per_second", Figure::PerSecond),
+    ("average", Figure::Average),
+    ("p50", Figure::Quantile(500)),
+    ("p99", Figure::Quantile(990)),
+    ("cpu", Figure::Cpu),
+];
+
+/// Loads two servers in turns. `names` are what people call them; `watch` is told how it goes, all
+/// turns together, and says whether to go on.
+///
+/// # Errors
+/// [`BenchError`] if one of them cannot be reached. Who fails in the middle has the reason in its
+/// report.
+pub fn compare(
+    names: [&str; 2],
+    plans: [Plan; 2],
+    rounds: usize,
+    turn: Duration,
+    watch: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Comparison, BenchError> {
+    let [first, second] = plans;
+    let warmup = first.warmup;
+    let mut loads = [Load::open(first.clone())?, Load::open(second.clone())?];
+    let mut all: [Option<Stretch>; 2] = [None, None];
+    let mut ratios = vec![Vec::new(); FIGURES.len()];
+    let mut done = Done::default();
+    'rounds: for round in 0..rounds {
+        let mut reports = [None, None];
+        // Who goes first takes turns too.
+        for at in [round % 2, 1 - round % 2] {
+            // What was idle meanwhile is warm in a moment.
+            let warmup = if round == 0 { warmup } else { warmup.min(turn / 10) };
+            let mut tell = |progress: Progress| watch(done.with(progress));
+            let stretch = loads[at].stretch(warmup, End::After(turn), &mut tell);
+            done.add(&stretch, warmup);
+            let plan = if at == 0 { &first } else { &second };
+            reports[at] = Some(Report::new(names[at], plan, &stretch));
+            let is_over = stretch.ended.is_some() || stretch.took < turn / 2;
+            match &mut all[at] {
+                Some(all) => all.add(stretch),
+                none => *none = Some(stretch),
+            }
+            if is_over {
+                break 'rounds;
+            }
+        }
+        if let [Some(first), Some(second)] = &reports {
+            for ((_, figure), ratios) in FIGURES.iter().zip(&mut ratios) {
+                let ratio = figure.of(second).zip(figure.of(first)).map(|(of, to)| of / to);
+                ratios.extend(ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0));
+            }
+        }
+    }
+    loads.into_iter().for_each(Load::close);
+    let of = |at: usize, plan: &Plan| match &all[at] {
+        Some(stretch) => Report::new(names[at], plan, stretch),
+        None => Report { target: names[at].to_owned(), ..Report::default() },
+    };
+    let rounds = ratios.first().map_or(0, Vec::len);
+    // A figure that some rounds lack would be that of the others.
+    let ratio = |((name, _), ratios): (&(&str, Figure), &Vec<f64>)| {
+        if ratios.len() == rounds { Ratio::of(name, ratios) } else { None }
+    };
+    let ratios_of_figures = FIGURES.iter().zip(&ratios).filter_map(ratio).collect();
+    Ok(Comparison {
+        first: of(0, &first),
+        second: of(1, &second),
+        rounds,
+        ratios: ratios_of_figures,
+    })
+}
+
+/// What is over of all turns.
+#[derive(Default)]
+struct Done {
+    elapsed: Duration,
+    answers: u64,
+    failures: u64,
+}
+
+impl Done {
+    fn add(&mut self, stretch: &Stretch, warmup: Duration) {
+        self.elapsed += warmup + stretch.took;
+        self.answers += stretch.tally.answers();
+        self.failures += stretch.tally.failures();
+    }
+
+    fn with(&self, progress: Progress) -> Progress {
+        Progress {
+            elapsed: self.elapsed + progress.elapsed,
+            answers: self.answers + progress.answers,
+            failures: self.failures + progress.failures,
+        }
+    }
+}
+
+impl Ratio {
+    /// The mean of some ratios, with the interval of Student's distribution on their logarithms:
+    /// twice as fast and half as fast are as far from 1.
+    fn of(figure: &str, ratios: &[f64]) -> Option<Self> {
+        let count = ratios.len();
+        if count == 0 {
+            return None;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "rounds are few")]
+        let number = count as f64;
+        let logs: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
+        let mean = logs.iter().sum::<f64>() / number;
+        let half = if count == 1 {
+            f64::INFINITY
+        } else {
+            let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+            student(count - 1) * (squares / (number - 1.0) / number).sqrt()
+        };
+        let (low, high) = ((mean - half).exp(), (mean + half).exp());
+        // One round says nothing of how sure it is; JSON has no infinity.
+        let high = if high.is_finite() { high } else { f64::MAX };
+        Some(Self { figure: figure.to_owned(), ratio: mean.exp(), low, high })
+    }
+}
+
+/// The quantile 0.975 of Student's t, by degrees of freedom.
+fn student(freedom: usize) -> f64 {
+    const TABLE: [f64; 30] = [
+        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
+        2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
+        2.052, 2.048, 2.045, 2.042,
+    ];
+    let beyond = || 1.96 + 2.4 / freedom as f64;
+    TABLE.get(freedom - 1).copied().unwrap_or_else(beyond)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_rounds_are_sure_and_scattered_ones_are_not() {
+        let sure = Ratio::of("p50", &[2.0, 2.0, 2.0]).expect("rounds");
+        assert!((sure.ratio - 2.0).abs() < 1e-9 && (sure.high - sure.low).abs() < 1e-9);
+        let unsure = Ratio::of("p50", &[1.0, 4.0]).expect("rounds");
+        assert!((unsure.ratio - 2.0).abs() < 1e-9, "twice and half are as far from 1");
+        assert!(unsure.low < 0.01 && unsure.high > 100.0);
+        assert!(Ratio::of("p50", &[]).is_none());
+        assert_eq!(Ratio::of("p50", &[2.0]).expect("a round").low, 0.0);
+    }
+
+    #[test]
+    fn the_interval_is_that_of_the_textbook() {
+        // ln: 0.0953, 0.1823, 0.1398; mean 0.13914, deviation 0.04353, t(2) 4.303.
+        let ratio = Ratio::of("p50", &[1.1, 1.2, 1.15]).expect("rounds");
+        assert!((ratio.ratio - 1.1493).abs() < 1e-3, "{ratio:?}");
+        assert!(
+            (ratio.low - 1.0315).abs() < 2e-3 && (ratio.high - 1.2805).abs() < 2e-3,
+            "{ratio:?}"
+        );
+    }
+}

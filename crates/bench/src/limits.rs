@@ -1,0 +1,37 @@
+//! Every bound of a run, in one place. Read by the plan, which refuses what goes beyond, and by
+//! those who read what a server says.
+
+use std::time::Duration;
+
+/// The most connections at once; each is a socket, or a process with two pipes.
+pub const CONNECTIONS_MAX: usize = 20_000;
+/// The most requests that one connection has in flight.
+pub const IN_FLIGHT_MAX: usize = 10_000;
+/// The most threads that make the load.
+pub const THREADS_MAX: usize = 256;
+/// The longest that a run may be planned to last.
+pub const DURATION_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// The most requests a second that an open loop may ask for.
+pub const RATE_MAX: u32 = 10_000_000;
+/// The most seconds between two requests of an open loop.
+pub const RATE_SECONDS_MAX: u32 = 3600;
+/// The sum of the weights of all that is asked.
+pub const WEIGHTS_MAX: u32 = 10_000;
+/// The most bytes that `--payload` adds to the arguments of a call.
+pub const PAYLOAD_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// The longest answer: a line, or a body of HTTP.
+pub const ANSWER_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// All headers of an answer of HTTP together, and how many they may be.
+pub const HEAD_BYTES_MAX: usize = 64 * 1024;
+/// The most headers of an answer of HTTP.
+pub const HEADERS_MAX: usize = 100;
+/// The longest answer that is kept to compare further ones with.
+pub const KNOWN_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// The longest latency that is told apart from longer ones.
+pub const LATENCY_MAX: Duration = Duration::from_secs(60 * 60);
+/// The most seconds of which a run keeps a line each; older ones are put together in pairs.
+pub const SERIES_MAX: usize = 1_024;
+/// How much of a wrong answer a report quotes, in bytes.
+pub const EXCERPT_BYTES_MAX: usize = 200;
+/// The most processes that are looked at to find those of a server.
+pub const PROCESSES_MAX: usize = 100_000;
