@@ -37,9 +37,14 @@ impl Bound {
         Share { bound: Arc::clone(self), taken }
     }
 
+    /// How much is taken.
+    pub(crate) fn taken(&self) -> usize {
+        self.taken.load(Ordering::Relaxed)
+    }
+
     /// Whether nothing more may be taken.
     pub(crate) fn is_full(&self) -> bool {
-        self.taken.load(Ordering::Relaxed) >= self.limit
+        self.taken() >= self.limit
     }
 }
 
@@ -72,7 +77,7 @@ impl Share {
 
     /// How much more the bound allows.
     pub(crate) fn room(&self) -> usize {
-        self.bound.limit.saturating_sub(self.bound.taken.load(Ordering::Relaxed))
+        self.bound.limit.saturating_sub(self.bound.taken())
     }
 
     /// Gives some back.

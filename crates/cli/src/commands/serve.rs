@@ -9,13 +9,15 @@ use crate::print::{NAME, Printer};
 use haft_manifest::{Adoption, Listen, Live, Reading};
 use haft_proto::limits::Limits;
 use haft_server::Server;
-use haft_transport::http::{self, Listener, Options, TwoPaths};
+use haft_transport::http::{self, Listener, Options, Threads, TwoPaths};
 use haft_transport::stdio;
 use haft_transport::stop::{self, Stop};
 use std::io;
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::thread;
 use tokio::runtime::{self, Runtime};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -42,6 +44,38 @@ pub(crate) struct Args {
     /// Count and time requests, and tell Prometheus at this address, under /metrics
     #[arg(long, value_name = "ADDRESS", value_parser = http::address)]
     pub(crate) metrics: Option<SocketAddr>,
+    /// How many threads answer over HTTP [default: as many as this process may use processors]
+    #[arg(long, value_name = "N", conflicts_with = "stdio")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// Let each thread keep its connections for as long as they last, instead of sharing the work:
+    /// less to pay for each request, but a tool that keeps a thread busy holds up what is there
+    #[arg(long, conflicts_with = "stdio")]
+    pub(crate) per_core: bool,
+    /// Keep each of these threads on one processor
+    #[arg(long, requires = "per_core")]
+    pub(crate) pin: bool,
+}
+
+impl Args {
+    /// The processors that this process may use: its affinity and the quota of its control group
+    /// are looked at.
+    fn threads(&self) -> NonZeroUsize {
+        self.threads.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+    }
+
+    /// Which threads answer over HTTP.
+    fn who_answers(&self) -> Threads {
+        match self.per_core {
+            true => Threads::Own { count: self.threads(), is_pinned: self.pin },
+            false => Threads::Shared,
+        }
+    }
+
+    /// The runtime of all else, and of answers that are shared.
+    fn runtime(&self) -> io::Result<Runtime> {
+        let shared = if self.per_core { 1 } else { self.threads().get() };
+        runtime::Builder::new_multi_thread().worker_threads(shared).enable_all().build()
+    }
 }
 
 /// Runs it.
@@ -57,7 +91,7 @@ pub(crate) fn serve(args: &Args, reading: Reading, printer: Printer) -> Result<E
     if args.stdio {
         return serve_stdio(&live()?, reading, args.metrics, printer);
     }
-    let runtime = started(runtime::Builder::new_multi_thread().enable_all().build())?;
+    let runtime = started(args.runtime())?;
     // Before anything is read or said: SIGHUP may come at any time from now on.
     let hangups = {
         let _entered = runtime.enter();
@@ -69,7 +103,7 @@ pub(crate) fn serve(args: &Args, reading: Reading, printer: Printer) -> Result<E
         if let Some(address) = args.metrics {
             metrics::start(address, printer).await?;
         }
-        serve_http(live, places, (reading, hangups), printer).await
+        serve_http(live, places, args.who_answers(), (reading, hangups), printer).await
     }));
     runtime.shutdown_background();
     served
@@ -121,6 +155,7 @@ async fn ending_orphans<T>(serving: impl Future<Output = T>) -> T {
 async fn serve_http(
     live: Arc<Live>,
     places: Places,
+    threads: Threads,
     (reading, hangups): (Reading, Hangups),
     printer: Printer,
 ) -> Result<Exit, Failure> {
@@ -128,7 +163,7 @@ async fn serve_http(
     let limits = server.limits().clone();
     let mut listeners = Vec::new();
     for listen in places.in_force() {
-        listeners.push(bind(listen, &server, printer).await?);
+        listeners.push(bind(listen, threads, &server, printer).await?);
     }
     tokio::spawn(Arc::clone(&live).watch_resources(move |line| printer.warn(line)));
     let teller = Teller::new(&live, places, printer);
@@ -141,13 +176,19 @@ async fn serve_http(
     serve_all(listeners, server, limits, hangups.end()).await
 }
 
-async fn bind(listen: &Listen, server: &Server, printer: Printer) -> Result<Listener, Failure> {
+async fn bind(
+    listen: &Listen,
+    threads: Threads,
+    server: &Server,
+    printer: Printer,
+) -> Result<Listener, Failure> {
     let address = listen.address;
     let options = Options {
         path: listen.path.clone(),
         origins: listen.origins.clone(),
         hosts: listen.hosts.clone(),
         two_paths: listen.sse.then(TwoPaths::default),
+        threads,
     };
     let listener = Listener::bind(address, options).await.map_err(|error| {
         let failure = Failure::new(Exit::Other, format!("cannot listen on {address}: {error}"));

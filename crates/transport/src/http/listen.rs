@@ -1,20 +1,13 @@
-//! Accepts connections and serves each on a task of its own, HTTP/1.1 or HTTP/2 as it begins.
+//! A listening socket: accepts connections while there is room, and hands them to `threads`. Reads
+//! and writes none of them.
 
 use super::Options;
+use super::connections;
 use super::endpoint::Endpoint;
-use super::stall::StallGuard;
-use crate::bounds::Bound;
+use super::threads::Crew;
 use crate::stop::Stop;
 use haft_proto::limits::Limits;
 use haft_proto::service::Service;
-use http::Request;
-use hyper::body::Incoming;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::{GracefulConnection, GracefulShutdown};
-use std::convert::Infallible;
-use std::error::Error;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
@@ -23,8 +16,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::JoinSet;
-use tokio::time::{interval, sleep, timeout};
+use tokio::time::{interval, sleep};
 
 /// A bound address that does not serve yet.
 pub struct Listener {
@@ -59,7 +51,8 @@ impl Listener {
         stop: impl Future<Output = Stop>,
     ) {
         let endpoint = Arc::new(Endpoint::new(service, self.address, &self.options, limits));
-        let mut connections = Connections::new(Arc::clone(&endpoint));
+        let room = Arc::new(Semaphore::new(endpoint.limits.connections));
+        let mut crew = Crew::start(self.options.threads, &endpoint);
         let mut stop = std::pin::pin!(stop);
         let mut sweep = interval(endpoint.sessions.sweep_interval());
         let stop = loop {
@@ -67,14 +60,12 @@ impl Listener {
                 biased;
                 stop = &mut stop => break stop,
                 _ = sweep.tick() => endpoint.sessions.sweep(),
-                Some(_) = connections.tasks.join_next() => {}
-                (stream, room) = accept(&self.socket, &connections.room) => {
-                    connections.begin(stream, room);
-                }
+                () = crew.reap() => {}
+                (stream, room) = accept(&self.socket, &room) => crew.begin(stream, room),
             }
         };
         drop(self.socket);
-        connections.end(stop).await;
+        crew.end(stop).await;
         endpoint.sessions.end_all();
     }
 }
@@ -91,7 +82,7 @@ pub async fn serve_stream<S>(
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let endpoint = Arc::new(Endpoint::new(service, address, options, limits));
-    let connection = begin(&builder(limits), &endpoint, stream);
+    let connection = connections::begin(&connections::builder(limits), &endpoint, stream);
     // Whatever ends a connection, its client has noticed already.
     let _ = connection.await;
     // Nobody else can come back to its sessions.
@@ -112,80 +103,3 @@ async fn accept(socket: &TcpListener, room: &Arc<Semaphore>) -> (TcpStream, Owne
 
 /// How long to wait after an `accept` that failed.
 const RETRY_ACCEPT: Duration = Duration::from_millis(20);
-
-struct Connections {
-    endpoint: Arc<Endpoint>,
-    builder: Builder<TokioExecutor>,
-    graceful: GracefulShutdown,
-    tasks: JoinSet<()>,
-    room: Arc<Semaphore>,
-}
-
-impl Connections {
-    fn new(endpoint: Arc<Endpoint>) -> Self {
-        let builder = builder(&endpoint.limits);
-        let room = Arc::new(Semaphore::new(endpoint.limits.connections));
-        Self { endpoint, builder, graceful: GracefulShutdown::new(), tasks: JoinSet::new(), room }
-    }
-
-    fn begin(&mut self, stream: TcpStream, room: OwnedSemaphorePermit) {
-        // A reply is one write; waiting to fill a packet would only delay it. Failing is harmless.
-        let _ = stream.set_nodelay(true);
-        let stream = StallGuard::new(stream, &self.endpoint.limits);
-        let connection = self.graceful.watch(begin(&self.builder, &self.endpoint, stream));
-        self.tasks.spawn(async move {
-            // As above: there is nobody to tell.
-            let _ = connection.await;
-            drop(room);
-        });
-    }
-
-    async fn end(mut self, stop: Stop) {
-        if stop == Stop::Gracefully {
-            self.endpoint.stopping.stop();
-            let grace = self.endpoint.limits.shutdown_grace;
-            let _ = timeout(grace, self.graceful.shutdown()).await;
-        }
-        self.tasks.shutdown().await;
-    }
-}
-
-/// hyper with our limits.
-fn builder(limits: &Limits) -> Builder<TokioExecutor> {
-    let mut builder = Builder::new(TokioExecutor::new());
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.header_timeout)
-        // hyper's own least buffer.
-        .max_buf_size(limits.header_bytes.max(8192));
-    builder
-        .http2()
-        .timer(TokioTimer::new())
-        .max_concurrent_streams(limits.streams_per_connection)
-        .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX))
-        .keep_alive_interval(limits.keep_alive)
-        .keep_alive_timeout(limits.write_stall);
-    builder
-}
-
-/// One connection, to be awaited.
-fn begin<S>(
-    builder: &Builder<TokioExecutor>,
-    endpoint: &Arc<Endpoint>,
-    stream: S,
-) -> impl GracefulConnection<Output = Result<(), Box<dyn Error + Send + Sync>>> + Send + 'static
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let unread = Bound::new(endpoint.limits.output_bytes);
-    let shared = Arc::new((Arc::clone(endpoint), unread));
-    let service = service_fn(move |request: Request<Incoming>| {
-        let shared = Arc::clone(&shared);
-        async move {
-            let (endpoint, unread) = &*shared;
-            Ok::<_, Infallible>(endpoint.answer(request, unread).await)
-        }
-    });
-    builder.serve_connection(TokioIo::new(stream), service).into_owned()
-}

@@ -4,6 +4,7 @@
 mod address;
 mod answer;
 mod call_stream;
+mod connections;
 mod endpoint;
 mod guard;
 mod legacy;
@@ -19,12 +20,14 @@ mod stall;
 mod stopping;
 mod streams;
 mod subscription;
+mod threads;
 mod two_paths;
 mod unkept;
 mod unread;
 
 pub use address::address;
 pub use listen::{Listener, serve_stream};
+pub use threads::Threads;
 pub use two_paths::TwoPaths;
 
 /// What a listener serves, and to whom.
@@ -40,10 +43,18 @@ pub struct Options {
     pub hosts: Vec<String>,
     /// Whether clients of 2024-11-05 are served as well, which GET one path and POST to another.
     pub two_paths: Option<TwoPaths>,
+    /// Which threads answer.
+    pub threads: Threads,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { path: "/mcp".to_owned(), origins: Vec::new(), hosts: Vec::new(), two_paths: None }
+        Self {
+            path: "/mcp".to_owned(),
+            origins: Vec::new(),
+            hosts: Vec::new(),
+            two_paths: None,
+            threads: Threads::Shared,
+        }
     }
 }

@@ -15,4 +15,5 @@ mod raw_client;
 mod resuming;
 mod said_before;
 mod subscriptions;
+mod threads;
 mod two_paths;

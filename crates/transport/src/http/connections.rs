@@ -1,0 +1,106 @@
+//! Connections of one runtime, each served on a task of its own, HTTP/1.1 or HTTP/2 as it begins.
+//! Given to it by `threads`; accepts none.
+
+use super::endpoint::Endpoint;
+use super::stall::StallGuard;
+use crate::bounds::Bound;
+use crate::stop::Stop;
+use haft_proto::limits::Limits;
+use http::Request;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::{GracefulConnection, GracefulShutdown};
+use std::convert::Infallible;
+use std::error::Error;
+use std::sync::Arc;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+/// See the head of this file.
+pub(super) struct Connections {
+    endpoint: Arc<Endpoint>,
+    builder: Builder<TokioExecutor>,
+    graceful: GracefulShutdown,
+    tasks: JoinSet<()>,
+}
+
+impl Connections {
+    pub(super) fn new(endpoint: Arc<Endpoint>) -> Self {
+        let builder = builder(&endpoint.limits);
+        Self { endpoint, builder, graceful: GracefulShutdown::new(), tasks: JoinSet::new() }
+    }
+
+    /// Serves one; `places` are what it takes up, until it ends.
+    pub(super) fn begin(&mut self, stream: TcpStream, places: impl Send + 'static) {
+        // A reply is one write; waiting to fill a packet would only delay it. Failing is harmless.
+        let _ = stream.set_nodelay(true);
+        let stream = StallGuard::new(stream, &self.endpoint.limits);
+        let connection = self.graceful.watch(begin(&self.builder, &self.endpoint, stream));
+        self.tasks.spawn(async move {
+            // As above: there is nobody to tell.
+            let _ = connection.await;
+            drop(places);
+        });
+    }
+
+    /// Lets go of one that has ended. For ever, if there are none.
+    pub(super) async fn reap(&mut self) {
+        if self.tasks.join_next().await.is_none() {
+            std::future::pending().await
+        }
+    }
+
+    /// Ends all of them, if there is time after their last answers.
+    pub(super) async fn end(mut self, stop: Stop) {
+        if stop == Stop::Gracefully {
+            self.endpoint.stopping.stop();
+            let grace = self.endpoint.limits.shutdown_grace;
+            let _ = timeout(grace, self.graceful.shutdown()).await;
+        }
+        self.tasks.shutdown().await;
+    }
+}
+
+/// hyper with our limits.
+pub(super) fn builder(limits: &Limits) -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.header_timeout)
+        // hyper's own least buffer.
+        .max_buf_size(limits.header_bytes.max(8192));
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(limits.streams_per_connection)
+        .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX))
+        .keep_alive_interval(limits.keep_alive)
+        .keep_alive_timeout(limits.write_stall);
+    builder
+}
+
+/// One connection, to be awaited.
+pub(super) fn begin<S>(
+    builder: &Builder<TokioExecutor>,
+    endpoint: &Arc<Endpoint>,
+    stream: S,
+) -> impl GracefulConnection<Output = Result<(), Box<dyn Error + Send + Sync>>> + Send + 'static
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let unread = Bound::new(endpoint.limits.output_bytes);
+    let shared = Arc::new((Arc::clone(endpoint), unread));
+    let service = service_fn(move |request: Request<Incoming>| {
+        let shared = Arc::clone(&shared);
+        async move {
+            let (endpoint, unread) = &*shared;
+            Ok::<_, Infallible>(endpoint.answer(request, unread).await)
+        }
+    });
+    builder.serve_connection(TokioIo::new(stream), service).into_owned()
+}

@@ -1,0 +1,173 @@
+//! Who serves the connections of a listener: the runtime that accepts them, or threads with a
+//! runtime each, on which a connection stays. Accepts nothing itself.
+
+use super::connections::Connections;
+use super::endpoint::Endpoint;
+use crate::bounds::{Bound, Share};
+use crate::stop::Stop;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::thread;
+use tokio::net::TcpStream;
+use tokio::runtime;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::watch;
+
+/// Which threads answer the clients of a listener.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Threads {
+    /// Those of the runtime that serves. In a runtime of many, a connection is taken up by whichever
+    /// is free, so that a tool that keeps one busy holds up few others.
+    #[default]
+    Shared,
+    /// Threads of the listener's own. Each has a share of the connections, for as long as those
+    /// last: nothing moves between processors, and what one of its tools keeps busy is held up.
+    Own {
+        /// How many. Those that the system does not grant are left out.
+        count: NonZeroUsize,
+        /// Whether each stays on one of the processors that this process may use (Linux).
+        is_pinned: bool,
+    },
+}
+
+/// The threads of one listener.
+pub(super) enum Crew {
+    Here(Connections),
+    Threads { workers: Vec<Worker>, order: watch::Sender<Option<Stop>>, ended: Ended },
+}
+
+/// Nothing is ever sent; it is closed when the last thread has ended.
+type Ended = mpsc::Receiver<std::convert::Infallible>;
+
+/// A thread, seen from the one that accepts.
+pub(super) struct Worker {
+    /// As long as the listener has room for connections, as each holds a place there.
+    inbox: UnboundedSender<Handed>,
+    /// How many connections it has.
+    load: Arc<Bound>,
+}
+
+/// A connection on its way to its thread, with the places that it takes.
+struct Handed {
+    stream: std::net::TcpStream,
+    room: OwnedSemaphorePermit,
+    load: Share,
+}
+
+impl Crew {
+    pub(super) fn start(threads: Threads, endpoint: &Arc<Endpoint>) -> Self {
+        let Threads::Own { count, is_pinned } = threads else {
+            return Self::Here(Connections::new(Arc::clone(endpoint)));
+        };
+        let (order, orders) = watch::channel(None);
+        let (alive, ended) = mpsc::channel(1);
+        let processors = if is_pinned { processors() } else { Vec::new() };
+        let start = |number: usize| {
+            let processor = processors.get(number % processors.len().max(1)).copied();
+            let (inbox, handed) = mpsc::unbounded_channel();
+            let (endpoint, orders, alive) = (Arc::clone(endpoint), orders.clone(), alive.clone());
+            let runtime = runtime::Builder::new_current_thread().enable_all().build().ok()?;
+            let work = move || {
+                if let Some(processor) = processor {
+                    stay_on(processor);
+                }
+                runtime.block_on(work(Connections::new(endpoint), handed, orders));
+                // A tool that blocks a thread must not keep the listener.
+                runtime.shutdown_background();
+                drop(alive);
+            };
+            thread::Builder::new().name(format!("haft-http-{number}")).spawn(work).ok()?;
+            Some(Worker { inbox, load: Bound::new(usize::MAX) })
+        };
+        let workers: Vec<Worker> = (0..count.get()).map_while(start).collect();
+        match workers.is_empty() {
+            true => Self::Here(Connections::new(Arc::clone(endpoint))),
+            false => Self::Threads { workers, order, ended },
+        }
+    }
+
+    /// Serves a connection, on the thread that has the fewest.
+    pub(super) fn begin(&mut self, stream: TcpStream, room: OwnedSemaphorePermit) {
+        match self {
+            Self::Here(connections) => connections.begin(stream, room),
+            Self::Threads { workers, .. } => {
+                let freest = workers.iter().min_by_key(|worker| worker.load.taken());
+                let freest = freest.expect("there is at least one");
+                // A socket that cannot be moved, or a thread that has gone: the client tries again.
+                if let Ok(stream) = stream.into_std() {
+                    let load = freest.load.share_of(1);
+                    _ = freest.inbox.send(Handed { stream, room, load });
+                }
+            }
+        }
+    }
+
+    /// Lets go of connections that have ended, one for each time. For ever, if there are none.
+    pub(super) async fn reap(&mut self) {
+        match self {
+            Self::Here(connections) => connections.reap().await,
+            Self::Threads { .. } => std::future::pending().await,
+        }
+    }
+
+    pub(super) async fn end(self, stop: Stop) {
+        match self {
+            Self::Here(connections) => connections.end(stop).await,
+            Self::Threads { workers, order, mut ended } => {
+                order.send_replace(Some(stop));
+                drop(workers);
+                ended.recv().await;
+            }
+        }
+    }
+}
+
+/// What a thread does: takes connections, until there is an order to stop or nobody to give one.
+async fn work(
+    mut connections: Connections,
+    mut handed: UnboundedReceiver<Handed>,
+    mut orders: watch::Receiver<Option<Stop>>,
+) {
+    let stop = {
+        let mut ordered = std::pin::pin!(orders.wait_for(Option::is_some));
+        loop {
+            tokio::select! {
+                biased;
+                ordered = &mut ordered => {
+                    break ordered.ok().and_then(|stop| *stop).unwrap_or(Stop::AtOnce);
+                }
+                () = connections.reap() => {}
+                Some(Handed { stream, room, load }) = handed.recv() => {
+                    if let Ok(stream) = TcpStream::from_std(stream) {
+                        connections.begin(stream, (room, load));
+                    }
+                }
+            }
+        }
+    };
+    connections.end(stop).await;
+}
+
+/// The processors that this process may use.
+#[cfg(target_os = "linux")]
+fn processors() -> Vec<usize> {
+    let Ok(allowed) = rustix::thread::sched_getaffinity(None) else { return Vec::new() };
+    (0..rustix::thread::CpuSet::MAX_CPU).filter(|&number| allowed.is_set(number)).collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn processors() -> Vec<usize> {
+    Vec::new()
+}
+
+/// Keeps this thread on a processor; where that is refused, it goes where the system likes.
+#[cfg(target_os = "linux")]
+fn stay_on(processor: usize) {
+    let mut only = rustix::thread::CpuSet::new();
+    only.set(processor);
+    _ = rustix::thread::sched_setaffinity(None, &only);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn stay_on(_: usize) {}

@@ -1,0 +1,104 @@
+//! A listener with threads of its own: connections are spread over them, and what a client has
+//! begun on one it finds on all.
+
+use crate::fixture::Fixture;
+use crate::hook::{self, tool_of};
+use crate::raw_client::{RawClient, modern, post};
+use haft_proto::limits::Limits;
+use haft_proto::service::{Ask, Turn};
+use haft_transport::http::{Options, Threads};
+use haft_transport::stop::Stop;
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+use std::thread;
+
+fn own(count: usize, is_pinned: bool) -> Options {
+    let count = NonZeroUsize::new(count).expect("some");
+    Options { threads: Threads::Own { count, is_pinned }, ..Options::default() }
+}
+
+/// Answers `hello` with the thread that it runs on, and on which processors that may run.
+fn where_it_runs(ask: &Ask<'_>, out: &mut Vec<u8>) -> Option<Turn> {
+    let thread = thread::current();
+    let (name, id) = (thread.name().unwrap_or("?"), thread.id());
+    let status = std::fs::read_to_string("/proc/thread-self/status").expect("Linux");
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:\t"));
+    let told = format!("{name} {id:?} {}", allowed.expect("Linux tells").replace(' ', ""));
+    (tool_of(ask) == "\"hello\"").then(|| hook::text(ask, out, &told))
+}
+
+async fn told(client: &mut RawClient) -> String {
+    let answer = client.ask(&modern("tools/call", r#"{"name":"hello"}"#)).await.json();
+    answer["result"]["content"][0]["text"].as_str().expect("a text").to_owned()
+}
+
+#[tokio::test]
+async fn connections_are_spread_and_stay_where_they_are() {
+    let fixture = Fixture::hooked_with(Limits::default(), where_it_runs, own(3, false)).await;
+    let mut spread: HashMap<String, usize> = HashMap::new();
+    let mut clients = Vec::new();
+    for _ in 0..9 {
+        let mut client = RawClient::connect(fixture.address).await;
+        let thread = told(&mut client).await;
+        assert!(thread.starts_with("haft-http-"), "{thread}");
+        assert_eq!(told(&mut client).await, thread);
+        *spread.entry(thread).or_default() += 1;
+        clients.push(client);
+    }
+    let spread: Vec<usize> = spread.into_values().collect();
+    assert_eq!(spread, [3, 3, 3]);
+    fixture.stop(Stop::Gracefully).await;
+}
+
+#[tokio::test]
+async fn a_pinned_thread_has_one_processor() {
+    let fixture = Fixture::hooked_with(Limits::default(), where_it_runs, own(2, true)).await;
+    for _ in 0..2 {
+        let thread = told(&mut RawClient::connect(fixture.address).await).await;
+        let allowed = thread.split(' ').next_back().expect("there is a last word");
+        assert!(allowed.parse::<usize>().is_ok(), "{thread}");
+    }
+}
+
+#[tokio::test]
+async fn a_session_is_known_on_every_thread() {
+    let fixture = Fixture::with(Limits::default(), own(2, false)).await;
+    let begin = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{
+        "protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+    let mut first = RawClient::connect(fixture.address).await;
+    let begun = first.ask(&post(&[], begin)).await;
+    let session = [("mcp-session-id", begun.header("mcp-session-id").expect("a session"))];
+    let ping = post(&session, r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#);
+    for _ in 0..2 {
+        let mut client = RawClient::connect(fixture.address).await;
+        assert_eq!(client.ask(&ping).await.body, r#"{"jsonrpc":"2.0","id":"p","result":{}}"#);
+    }
+}
+
+#[tokio::test]
+async fn calls_in_flight_are_answered_when_it_stops() {
+    let fixture = Fixture::with(Limits::default(), own(2, false)).await;
+    let mut slow = RawClient::connect(fixture.address).await;
+    slow.send(&modern("tools/call", r#"{"name":"wait"}"#)).await;
+    fixture.gate.began.notified().await;
+    let gate = std::sync::Arc::clone(&fixture.gate);
+    let stopping = tokio::spawn(fixture.stop(Stop::Gracefully));
+    gate.open.notify_one();
+    assert_eq!(slow.answer().await.json()["result"]["content"][0]["text"], "waited");
+    stopping.await.expect("it stops");
+}
+
+#[tokio::test]
+async fn connections_are_bounded_whoever_has_them() {
+    let limits = Limits { connections: 2, ..Limits::default() };
+    let fixture = Fixture::hooked_with(limits, where_it_runs, own(2, false)).await;
+    let mut first = RawClient::connect(fixture.address).await;
+    let mut second = RawClient::connect(fixture.address).await;
+    told(&mut first).await;
+    told(&mut second).await;
+    let mut third = RawClient::connect(fixture.address).await;
+    third.send(&modern("tools/call", r#"{"name":"hello"}"#)).await;
+    // It waits for a place, which is there once another has gone.
+    drop(first);
+    assert!(third.answer().await.body.contains("haft-http-"));
+}
