@@ -5,12 +5,17 @@
 use crate::envelope::Id;
 use crate::error::{Mistake, Refusal};
 use crate::json::JsonStr;
+use foldhash::fast::RandomState;
+use smallvec::SmallVec;
 use std::collections::HashMap;
+
+/// An id as it was written. Those that clients make up are short, and cost no allocation.
+type Raw = SmallVec<[u8; 24]>;
 
 /// Requests in flight.
 #[derive(Debug)]
 pub struct Pending<T> {
-    by_id: HashMap<Box<str>, T>,
+    by_id: HashMap<Raw, T, RandomState>,
     limit: usize,
 }
 
@@ -18,7 +23,7 @@ impl<T> Pending<T> {
     /// Room for `limit` requests.
     #[must_use]
     pub fn new(limit: usize) -> Self {
-        Self { by_id: HashMap::new(), limit }
+        Self { by_id: HashMap::default(), limit }
     }
 
     /// Whether one more request with this id may begin.
@@ -26,7 +31,7 @@ impl<T> Pending<T> {
     /// # Errors
     /// A [`Refusal`] to answer with: the id is in use, or too many requests are in flight.
     pub fn check(&self, id: Id<'_>) -> Result<(), Refusal> {
-        if self.by_id.contains_key(id.raw()) {
+        if self.by_id.contains_key(id.raw().as_bytes()) {
             return Err(Refusal::new(
                 Mistake::InvalidRequest,
                 "Invalid request: a request with this `id` is still in flight; use another id",
@@ -43,27 +48,29 @@ impl<T> Pending<T> {
 
     /// A request begins; see [`Pending::check`].
     pub fn begin(&mut self, id: Id<'_>, kept: T) {
-        self.by_id.insert(id.raw().into(), kept);
+        self.by_id.insert(Raw::from_slice(id.raw().as_bytes()), kept);
     }
 
     /// A request is ended by its asker; `None` if it is not, or no longer, in flight. `id` is raw
     /// JSON from a message: `"é"` and `"\u00e9"` are one.
     pub fn end(&mut self, id: &str) -> Option<T> {
-        if let Some(kept) = self.by_id.remove(id) {
+        if let Some(kept) = self.by_id.remove(id.as_bytes()) {
             return Some(kept);
         }
         let meant = JsonStr::from_raw(id)?.decode();
         let is_escaped = id.contains('\\');
         // Two that are written without escapes are the same or not at all.
-        let mut same = self.by_id.keys().filter(|known| is_escaped || known.contains('\\'));
+        let may_be = |known: &str| is_escaped || known.contains('\\');
         let is_meant =
             |known: &str| JsonStr::from_raw(known).is_some_and(|known| known.decode() == meant);
-        let known = same.find(|known| is_meant(known))?.clone();
+        let known = self.ids().find(|known| may_be(known) && is_meant(known))?;
+        let known = Raw::from_slice(known.as_bytes());
         self.by_id.remove(&known)
     }
 
     /// A request ends if it is the one that is meant.
     pub fn end_if(&mut self, id: &str, is_meant: impl FnOnce(&T) -> bool) -> Option<T> {
+        let id = id.as_bytes();
         if self.by_id.get(id).is_some_and(is_meant) { self.by_id.remove(id) } else { None }
     }
 
@@ -74,7 +81,7 @@ impl<T> Pending<T> {
 
     /// The ids in flight, as raw JSON, in no order.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
-        self.by_id.keys().map(|id| &**id)
+        self.by_id.keys().filter_map(|id| std::str::from_utf8(id).ok())
     }
 
     /// How many requests are in flight.

@@ -108,7 +108,7 @@ pub(crate) fn take<K: Kept>(
     match turn {
         Turn::Done(outcome) => {
             if K::IS_SHARED {
-                conversation.with(|kept| kept.ended(&ticket()));
+                conversation.with(|kept| kept.ends(id.raw(), serial));
             }
             let had_outlet = outlet.inspect(|outlet| outlet.close()).is_some();
             Asked::Answered { outcome, had_outlet }

@@ -86,8 +86,13 @@ impl Conversation {
     /// A call's answer has come. False if it is not wanted any more: the request was cancelled or
     /// refused in the meantime, and its id may stand for another by now.
     pub(crate) fn ended(&mut self, ticket: &Ticket) -> bool {
-        let is_this = |running: &Running| running.serial == ticket.serial;
-        match self.pending.end_if(&ticket.id, is_this) {
+        self.ends(&ticket.id, ticket.serial)
+    }
+
+    /// The same, by its parts.
+    pub(crate) fn ends(&mut self, id: &str, serial: u64) -> bool {
+        let is_this = |running: &Running| running.serial == serial;
+        match self.pending.end_if(id, is_this) {
             Some(running) => {
                 running.outlet.inspect(|outlet| outlet.close());
                 true

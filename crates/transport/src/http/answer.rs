@@ -41,6 +41,9 @@ impl Answer {
     }
 }
 
+/// The memory that an answer begins with: most need no more, and the allocator has it at hand.
+pub(super) const ANSWER_BYTES: usize = 512;
+
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 

@@ -10,6 +10,8 @@ use std::net::{IpAddr, SocketAddr};
 #[derive(Debug)]
 pub(super) struct Guard {
     is_loopback: bool,
+    /// The address that clients of this machine see.
+    address: String,
     origins: Vec<String>,
     hosts: Vec<String>,
 }
@@ -38,6 +40,7 @@ impl Guard {
     pub(super) fn new(address: SocketAddr, options: &Options) -> Self {
         Self {
             is_loopback: address.ip().is_loopback(),
+            address: address.to_string(),
             origins: options.origins.clone(),
             hosts: options.hosts.clone(),
         }
@@ -62,6 +65,10 @@ impl Guard {
     }
 
     fn is_our_name(&self, host: &[u8]) -> bool {
+        // What most clients say, without a look at its parts.
+        if self.is_loopback && host == self.address.as_bytes() {
+            return true;
+        }
         let Ok(host) = std::str::from_utf8(host) else { return false };
         let name = name_of(host);
         if self.hosts.iter().any(|known| known == "*" || known.eq_ignore_ascii_case(name)) {

@@ -1,7 +1,7 @@
 //! What the endpoint does for clients of the legacy era: `initialize` begins a session, and all the
 //! rest belongs to one. The modern era never comes here.
 
-use super::answer::{self, Answer};
+use super::answer::{self, ANSWER_BYTES, Answer};
 use super::call_stream::{CallStream, Finish, First};
 use super::endpoint::{Asking, Endpoint, known_version, version_header};
 use super::news::{News, NoNews};
@@ -47,7 +47,7 @@ impl Endpoint {
         }
         let (stream, asked, message) = {
             let stream = LazyStream::new(&session, asking);
-            let mut out = Vec::new();
+            let mut out = Vec::with_capacity(ANSWER_BYTES);
             let sink = || stream.sink();
             let headers = HttpHeaders(asking.headers);
             let asked = take(

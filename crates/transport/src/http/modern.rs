@@ -1,7 +1,7 @@
 //! What the endpoint does for a request of the modern era: no session, no lock that others take.
 //! Its client cancels it by going away.
 
-use super::answer::{self, Answer};
+use super::answer::{self, ANSWER_BYTES, Answer};
 use super::endpoint::{Asking, Endpoint};
 use super::refusals::{refused_to, try_again};
 use super::request::{Accepts, HttpHeaders};
@@ -40,7 +40,7 @@ impl Endpoint {
         let (said, turn, message) = {
             let queue =
                 LazyQueue { limits: &self.limits, accepts: asking.accepts, made: OnceCell::new() };
-            let mut out = Vec::new();
+            let mut out = Vec::with_capacity(ANSWER_BYTES);
             let headers = HttpHeaders(asking.headers);
             let sink = || queue.sink();
             let turn = ask_stateless(&*self.service, message, id, &headers, &sink, &mut out);

@@ -45,9 +45,14 @@ pub(super) struct Accepts {
 impl Accepts {
     /// Without an `Accept` header, JSON: a client that wants a stream has to say so.
     pub(super) fn new(headers: &HeaderMap) -> Self {
+        let values = || headers.get_all(header::ACCEPT).into_iter();
+        let mut said = values();
+        if said.next().is_some_and(|value| value == BOTH) && said.next().is_none() {
+            return Self { json: true, events: true };
+        }
         let mut accepts = Self { json: false, events: false };
         let mut is_said = false;
-        for value in headers.get_all(header::ACCEPT) {
+        for value in values() {
             is_said = true;
             for range in value.to_str().unwrap_or_default().split(',') {
                 let mut parts = range.split(';').map(str::trim);
@@ -65,6 +70,9 @@ impl Accepts {
     }
 }
 
+/// What the specification asks clients to accept, as most of them write it.
+const BOTH: &str = "application/json, text/event-stream";
+
 /// Whether a parameter of a media type is a quality of zero.
 fn is_refusal(parameter: &str) -> bool {
     let quality = parameter.strip_prefix("q=").or_else(|| parameter.strip_prefix("Q="));
@@ -73,8 +81,12 @@ fn is_refusal(parameter: &str) -> bool {
 
 /// Whether the body says that it is JSON.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default();
+    let Some(kind) = headers.get(header::CONTENT_TYPE) else { return false };
+    // As nearly all write it.
+    if kind == "application/json" {
+        return true;
+    }
+    let kind = kind.to_str().ok().and_then(|kind| kind.split(';').next()).unwrap_or_default();
     kind.trim().eq_ignore_ascii_case("application/json")
 }
 

@@ -4,6 +4,7 @@
 use super::news::News;
 use super::streams::{Replays, Streams};
 use crate::conversation::{Conversation, Kept};
+use foldhash::fast::RandomState;
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
 use haft_proto::session::Session as Agreed;
@@ -23,7 +24,7 @@ pub(super) struct Sessions {
 
 #[derive(Default)]
 struct Known {
-    by_id: HashMap<Box<str>, Arc<Session>>,
+    by_id: HashMap<Box<str>, Arc<Session>, RandomState>,
     /// Those that were idle longest when somebody last looked, and since when; the oldest last.
     idlest: Vec<(u64, Box<str>)>,
 }
