@@ -5,11 +5,13 @@ use crate::template::FILLED;
 use minijinja::Value;
 use minijinja::value::Serde;
 use serde_json::Map;
+use std::cell::OnceCell;
 
 /// The arguments of one call, as templates read them.
 pub(crate) struct Arguments {
     pub(crate) values: Map<String, serde_json::Value>,
-    pub(crate) context: Value,
+    /// Made of the values when the engine first wants it.
+    context: OnceCell<Value>,
 }
 
 impl Arguments {
@@ -18,8 +20,17 @@ impl Arguments {
     pub(crate) fn new(mut values: Map<String, serde_json::Value>) -> Self {
         values.retain(|name, value| !value.is_null() && !name.starts_with(FILLED));
         values.values_mut().for_each(make_whole);
-        let context = Value::from(Serde(&values));
-        Self { values, context }
+        Self { values, context: OnceCell::new() }
+    }
+
+    /// What is in a context alone, as within a pipeline.
+    pub(crate) fn of_context(context: Value) -> Self {
+        Self { values: Map::new(), context: OnceCell::from(context) }
+    }
+
+    /// The values, for the engine.
+    pub(crate) fn context(&self) -> &Value {
+        self.context.get_or_init(|| Value::from(Serde(&self.values)))
     }
 
     /// The arguments of a call, with the defaults of absent ones, as templates call them.

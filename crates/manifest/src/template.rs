@@ -3,6 +3,7 @@
 
 mod elsewhere;
 mod origin;
+mod straight;
 pub(crate) mod value;
 mod words;
 
@@ -16,6 +17,7 @@ use crate::place::Placed;
 use crate::problem::Problem;
 use crate::tags::{self, Tag};
 use crate::template::origin::Origin;
+use crate::template::straight::Straight;
 use crate::template::words::{is_function, is_plain};
 use haft_fetch::escape;
 use haft_server::nearest;
@@ -64,8 +66,8 @@ pub(crate) struct Template {
 
 #[derive(Clone, Debug)]
 enum Body {
-    /// The name of a template of the environment.
-    Compiled(String),
+    /// The name of a template of the environment, and what does the same for most arguments.
+    Compiled(String, Option<Straight>),
     Fixed(String),
     /// Just `{{ name }}`, which needs no engine.
     Variable(String),
@@ -107,20 +109,7 @@ pub(crate) const FILLED: &str = "__filled_";
 
 impl<'a> Compiler<'a> {
     pub(crate) fn new(surroundings: &'a Surroundings<'a>) -> Self {
-        let mut environment = Environment::new();
-        // It would show everything that was filled in.
-        environment.remove_global("debug");
-        filters::bound(&mut environment);
-        environment.set_auto_escape_callback(Escape::of_name);
-        environment.set_undefined_behavior(UndefinedBehavior::Chainable);
-        environment.set_formatter(write_value);
-        environment.set_fuel(Some(RENDER_FUEL));
-        let mut syntax = SyntaxConfig::builder();
-        syntax.trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true);
-        environment.set_syntax(syntax.build().expect("the delimiters are the usual ones"));
-        // Only so do errors know their place.
-        environment.set_debug(true);
-        Self { surroundings, environment, compiled: 0, filled: 0 }
+        Self { surroundings, environment: engine(), compiled: 0, filled: 0 }
     }
 
     /// Compiles a template and checks that every name in it is known.
@@ -177,7 +166,9 @@ impl<'a> Compiler<'a> {
         let names = self.names(&name);
         self.check_names(&typed, &source, &origin, (&names, known))?;
         let variables: Vec<_> = names.into_iter().filter(|name| !is_function(name)).collect();
-        Ok(Template { typed, variables, body: Body::Compiled(name) })
+        // What is escaped is the engine's business.
+        let straight = Straight::new(&source).filter(|_| escape == Escape::None);
+        Ok(Template { typed, variables, body: Body::Compiled(name, straight) })
     }
 
     /// Checks that every name is one of an argument.
@@ -271,6 +262,24 @@ impl<'a> Compiler<'a> {
     }
 }
 
+/// The engine, as all templates want it.
+fn engine() -> Environment<'static> {
+    let mut environment = Environment::new();
+    // It would show everything that was filled in.
+    environment.remove_global("debug");
+    filters::bound(&mut environment);
+    environment.set_auto_escape_callback(Escape::of_name);
+    environment.set_undefined_behavior(UndefinedBehavior::Chainable);
+    environment.set_formatter(write_value);
+    environment.set_fuel(Some(RENDER_FUEL));
+    let mut syntax = SyntaxConfig::builder();
+    syntax.trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true);
+    environment.set_syntax(syntax.build().expect("the delimiters are the usual ones"));
+    // Only so do errors know their place.
+    environment.set_debug(true);
+    environment
+}
+
 /// Why a template could not be rendered.
 #[derive(Debug)]
 pub(crate) enum RenderError {
@@ -307,7 +316,7 @@ impl Template {
                     // Within a pipeline, values stand in the context alone.
                     None => {
                         let mut text = String::new();
-                        let value = arguments.context.get_attr(name);
+                        let value = arguments.context().get_attr(name);
                         let value = value.map_err(|error| RenderError::new(&error))?;
                         let written = write_plain(&mut text, &value);
                         written.map_err(|error| RenderError::new(&error))?;
@@ -317,13 +326,19 @@ impl Template {
                 let is_short = text.len() <= RENDERED_BYTES_MAX;
                 return if is_short { Ok(text) } else { Err(RenderError::TooLong) };
             }
-            Body::Compiled(name) => name,
+            Body::Compiled(name, straight) => {
+                let filled = straight.as_ref().and_then(|parts| parts.fill(&arguments.values));
+                match filled {
+                    Some(text) => return Ok(text),
+                    None => name,
+                }
+            }
         };
         let mut out = Bounded(Vec::new());
         environment
             .get_template(name)
             .and_then(|template| {
-                template.render_captured_to(arguments.context.clone(), &mut out).map(|_| ())
+                template.render_captured_to(arguments.context().clone(), &mut out).map(|_| ())
             })
             .map_err(|error| RenderError::new(&error))?;
         String::from_utf8(out.0).map_err(|error| RenderError::Other(error.to_string()))

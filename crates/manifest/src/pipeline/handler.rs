@@ -34,7 +34,7 @@ impl Handler for PipelineHandler {
             if let Some(variables) = pipeline.report {
                 return Ok(run.report(&pipeline.steps, arguments, variables).await);
             }
-            let scope = Scope::new(arguments.context);
+            let scope = Scope::new(arguments.context().clone());
             Ok(answer_of(&pipeline, &run, scope).await.unwrap_or_else(|failure| {
                 let Failure { at, reason } = failure;
                 ToolResult::error(format!("`{}` stopped at {at}: {reason}", setting.name))

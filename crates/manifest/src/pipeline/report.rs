@@ -84,7 +84,7 @@ impl Run<'_> {
         variables: Variables,
     ) -> ToolResult {
         let given = match variables {
-            Variables::Arguments => arguments.context,
+            Variables::Arguments => arguments.context().clone(),
             Variables::Members => {
                 let members = arguments.values.get("variables").and_then(Json::as_object);
                 let member = |(name, value): (&String, &Json)| {

@@ -122,7 +122,7 @@ impl StateHandler {
         arguments: &Arguments,
         part: &str,
     ) -> Result<Value, String> {
-        let value = expression.value(&self.setting.templates, &arguments.context);
+        let value = expression.value(&self.setting.templates, arguments.context());
         let value = value.map_err(|error| cannot_fill(part, &error))?;
         serde_json::to_value(value).map_err(|error| format!("The {part} is not JSON: {error}"))
     }

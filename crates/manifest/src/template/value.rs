@@ -8,7 +8,6 @@ use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::tags;
 use minijinja::{Environment, Value};
-use serde_json::Map;
 use std::io;
 
 /// A template that may keep a type.
@@ -34,7 +33,7 @@ impl Compiler<'_> {
         let place = typed.place;
         let template = self.compile(typed, known)?;
         let compiled = match &template.body {
-            Body::Compiled(name) => name,
+            Body::Compiled(name, _) => name,
             Body::Fixed(_) => return Ok(Expression { template, paths: Vec::new(), only: None }),
             Body::Variable(name) => {
                 let (paths, expression) = (vec![name.clone()], name.clone());
@@ -78,7 +77,7 @@ impl Expression {
         context: &Value,
     ) -> Result<Value, RenderError> {
         let Some((_, name)) = &self.only else {
-            let arguments = Arguments { values: Map::new(), context: context.clone() };
+            let arguments = Arguments::of_context(context.clone());
             return self.template.render(environment, &arguments).map(Value::from);
         };
         let captured = environment
