@@ -8,7 +8,10 @@ use haft_proto::limits::Limits;
 use haft_proto::mirror::{Field, Headers};
 use http::{HeaderMap, header};
 use http_body_util::BodyExt;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 use tokio::time::timeout;
 
 /// The header of a legacy session, in lower case.
@@ -122,7 +125,11 @@ where
     if body.size_hint().lower() > limits.message_bytes as u64 {
         return Err(too_large(limits));
     }
-    timeout(limits.body_timeout, collect(body, limits, held)).await.unwrap_or_else(|_| {
+    let mut whole = pin!(collect(body, limits, held));
+    if let Some(body) = at_once(whole.as_mut()).await {
+        return body;
+    }
+    timeout(limits.body_timeout, whole).await.unwrap_or_else(|_| {
         Err(Unread::TooSlow(Refusal::new(
             Mistake::TimedOut,
             format!("Timed out: the body took longer than {:?}", limits.body_timeout),
@@ -130,12 +137,28 @@ where
     })
 }
 
+/// What is there when it is asked for a second time, as hyper hands over what came with the head
+/// when it has been asked for once. Most bodies are, and need no timer.
+async fn at_once<F: Future>(mut whole: Pin<&mut F>) -> Option<F::Output> {
+    let mut was_asked = false;
+    poll_fn(|cx| match whole.as_mut().poll(cx) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending if was_asked => Poll::Ready(None),
+        Poll::Pending => {
+            was_asked = true;
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        }
+    })
+    .await
+}
+
 /// A body of one frame is not copied; one of many is gathered in one piece of memory.
 async fn collect<B>(body: B, limits: &Limits, held: &Arc<Bound>) -> Result<Body, Unread>
 where
     B: http_body::Body<Data = Bytes>,
 {
-    let mut body = std::pin::pin!(body);
+    let mut body = pin!(body);
     let mut held = held.share();
     let (mut first, mut gathered) = (Bytes::new(), BytesMut::new());
     while let Some(frame) = body.frame().await {
