@@ -4,6 +4,7 @@
 use crate::chart::{Chart, Line, Scale};
 use crate::compare::Ratio;
 use crate::report::{Report, ServerUse};
+use crate::shown::shown_time as time;
 use std::fmt::Write;
 
 const STYLE: &str = "\
@@ -184,15 +185,6 @@ fn wrong(page: &mut String, reports: &[&Report]) {
         if let Some(ended) = &report.ended {
             _ = write!(page, "<p class=bad>It ended early: {}</p>", escaped(ended));
         }
-    }
-}
-
-fn time(nanos: f64) -> String {
-    match nanos {
-        _ if nanos >= 1e9 => format!("{:.2} s", nanos / 1e9),
-        _ if nanos >= 1e6 => format!("{:.2} ms", nanos / 1e6),
-        _ if nanos >= 1e3 => format!("{:.1} µs", nanos / 1e3),
-        _ => format!("{nanos:.0} ns"),
     }
 }
 
