@@ -19,6 +19,7 @@ mod stall;
 mod stopping;
 mod streams;
 mod subscription;
+mod timed;
 mod two_paths;
 mod unkept;
 mod unread;
