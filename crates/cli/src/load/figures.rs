@@ -56,6 +56,10 @@ pub(crate) fn show(report: &Report, printer: Printer) -> Result<(), Failure> {
         printer.line(format_args!(""))?;
         printer.table(&by_request(report))?;
     }
+    if !report.stages.is_empty() {
+        printer.line(format_args!(""))?;
+        printer.table(&by_stage(report))?;
+    }
     remarks(report, printer);
     Ok(())
 }
@@ -118,6 +122,25 @@ fn by_request(report: &Report) -> Table {
             [latency.p50_ns, latency.p99_ns, latency.max_ns].map(|nanos| time(nanos as f64));
         let [p50, p99, max] = times;
         table.row([of.request.clone(), grouped(of.answers as f64), p50, p99, max]);
+    }
+    table
+}
+
+fn by_stage(report: &Report) -> Table {
+    let column = |heading| Column { heading, style: Style::new(), share_max: 20 };
+    let stage = Column { heading: "STAGE", style: NAME, share_max: 30 };
+    let mut table = Table::new([
+        stage,
+        Column { heading: "SHARE", style: STRONG, share_max: 20 },
+        column("AVERAGE"),
+        column("P50"),
+        column("P99"),
+        column("MAX"),
+    ]);
+    for of in &report.stages {
+        let share = format!("{:.1}%", of.share * 100.0);
+        let [p50, p99, max] = [of.p50_ns, of.p99_ns, of.max_ns].map(|nanos| time(nanos as f64));
+        table.row([of.stage.clone(), share, time(of.average_ns), p50, p99, max]);
     }
     table
 }
