@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How long servers that were started may take to open their doors. Ours do so first of all.
-const OPENING_TIME_MAX: Duration = Duration::from_secs(10);
+const OPENING_TIME_MAX: Duration = Duration::from_secs(5);
 /// How long one may take to answer; a flame graph takes it some seconds to draw.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(60);
 
