@@ -1,16 +1,15 @@
 //! One connection that carries bytes: opened, greeted in the era's way, and with its requests
 //! written. `drive` sends and reads; what is counted is not known here.
 
-use crate::answer::{Checker, Heard};
 use crate::error::BenchError;
 use crate::flight::Flight;
+use crate::greeting::Greeting;
 use crate::http1::Answers;
 use crate::limits::ANSWER_BYTES_MAX;
 use crate::plan::{Ask, Plan, Target};
 use crate::request::{FIRST_ID, Message, head, headers};
 use crate::stream::{Door, Stream};
 use crate::wrong::{Wrong, excerpt};
-use haft_proto::encode;
 use haft_proto::framing::{Line, Lines};
 use haft_proto::method::Method;
 use haft_proto::sse;
@@ -181,9 +180,9 @@ impl Bytes {
 
 /// An answer that is waited for before anything else happens.
 pub(crate) struct Reply {
-    status: u16,
+    pub(crate) status: u16,
     pub(crate) messages: Vec<Vec<u8>>,
-    session: Option<HeaderValue>,
+    pub(crate) session: Option<HeaderValue>,
 }
 
 impl Reply {
@@ -195,6 +194,11 @@ impl Reply {
         }
         let body = self.messages.first().map_or(&[][..], |body| body);
         Err(Wrong::Status { status: self.status, excerpt: excerpt(body) })
+    }
+
+    /// That what was waited for is not in it.
+    pub(crate) fn no_answer(&self) -> Wrong {
+        Wrong::NoAnswer(excerpt(&self.messages.concat()))
     }
 }
 
@@ -255,25 +259,17 @@ impl Connection {
 
 /// Shakes hands in the way of the legacy era; the session, if the server names one.
 async fn greet(bytes: &mut Bytes, plan: &Plan) -> Result<Option<HeaderValue>, Wrong> {
-    let hello = Ask::new(Method::Initialize);
-    let message = Message::initialize(plan.revision);
-    framed(plan, &hello, None, message).write(FIRST_ID, &mut bytes.out);
-    let checker = &mut Checker::new(std::slice::from_ref(&hello));
+    let mut greeting = Greeting::new();
+    let message = Greeting::message(plan.revision);
+    framed(plan, &greeting.hello, None, message).write(FIRST_ID, &mut bytes.out);
     let session = loop {
         let reply = bytes.exchange().await?;
-        reply.check_status()?;
-        let mut is_answered = false;
-        for message in &reply.messages {
-            if let Heard::Answer(id, unjudged) = checker.hear(0, message)? {
-                if id != FIRST_ID {
-                    return Err(Wrong::AnotherId(id.to_string()));
-                }
-                checker.judge(0, id, unjudged)?;
-                is_answered = true;
-            }
-        }
-        if is_answered {
+        if greeting.is_answered_by(&reply)? {
             break reply.session;
+        }
+        // Lines may say something else first; over HTTP there is no more to come.
+        if let Framing::Http(_) = bytes.framing {
+            return Err(reply.no_answer());
         }
     };
     initialized(bytes, plan, session.as_ref()).await?;
@@ -286,14 +282,13 @@ async fn initialized(
     plan: &Plan,
     session: Option<&HeaderValue>,
 ) -> Result<(), Wrong> {
-    let mut message = Vec::new();
-    encode::call(&mut message, None, Method::Initialized.name(), None);
+    let (ask, message) = Greeting::end();
     let Target::Url { uri, headers: own, .. } = &plan.target else {
         bytes.out.extend_from_slice(&message);
         bytes.out.push(b'\n');
         return Ok(());
     };
-    let headers = headers(&Ask::new(Method::Initialized), plan.revision, session, own);
+    let headers = headers(&ask, plan.revision, session, own);
     bytes.out.extend_from_slice(&head(uri, &headers, message.len()));
     bytes.out.extend_from_slice(&message);
     bytes.exchange().await?.check_status()

@@ -1,11 +1,12 @@
 //! One connection of HTTP/2, with as many streams as requests in flight. hyper speaks it; requests,
 //! checks and counts are those of the other wires.
 
-use crate::answer::{Checker, Heard};
-use crate::connection::events;
+use crate::answer::Heard;
+use crate::connection::{Reply, events};
 use crate::drive::{LOOK, pace};
 use crate::error::BenchError;
 use crate::flight::{Flight, Sent};
+use crate::greeting::Greeting;
 use crate::limits::ANSWER_BYTES_MAX;
 use crate::pace::Pace;
 use crate::plan::{Ask, Plan, Target};
@@ -14,7 +15,6 @@ use crate::run::Run;
 use crate::stream::Door;
 use crate::wrong::{Wrong, excerpt};
 use bytes::Bytes;
-use haft_proto::encode;
 use haft_proto::method::Method;
 use haft_proto::version::Era;
 use http::header::{ACCEPT, CONTENT_TYPE};
@@ -279,36 +279,30 @@ async fn greet(
     plan: &Plan,
     uri: &Uri,
 ) -> Result<Option<HeaderValue>, Wrong> {
-    let hello = Ask::new(Method::Initialize);
+    let mut greeting = Greeting::new();
     let mut body = Vec::new();
-    Message::initialize(plan.revision).write(FIRST_ID, &mut body);
-    let request = head(plan, &hello, uri, None).map(|()| Full::new(body.into()));
+    Greeting::message(plan.revision).write(FIRST_ID, &mut body);
+    let request = head(plan, &greeting.hello, uri, None).map(|()| Full::new(body.into()));
+    let reply = reply(sender, request).await?;
+    if !greeting.is_answered_by(&reply)? {
+        return Err(reply.no_answer());
+    }
+    let (ask, body) = Greeting::end();
+    let initialized = head(plan, &ask, uri, reply.session.as_ref());
+    let heard = self::reply(sender, initialized.map(|()| Full::new(body.into()))).await?;
+    heard.check_status()?;
+    Ok(reply.session)
+}
+
+/// Sends a request and takes its answer apart.
+async fn reply(
+    sender: &mut SendRequest<Full<Bytes>>,
+    request: Request<Full<Bytes>>,
+) -> Result<Reply, Wrong> {
     let response = ask(sender, request).await?;
     let session = response.headers().get(crate::request::SESSION_HEADER).cloned();
     let (status, is_events) = (response.status().as_u16(), is_events(response.headers()));
     let body = collect(response).await?;
-    if status != 200 {
-        return Err(Wrong::Status { status, excerpt: excerpt(&body) });
-    }
     let messages = if is_events { events(&body)? } else { vec![body.to_vec()] };
-    let mut checker = Checker::new(std::slice::from_ref(&hello));
-    let mut is_answered = false;
-    for message in &messages {
-        if let Heard::Answer(id, unjudged) = checker.hear(0, message)? {
-            checker.judge(0, id, unjudged)?;
-            is_answered |= id == FIRST_ID;
-        }
-    }
-    if !is_answered {
-        return Err(Wrong::NoAnswer(excerpt(&body)));
-    }
-    let mut body = Vec::new();
-    encode::call(&mut body, None, Method::Initialized.name(), None);
-    let initialized = head(plan, &Ask::new(Method::Initialized), uri, session.as_ref());
-    let response = ask(sender, initialized.map(|()| Full::new(body.into()))).await?;
-    let status = response.status().as_u16();
-    if status >= 300 {
-        return Err(Wrong::Status { status, excerpt: excerpt(&collect(response).await?) });
-    }
-    Ok(session)
+    Ok(Reply { status, messages, session })
 }

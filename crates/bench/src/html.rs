@@ -4,6 +4,8 @@
 use crate::chart::{Chart, Line, Scale};
 use crate::compare::Ratio;
 use crate::report::{Report, ServerUse};
+use crate::shown::shown_time as time;
+use crate::stages::OfStage;
 use std::fmt::Write;
 
 const STYLE: &str = "\
@@ -40,6 +42,7 @@ pub fn of(reports: &[&Report], ratios: &[Ratio]) -> String {
     if !ratios.is_empty() {
         compared(&mut page, ratios);
     }
+    stages(&mut page, reports);
     page.push_str("<h2>How latencies are spread</h2>");
     page.push_str(&spread(reports));
     page.push_str(
@@ -97,6 +100,21 @@ fn figures(page: &mut String, reports: &[&Report]) {
         of_server(report, &|server| format!("{:.1} MB", server.memory_after_bytes as f64 / 1e6))
     });
     page.push_str("</table>");
+}
+
+fn stages(page: &mut String, reports: &[&Report]) {
+    for report in reports.iter().filter(|report| !report.stages.is_empty()) {
+        page.push_str("<h2>Where in the server the time goes</h2><table>");
+        page.push_str("<tr><th>stage<th>share<th>average<th>p50<th>p99<th>max");
+        for OfStage { stage, share, average_ns, p50_ns, p99_ns, max_ns, .. } in &report.stages {
+            let (stage, share) = (escaped(stage), share * 100.0);
+            _ = write!(page, "<tr><td>{stage}<td>{share:.1}%<td>{}", time(*average_ns));
+            for nanos in [p50_ns, p99_ns, max_ns] {
+                _ = write!(page, "<td>{}", time(*nanos as f64));
+            }
+        }
+        page.push_str("</table>");
+    }
 }
 
 fn compared(page: &mut String, ratios: &[Ratio]) {
@@ -184,15 +202,6 @@ fn wrong(page: &mut String, reports: &[&Report]) {
         if let Some(ended) = &report.ended {
             _ = write!(page, "<p class=bad>It ended early: {}</p>", escaped(ended));
         }
-    }
-}
-
-fn time(nanos: f64) -> String {
-    match nanos {
-        _ if nanos >= 1e9 => format!("{:.2} s", nanos / 1e9),
-        _ if nanos >= 1e6 => format!("{:.2} ms", nanos / 1e6),
-        _ if nanos >= 1e3 => format!("{:.1} µs", nanos / 1e3),
-        _ => format!("{nanos:.0} ns"),
     }
 }
 

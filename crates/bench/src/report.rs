@@ -3,6 +3,7 @@
 
 use crate::load::Stretch;
 use crate::plan::{Plan, Target};
+use crate::stages::OfStage;
 use crate::tally::{Tally, histogram, nanos};
 use crate::wrong::WrongKind;
 use hdrhistogram::Histogram;
@@ -53,6 +54,9 @@ pub struct Report {
     pub wrong: Vec<WrongCount>,
     /// What the server used, if it is on this machine.
     pub server: Option<ServerUse>,
+    /// How long requests were in each stage of the server, and in all, if it was looked into.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<OfStage>,
     /// How much of its threads the load used; near 1, it may be the load that was measured.
     pub load_use: f64,
     /// How each second was, or each two, four, …
@@ -168,6 +172,7 @@ impl Report {
             requests: plan.asks.iter().zip(&tally.latencies).map(of_request).collect(),
             wrong: wrong(tally),
             server: server(stretch, answers),
+            stages: Vec::new(),
             load_use: if load_use.is_finite() { load_use } else { 0.0 },
             series: series(tally, stretch.took),
             ended: stretch.ended.as_ref().map(ToString::to_string),

@@ -2,6 +2,7 @@
 //! an earlier report. Read from a command line, held against a report once a run is over.
 
 use crate::report::Report;
+use crate::shown::shown_time;
 use std::fmt;
 use std::str::FromStr;
 
@@ -202,11 +203,8 @@ impl Threshold {
 fn shown(figure: Figure, value: f64) -> String {
     let unit = FIGURES.into_iter().find(|(_, known, _)| *known == figure).map(|(.., unit)| unit);
     match unit {
-        Some(Unit::Time) if value >= 1e9 => format!("{:.2}s", value / 1e9),
-        Some(Unit::Time) if value >= 1e6 => format!("{:.2}ms", value / 1e6),
-        Some(Unit::Time) if value >= 1e3 => format!("{:.1}us", value / 1e3),
-        Some(Unit::Time) => format!("{value:.0}ns"),
-        Some(Unit::Bytes) => format!("{:.1}MB", value / 1e6),
+        Some(Unit::Time) => shown_time(value),
+        Some(Unit::Bytes) => format!("{:.1} MB", value / 1e6),
         Some(Unit::Count) | None => format!("{value:.0}"),
     }
 }
@@ -287,7 +285,7 @@ mod tests {
         now.per_second = 4900.0;
         let found = regressions(&now, &earlier, 0.1);
         let found: Vec<_> = found.iter().map(ToString::to_string).collect();
-        assert_eq!(found, ["p50 is 100.0us, 25% worse than 80.0us"]);
+        assert_eq!(found, ["p50 is 100.0 µs, 25% worse than 80.0 µs"]);
         assert_eq!(regressions(&now, &earlier, 0.3), []);
     }
 }

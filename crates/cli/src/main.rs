@@ -8,6 +8,7 @@ mod commands;
 mod edits;
 mod exit;
 mod export;
+mod inside;
 mod inventory;
 mod kinds;
 mod load;
@@ -16,6 +17,7 @@ mod metrics;
 mod named;
 mod print;
 mod probe;
+mod profile;
 mod reach;
 #[cfg(test)]
 mod reference;

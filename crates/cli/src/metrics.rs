@@ -1,9 +1,11 @@
 //! The figures of a server that runs, for Prometheus: `GET /metrics` at an address of their own.
-//! Started by `serve`; what is counted is the server's `around::Measure`.
+//! Started by `serve`; what is counted is the server's `around::Measure`, and how long requests
+//! were in each stage, if that is turned on.
 
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
-use haft_server::around::METRICS;
+use haft_server::around::{METRICS, Metric};
+use haft_stages::{Snapshot, Stage};
 use http::header::{ALLOW, CONTENT_TYPE, HOST};
 use http::uri::Authority;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
@@ -14,6 +16,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandle};
 use std::convert::Infallible;
+use std::fmt::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,6 +35,17 @@ const UPKEEP_EVERY: Duration = Duration::from_secs(5);
 /// The upper bounds of the buckets for times, in seconds.
 const BUCKETS: [f64; 14] =
     [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
+
+/// What is told of stages.
+pub(crate) const STAGES: Metric = Metric {
+    name: "haft_stage_seconds",
+    kind: "histogram",
+    labels: &["stage"],
+    what: "How long requests were in a stage of the server; with `--stages` alone.",
+};
+/// The upper bounds of their buckets, as powers of two in nanoseconds: 1 µs, 4 µs, 16 µs, … 4 s. As
+/// powers they are counted exactly.
+const STAGE_BOUNDS: [u32; 12] = [10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32];
 
 /// Begins to count, and to tell whoever asks at `address`.
 ///
@@ -105,6 +119,33 @@ async fn listen(listener: TcpListener, figures: PrometheusHandle, is_loopback: b
     }
 }
 
+/// The histograms of stages, in the words of Prometheus; nothing if they are not counted.
+fn stages() -> String {
+    let mut text = String::new();
+    if !haft_stages::is_on() {
+        return text;
+    }
+    let (Metric { name, kind, what, .. }, seen) = (STAGES, Snapshot::now());
+    // Writing to a string cannot fail.
+    _ = writeln!(text, "# HELP {name} {what}\n# TYPE {name} {kind}");
+    for stage in Stage::ALL {
+        let (spent, stage) = (seen.of(stage), stage.name());
+        for power in STAGE_BOUNDS {
+            let (bound, count) = (seconds(1 << power), spent.below_power(power));
+            _ = writeln!(text, "{name}_bucket{{stage=\"{stage}\",le=\"{bound}\"}} {count}");
+        }
+        let (count, sum) = (spent.count(), seconds(spent.sum_ns()));
+        _ = writeln!(text, "{name}_bucket{{stage=\"{stage}\",le=\"+Inf\"}} {count}");
+        _ = writeln!(text, "{name}_sum{{stage=\"{stage}\"}} {sum}");
+        _ = writeln!(text, "{name}_count{{stage=\"{stage}\"}} {count}");
+    }
+    text
+}
+
+fn seconds(nanos: u64) -> f64 {
+    Duration::from_nanos(nanos).as_secs_f64()
+}
+
 /// Whether a request names this machine as its host, or none. A page of elsewhere whose name leads
 /// here (DNS rebinding) names its own.
 fn is_asked_here<B>(request: &Request<B>) -> bool {
@@ -128,7 +169,9 @@ fn answer(
         _ if !is_ours => {
             (StatusCode::FORBIDDEN, "only this machine's own names are answered\n".to_owned())
         }
-        ("/metrics", &Method::GET | &Method::HEAD) => (StatusCode::OK, figures.render()),
+        ("/metrics", &Method::GET | &Method::HEAD) => {
+            (StatusCode::OK, figures.render() + &stages())
+        }
         ("/metrics", _) => (StatusCode::METHOD_NOT_ALLOWED, "only GET is answered\n".to_owned()),
         _ => (StatusCode::NOT_FOUND, "the metrics are at /metrics\n".to_owned()),
     };

@@ -24,6 +24,7 @@ use haft_proto::json::JsonStr;
 use haft_proto::service::{Ask, Outcome, Turn};
 use haft_proto::spec::tool_result::ToolResult;
 use haft_proto::version::Revision;
+use haft_stages::{Stage, mark};
 use std::cell::{Cell, OnceCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -53,6 +54,7 @@ pub(crate) fn call(
     if let Some(mended) = mend((core, face), tool, arguments) {
         return run((core, snapshot), tool, &mended, (ask, rounds), out);
     }
+    mark(Stage::Validate);
     let result = ToolResult::error(explain(&tool.tool.name, &violations));
     write(face, ask, &result, out);
     Turn::Done(Outcome::Result)
@@ -125,6 +127,7 @@ fn run(
     if !core.middleware.is_empty() || !tool.middleware.is_empty() {
         return run_layered((core, snapshot), tool, (arguments, make_context()), ask, out);
     }
+    mark(Stage::Validate);
     let mut made = None;
     encode::result(out, ask.id, |out| {
         let answer = Answer::new(out, ask.revision, face.fields(ask.revision), &mut written);
@@ -173,6 +176,7 @@ fn run_layered(
     ask: &Ask<'_>,
     out: &mut Vec<u8>,
 ) -> Turn {
+    mark(Stage::Validate);
     let request = Request {
         method: ask.method,
         name: tool.tool.name.clone(),

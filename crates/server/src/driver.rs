@@ -14,6 +14,7 @@ use haft_proto::envelope::Id;
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::service::{Ask, Outcome, Principal, Reply, Turn};
 use haft_proto::version::Revision;
+use haft_stages::{Stage, mark};
 use serde_json::value::RawValue;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -206,7 +207,10 @@ impl<E: Ending> Job<E> {
 
     fn poll(&mut self, cx: &mut task::Context<'_>) -> Poll<Ended<E::Made>> {
         match catch_unwind(AssertUnwindSafe(|| Pin::new(&mut self.work).poll(cx))) {
-            Ok(Poll::Ready(made)) => Poll::Ready(Ended::Made(made)),
+            Ok(Poll::Ready(made)) => {
+                mark(Stage::Handler);
+                Poll::Ready(Ended::Made(made))
+            }
             Ok(Poll::Pending) => match self.pause(cx.waker()) {
                 Some(pause) => Poll::Ready(Ended::Paused(pause)),
                 None => Poll::Pending,

@@ -39,6 +39,7 @@ use haft_proto::mirror;
 use haft_proto::service::Principal;
 use haft_proto::spec::tool_result::ToolResult;
 use haft_proto::version::Revision;
+use haft_stages::{Stage, mark};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -150,9 +151,15 @@ impl<'a> Answer<'a> {
         Self(Sink::Kept(result))
     }
 
+    /// What is written from here on is no work of the handler.
+    fn open(self) -> Sink<'a> {
+        mark(Stage::Handler);
+        self.0
+    }
+
     /// One text.
     pub fn text(self, text: &str) {
-        match self.0 {
+        match self.open() {
             Sink::Kept(kept) => *kept = Ok(ToolResult::text(text)),
             Sink::Wire { out, revision, fields, written } => {
                 *written = Written::Result(None);
@@ -165,7 +172,7 @@ impl<'a> Answer<'a> {
 
     /// One text whose characters need no escape in JSON: numbers and words.
     fn plain(self, text: std::fmt::Arguments<'_>) {
-        match self.0 {
+        match self.open() {
             Sink::Kept(kept) => *kept = Ok(ToolResult::text(text.to_string())),
             Sink::Wire { out, revision, fields, written } => {
                 *written = Written::Result(None);
@@ -181,14 +188,15 @@ impl<'a> Answer<'a> {
 
     /// A value, as structured content and as the same JSON in a text.
     pub fn json(self, value: &impl Serialize) {
+        let sink = self.open();
         let json = match serde_json::to_string(value) {
             Ok(json) => json,
             Err(error) => {
                 let text = format!("The tool's answer is not JSON: {error}");
-                return self.result(&ToolResult::error(text));
+                return Self(sink).result(&ToolResult::error(text));
             }
         };
-        match self.0 {
+        match sink {
             Sink::Kept(kept) => *kept = Ok(ToolResult::json(&json)),
             Sink::Wire { out, revision, fields, written } => {
                 encode::tools::text_result(out, revision, fields, Some(&json), |out| {
@@ -201,7 +209,7 @@ impl<'a> Answer<'a> {
 
     /// Any result.
     pub fn result(self, result: &ToolResult) {
-        match self.0 {
+        match self.open() {
             Sink::Kept(kept) => *kept = Ok(result.clone()),
             Sink::Wire { out, revision, fields, written } => {
                 encode::tools::result(out, revision, fields, result);
@@ -217,7 +225,7 @@ impl<'a> Answer<'a> {
     /// An error of the protocol instead of a result. What the model can mend is a result:
     /// [`ToolResult::error`].
     pub fn refuse(self, refusal: Refusal) {
-        match self.0 {
+        match self.open() {
             Sink::Kept(kept) => *kept = Err(refusal),
             Sink::Wire { written, .. } => *written = Written::Refused(Box::new(refusal)),
         }

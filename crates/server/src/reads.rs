@@ -25,6 +25,7 @@ use haft_proto::spec::prompt::PromptResult;
 use haft_proto::spec::resource::ReadResult;
 use haft_proto::spec::tool::Annotations;
 use haft_proto::version::Revision;
+use haft_stages::{Stage, mark};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
@@ -251,6 +252,7 @@ fn begin<E: Ending>(
     work: Pin<Box<dyn Future<Output = E::Made> + Send>>,
     out: &mut Vec<u8>,
 ) -> Turn {
+    mark(Stage::Validate);
     let timeout = core.limits.request_timeout;
     Job::new(core, ask, ending, work, Some(context), timeout).start(false, out)
 }

@@ -2,6 +2,7 @@
 //! handlers that are made from such functions; never more threads than were said.
 
 use crate::handler::BLOCKING_MAX;
+use haft_stages::{Stage, mark};
 use std::future::Future;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -27,7 +28,9 @@ impl Room {
     {
         let room = Arc::clone(&self.0);
         async move {
+            mark(Stage::Handler);
             let place = room.acquire_owned().await.ok()?;
+            mark(Stage::Queue);
             let work = tokio::task::spawn_blocking(move || {
                 let _place = place;
                 call()

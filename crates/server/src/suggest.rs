@@ -13,6 +13,7 @@ use haft_proto::error::{Mistake, Refusal};
 use haft_proto::service::{Ask, Turn};
 use haft_proto::spec::completion::Completion;
 use haft_proto::version::Revision;
+use haft_stages::{Stage, mark};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,6 +30,7 @@ pub(crate) fn complete(
         Ok(admitted) => admitted,
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
+    mark(Stage::Validate);
     let face = Arc::clone(&snapshot.face);
     let ending = CompletionEnding { face, revision: ask.revision };
     let work = Box::pin(async move {

@@ -12,6 +12,7 @@ use haft_proto::envelope::{Envelope, Id, Kind};
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::mirror::Headers;
 use haft_proto::service::{Ask, Later, Outcome, Outlet, Principal, Reply, Service, Turn, Wire};
+use haft_stages::{Stage, Trip, mark};
 use std::cell::OnceCell;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -35,7 +36,33 @@ pub(crate) enum Asked {
 /// A request whose answer will come, or that is cancelled in the meantime.
 pub(crate) struct Call {
     pub(crate) ticket: Ticket,
-    work: Abortable<Later>,
+    work: Abortable<Along>,
+}
+
+/// The rest of a request, wherever it goes on: what it does there is timed as its own.
+pub(crate) struct Along {
+    later: Later,
+    trip: Trip,
+}
+
+impl Along {
+    /// The rest of the request that this thread works on.
+    pub(crate) fn new(later: Later) -> Self {
+        Self { later, trip: Trip::current() }
+    }
+}
+
+impl Future for Along {
+    type Output = Reply;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Reply> {
+        let Self { later, trip } = self.get_mut();
+        let reply = trip.run(|| later.as_mut().poll(cx));
+        if reply.is_ready() {
+            trip.mark(Stage::Encode);
+        }
+        reply
+    }
 }
 
 impl Future for Call {
@@ -102,7 +129,7 @@ pub(crate) fn take<K: Kept>(
         headers,
         wire: &wire,
     };
-    let turn = service.ask(ask, out);
+    let turn = asked(service, ask, out);
     let ticket = || Ticket { id: id.raw().into(), serial };
     let outlet = wire.outlet.into_inner();
     match turn {
@@ -114,7 +141,7 @@ pub(crate) fn take<K: Kept>(
             Asked::Answered { outcome, had_outlet }
         }
         Turn::Later(later) => {
-            let (work, abort) = abortable(later);
+            let (work, abort) = abortable(Along::new(later));
             let running = Running { serial, abort: Some(abort.clone()), outlet };
             if !conversation.with(|kept| kept.goes_on(id, running, K::IS_SHARED)) {
                 abort.abort();
@@ -157,13 +184,25 @@ pub(crate) fn ask_stateless(
                 headers: Some(headers),
                 wire: &wire,
             };
-            service.ask(ask, out)
+            asked(service, ask, out)
         }
         Err(refusal) => {
             encode::error(out, Some(id), &refusal);
             Turn::Done(Outcome::Refused(refusal.mistake))
         }
     }
+}
+
+/// Asks what has been admitted.
+fn asked(service: &dyn Service, ask: Ask<'_>, out: &mut Vec<u8>) -> Turn {
+    mark(Stage::Decode);
+    let turn = service.ask(ask, out);
+    match &turn {
+        Turn::Done(_) => mark(Stage::Encode),
+        Turn::Stream(_) => Trip::current().forget(),
+        Turn::Later(_) => {}
+    }
+    turn
 }
 
 /// Appends an error.

@@ -3,10 +3,11 @@
 
 use crate::args::ReachArgs;
 use crate::exit::{Exit, Failure, exit_of_wrong};
-use crate::load::{AimArgs, Watch, Words, aim, show, show_cold, show_comparison};
+use crate::load::{AimArgs, Look, LookArgs, Watch, Words, aim};
+use crate::load::{show, show_cold, show_comparison};
 use crate::print::Printer;
 use crate::reach::{Route, route};
-use haft_bench::{Crossed, End, Load, Plan, Report, Threshold};
+use haft_bench::{Crossed, End, Load, OfStage, Plan, Report, Threshold};
 use haft_bench::{cold, compare, html, regressions};
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -30,6 +31,7 @@ Examples:
   haft bench http://127.0.0.1:7300/mcp --rate 1000    a thousand requests a second, come what may
   haft bench --command 'a-server' --cold 50           from nothing to the first answer
   haft bench haft.yaml --compare-command 'a-server'   two servers in turns
+  haft bench haft.yaml word_count text=a --stages     where in the server the time goes
   haft bench haft.yaml --fail-if 'p99>5ms' --html report.html"
 )]
 pub(crate) struct Args {
@@ -67,6 +69,8 @@ pub(crate) struct Args {
     /// Write a report with pictures, which needs nothing but a browser
     #[arg(long, value_name = "FILE", help_heading = "Verdict")]
     html: Option<PathBuf>,
+    #[command(flatten)]
+    look: LookArgs,
     #[command(flatten)]
     reach: ReachArgs,
 }
@@ -154,20 +158,40 @@ fn alone(
     args: &Args,
     printer: Printer,
 ) -> Result<Exit, Failure> {
-    let Aimed { name, plan } = aimed;
+    let Aimed { name, mut plan } = aimed;
+    let mut look = Look::into(&mut plan, &args.look)?;
     let (warmup, end) = (plan.warmup, plan.end);
     let whole = match end {
         End::After(time) => warmup + time,
         End::Answers(_) => Duration::MAX,
     };
     let mut load = Load::open(plan.clone())?;
+    if let Some(look) = &mut look {
+        look.meet(plan.load.connections)?;
+        if warmup.is_zero() {
+            look.begin()?;
+        }
+    }
     // Until here Ctrl-C ends it at once.
     let mut watch = Watch::new(printer, whole)?;
-    let stretch = load.stretch(warmup, end, &mut |progress| watch.tell(progress));
+    let mut unseen = Ok(());
+    let stretch = load.stretch(warmup, end, &mut |progress| {
+        if let Some(look) = look.as_mut().filter(|_| progress.elapsed >= warmup && unseen.is_ok()) {
+            unseen = look.begin();
+        }
+        watch.tell(progress)
+    });
+    let seen = unseen.and_then(|()| look.map_or(Ok(None), Look::end));
     load.close();
     let is_interrupted = watch.is_interrupted();
     drop(watch);
-    let report = Report::new(&name, &plan, &stretch);
+    let mut report = Report::new(&name, &plan, &stretch);
+    // A server that died tells nothing more; that it died is what counts.
+    match seen {
+        Ok(Some(seen)) => report.stages = OfStage::all(&seen),
+        Err(failure) if report.ended.is_none() => return Err(failure),
+        Ok(None) | Err(_) => {}
+    }
     if printer.is_json() {
         printer.document(&json(&report)?)?;
     } else {

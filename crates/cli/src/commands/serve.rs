@@ -4,8 +4,10 @@
 
 use crate::edits::{self, Hangups, Places, Teller};
 use crate::exit::{Exit, Failure};
+use crate::inside;
 use crate::metrics;
 use crate::print::{NAME, Printer};
+use crate::profile::Profiling;
 use haft_manifest::{Adoption, Listen, Live, Reading};
 use haft_proto::limits::Limits;
 use haft_server::Server;
@@ -54,6 +56,14 @@ pub(crate) struct Args {
     /// Keep each of these threads on one processor
     #[arg(long, requires = "per_core")]
     pub(crate) pin: bool,
+    /// Time each stage of each request as well: read, decode, validate, queue, handler, encode,
+    /// write
+    #[arg(long, requires = "metrics")]
+    pub(crate) stages: bool,
+    /// Write a flame graph of the processor time of all of it, an SVG, when it ends. Of a haft that
+    /// was built with the feature `profile`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profile: Option<PathBuf>,
 }
 
 impl Args {
@@ -85,8 +95,19 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
     serve(&args, reading, printer)
 }
 
-/// Serves a file.
+/// Serves a file, and is looked into meanwhile if somebody wants that.
 pub(crate) fn serve(args: &Args, reading: Reading, printer: Printer) -> Result<Exit, Failure> {
+    let profiling = args.profile.as_deref().map(Profiling::begin).transpose()?;
+    inside::open(printer);
+    if args.stages {
+        haft_stages::turn_on();
+    }
+    let served = serve_file(args, reading, printer);
+    let drawn = profiling.map_or(Ok(()), Profiling::end);
+    served.and_then(|exit| drawn.map(|()| exit))
+}
+
+fn serve_file(args: &Args, reading: Reading, printer: Printer) -> Result<Exit, Failure> {
     let live = || Live::new(&args.file, reading, args.metrics.is_some()).map(Arc::new);
     if args.stdio {
         return serve_stdio(&live()?, reading, args.metrics, printer);

@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::print::{BAD, DIM, GOOD, NAME, Printer, STRONG, bytes, one_line};
 use crate::table::{Column, Table};
 use anstyle::Style;
-use haft_bench::{Cold, Comparison, Latency, Ratio, Report};
+use haft_bench::{Cold, Comparison, Latency, Ratio, Report, shown_time as time};
 
 /// From how much of its threads on the load may be what was measured.
 const LOAD_BUSY: f64 = 0.9;
@@ -55,6 +55,10 @@ pub(crate) fn show(report: &Report, printer: Printer) -> Result<(), Failure> {
     if report.requests.len() > 1 {
         printer.line(format_args!(""))?;
         printer.table(&by_request(report))?;
+    }
+    if !report.stages.is_empty() {
+        printer.line(format_args!(""))?;
+        printer.table(&by_stage(report))?;
     }
     remarks(report, printer);
     Ok(())
@@ -118,6 +122,25 @@ fn by_request(report: &Report) -> Table {
             [latency.p50_ns, latency.p99_ns, latency.max_ns].map(|nanos| time(nanos as f64));
         let [p50, p99, max] = times;
         table.row([of.request.clone(), grouped(of.answers as f64), p50, p99, max]);
+    }
+    table
+}
+
+fn by_stage(report: &Report) -> Table {
+    let column = |heading| Column { heading, style: Style::new(), share_max: 20 };
+    let stage = Column { heading: "STAGE", style: NAME, share_max: 30 };
+    let mut table = Table::new([
+        stage,
+        Column { heading: "SHARE", style: STRONG, share_max: 20 },
+        column("AVERAGE"),
+        column("P50"),
+        column("P99"),
+        column("MAX"),
+    ]);
+    for of in &report.stages {
+        let share = format!("{:.1}%", of.share * 100.0);
+        let [p50, p99, max] = [of.p50_ns, of.p99_ns, of.max_ns].map(|nanos| time(nanos as f64));
+        table.row([of.stage.clone(), share, time(of.average_ns), p50, p99, max]);
     }
     table
 }
@@ -214,18 +237,6 @@ pub(crate) fn show_cold(cold: &Cold, printer: Printer) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A time for people, from nanoseconds.
-fn time(nanos: f64) -> String {
-    match nanos {
-        _ if nanos >= 1e9 => format!("{:.2} s", nanos / 1e9),
-        _ if nanos >= 1e7 => format!("{:.1} ms", nanos / 1e6),
-        _ if nanos >= 1e6 => format!("{:.2} ms", nanos / 1e6),
-        _ if nanos >= 1e4 => format!("{:.1} µs", nanos / 1e3),
-        _ if nanos >= 1e3 => format!("{:.2} µs", nanos / 1e3),
-        _ => format!("{nanos:.0} ns"),
-    }
-}
-
 fn size(count: u64) -> String {
     bytes(usize::try_from(count).unwrap_or(usize::MAX))
 }
@@ -248,11 +259,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_read_at_a_glance() {
+    fn numbers_are_grouped() {
         assert_eq!(grouped(1_234_567.4), "1,234,567");
         assert_eq!(grouped(999.0), "999");
-        assert_eq!(time(850.0), "850 ns");
-        assert_eq!(time(12_345.0), "12.3 µs");
-        assert_eq!(time(2_500_000_000.0), "2.50 s");
     }
 }

@@ -16,6 +16,11 @@ const VARIABLES: &[(&str, &str, &str)] = &[
         "set for every program that a tool runs, so that what it starts is known as its call's; \
          a haft that a tool runs adds to it",
     ),
+    (
+        "HAFT_INSIDE",
+        "`serve`, `dev`",
+        "the socket of a `haft bench` that looks into what it has started; set by that alone",
+    ),
     ("HOME", "`discover`, `install`, targets by name", "where editors' files are looked for"),
     ("HTTP_PROXY", "tools with `http`", "the proxy for `http:`; lower case counts too"),
     ("HTTPS_PROXY", "tools with `http`", "the proxy for `https:`; lower case counts too"),

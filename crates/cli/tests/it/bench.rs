@@ -247,7 +247,7 @@ fn thresholds_and_baselines_fail_with_code_8_after_the_report() {
     let ran = bench(&[desk.file()], &[&asked[..], &baseline].concat());
     let (code, said) = failure(&ran);
     assert_eq!(code, Some(8));
-    assert!(said.contains("p50 is") && said.contains("worse than 1ns"), "{said}");
+    assert!(said.contains("p50 is") && said.contains("worse than 1 ns"), "{said}");
     fs::write(&file, "{}").expect("a folder of ours");
     let ran = bench(&[desk.file()], &[&asked[..], &baseline].concat());
     assert_eq!(ran.code, Some(2), "what is no report is said before the load: {ran:?}");

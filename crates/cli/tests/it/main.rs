@@ -16,6 +16,7 @@ mod foreign;
 mod foreign_servers;
 mod forge;
 mod haft;
+mod inside;
 mod list_call_inspect;
 mod metrics;
 mod new_rust;

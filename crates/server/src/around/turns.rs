@@ -4,6 +4,7 @@
 use super::is_call;
 use crate::middleware::{Handling, Middleware, Next, Outcome, Request};
 use haft_proto::spec::tool_result::{Cause, ToolResult};
+use haft_stages::{Stage, mark};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -60,10 +61,12 @@ impl Middleware for Turns {
         let (turns, came) = (Arc::clone(&self.turns), Instant::now());
         Box::pin(async move {
             let _place = place;
+            mark(Stage::Handler);
             // The semaphore is never closed.
             let Ok(_turn) = turns.acquire().await else {
                 return Outcome::Tool(ToolResult::error("The server is stopping."));
             };
+            mark(Stage::Queue);
             // What is left of it is what those within can see pass.
             request.time_limit = request.time_limit.saturating_sub(came.elapsed());
             next.run(request).await

@@ -3,9 +3,11 @@
 
 use super::endpoint::Endpoint;
 use super::stall::StallGuard;
+use super::timed::{Departures, Timed};
 use crate::bounds::Bound;
 use crate::stop::Stop;
 use haft_proto::limits::Limits;
+use haft_stages::Trip;
 use http::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -94,12 +96,16 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let unread = Bound::new(endpoint.limits.output_bytes);
-    let shared = Arc::new((Arc::clone(endpoint), unread));
+    let departures = Departures::default();
+    let stream = Timed::new(stream, departures.clone());
+    let shared = Arc::new((Arc::clone(endpoint), unread, departures));
     let service = service_fn(move |request: Request<Incoming>| {
-        let shared = Arc::clone(&shared);
+        // Here, on the thread that has just read the connection.
+        let (shared, trip) = (Arc::clone(&shared), Trip::begin());
         async move {
-            let (endpoint, unread) = &*shared;
-            Ok::<_, Infallible>(endpoint.answer(request, unread).await)
+            let (endpoint, unread, departures) = &*shared;
+            let departure = departures.of(trip.clone());
+            Ok::<_, Infallible>(endpoint.answer(request, unread, &trip, departure).await)
         }
     });
     builder.serve_connection(TokioIo::new(stream), service).into_owned()

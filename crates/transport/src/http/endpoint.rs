@@ -11,6 +11,7 @@ use super::refusals::{
 use super::request::{self, Accepts, Unread, is_json, read_body};
 use super::sessions::Sessions;
 use super::stopping::Stopping;
+use super::timed::Departure;
 use super::two_paths::{Open, TwoPaths};
 use super::unread::{self, Sent};
 use crate::bounds::{Bound, overloaded};
@@ -22,6 +23,7 @@ use haft_proto::limits::Limits;
 use haft_proto::mirror::VERSION_HEADER;
 use haft_proto::service::Service;
 use haft_proto::version::{Era, Revision};
+use haft_stages::{Stage, Trip};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method as Verb, Request, Response, StatusCode, header};
 use http_body::Body;
@@ -52,6 +54,7 @@ pub(super) struct Asking<'a> {
     pub(super) accepts: Accepts,
     /// Bytes of answers on the connection that it came by.
     pub(super) unread: &'a Arc<Bound>,
+    pub(super) trip: &'a Trip,
 }
 
 impl Endpoint {
@@ -77,8 +80,15 @@ impl Endpoint {
         }
     }
 
-    /// Answers a request, whatever it is. `unread` counts the answers of its connection.
-    pub(super) async fn answer<B>(&self, request: Request<B>, unread: &Arc<Bound>) -> Response<Sent>
+    /// Answers a request, whatever it is. `unread` counts the answers of its connection, and the
+    /// departure ends the trip, if it is timed.
+    pub(super) async fn answer<B>(
+        &self,
+        request: Request<B>,
+        unread: &Arc<Bound>,
+        trip: &Trip,
+        departure: Option<Departure>,
+    ) -> Response<Sent>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -86,7 +96,7 @@ impl Endpoint {
         let (parts, body) = request.into_parts();
         let response = match self.guard.check(&parts.uri, &parts.headers) {
             Ok(()) => {
-                let mut response = self.route(&parts, body, unread).await;
+                let mut response = self.route(&parts, body, unread, trip).await;
                 if let Some(origin) = self.guard.cors_origin(&parts.headers) {
                     allow_origin(response.headers_mut(), origin);
                 }
@@ -97,10 +107,16 @@ impl Endpoint {
                 refused(StatusCode::FORBIDDEN, &refusal)
             }
         };
-        response.map(|answer| Sent::new(answer, unread))
+        response.map(|answer| Sent::new(answer, unread, departure))
     }
 
-    async fn route<B>(&self, parts: &Parts, body: B, unread: &Arc<Bound>) -> Response<Answer>
+    async fn route<B>(
+        &self,
+        parts: &Parts,
+        body: B,
+        unread: &Arc<Bound>,
+        trip: &Trip,
+    ) -> Response<Answer>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -119,7 +135,7 @@ impl Endpoint {
             Verb::POST if unread.is_full() => {
                 try_again(None, Era::Modern, &unread::unread(&self.limits))
             }
-            Verb::POST => self.post(parts, body, unread).await,
+            Verb::POST => self.post(parts, body, unread, trip).await,
             Verb::GET => self.get(&parts.headers),
             Verb::DELETE => self.delete(&parts.headers),
             Verb::OPTIONS => preflight(&parts.headers),
@@ -129,7 +145,13 @@ impl Endpoint {
         }
     }
 
-    async fn post<B>(&self, parts: &Parts, body: B, unread: &Arc<Bound>) -> Response<Answer>
+    async fn post<B>(
+        &self,
+        parts: &Parts,
+        body: B,
+        unread: &Arc<Bound>,
+        trip: &Trip,
+    ) -> Response<Answer>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -148,7 +170,8 @@ impl Endpoint {
             Ok(body) => body,
             Err(response) => return response,
         };
-        let asking = Asking { headers, accepts, unread };
+        trip.mark(Stage::Read);
+        let asking = Asking { headers, accepts, unread, trip };
         match envelope::read(&body.bytes, &self.limits) {
             Ok(Incoming::One(message)) => self.one(&asking, &message).await,
             Ok(Incoming::Batch(messages)) => self.batch(&asking, &messages).await,

@@ -34,7 +34,7 @@ impl Endpoint {
         message: &Envelope<'_>,
     ) -> Response<Answer> {
         if message.method.is_some_and(|method| method.decode() == Method::Initialize.name()) {
-            return self.initialize(message);
+            return asking.trip.run(|| self.initialize(message));
         }
         let session = match self.session(asking.headers) {
             Ok(session) => session,
@@ -50,14 +50,9 @@ impl Endpoint {
             let mut out = Vec::with_capacity(ANSWER_BYTES);
             let sink = || stream.sink();
             let headers = HttpHeaders(asking.headers);
-            let asked = take(
-                &session.conversation,
-                &*self.service,
-                message,
-                Some(&headers),
-                &sink,
-                &mut out,
-            );
+            let (kept, service) = (&session.conversation, &*self.service);
+            let asked =
+                asking.trip.run(|| take(kept, service, message, Some(&headers), &sink, &mut out));
             (stream.made, asked, out)
         };
         match asked {

@@ -21,6 +21,7 @@ mod stopping;
 mod streams;
 mod subscription;
 mod threads;
+mod timed;
 mod two_paths;
 mod unkept;
 mod unread;

@@ -7,14 +7,14 @@ use super::refusals::{refused_to, try_again};
 use super::request::{Accepts, HttpHeaders};
 use super::sse::{AT_ONCE, Alarm, COMMENT, write_event};
 use super::subscription::FeedEvents;
-use crate::asking::ask_stateless;
+use crate::asking::{Along, ask_stateless};
 use crate::bounds::{Bound, Share, oversubscribed};
 use crate::outlet::{Queue, Reader, Sink};
 use bytes::{Bytes, BytesMut};
 use haft_proto::envelope::{Envelope, Id};
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
-use haft_proto::service::{Feed, Later, Reply, Turn};
+use haft_proto::service::{Feed, Reply, Turn};
 use haft_proto::version::Era;
 use http::{Response, StatusCode};
 use std::cell::OnceCell;
@@ -43,13 +43,18 @@ impl Endpoint {
             let mut out = Vec::with_capacity(ANSWER_BYTES);
             let headers = HttpHeaders(asking.headers);
             let sink = || queue.sink();
-            let turn = ask_stateless(&*self.service, message, id, &headers, &sink, &mut out);
+            let turn = asking
+                .trip
+                .run(|| ask_stateless(&*self.service, message, id, &headers, &sink, &mut out));
             (Reader::new(queue.made.into_inner()), turn, out)
         };
         match turn {
             Turn::Done(outcome) => finished(Reply { message, outcome }, &said, asking.accepts),
             Turn::Stream(feed) => self.subscribe(asking, feed, id),
-            Turn::Later(work) => later(Work::Here(work, place), said, asking, &self.limits).await,
+            Turn::Later(work) => {
+                let work = asking.trip.run(|| Along::new(work));
+                later(Work::Here(work, place), said, asking, &self.limits).await
+            }
         }
     }
 
@@ -144,7 +149,7 @@ impl LazyQueue<'_> {
 /// The work on one answer; it ends when it is no longer waited for.
 enum Work {
     /// Counts towards the requests in flight.
-    Here(Later, Share),
+    Here(Along, Share),
     /// Goes on whether or not it is polled.
     Task(Tied),
 }
@@ -162,10 +167,10 @@ impl Work {
     /// Until it is fetched, the answer counts as unread.
     fn on_its_own(self, unread: &Arc<Bound>) -> Self {
         match self {
-            Self::Here(later, place) => {
+            Self::Here(work, place) => {
                 let unread = Arc::clone(unread);
                 Self::Task(Tied(tokio::spawn(async move {
-                    let reply = later.await;
+                    let reply = work.await;
                     drop(place);
                     let held = unread.share_of(reply.message.len());
                     (reply, held)
@@ -182,7 +187,7 @@ impl Future for Work {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.get_mut() {
-            Self::Here(later, _) => later.as_mut().poll(cx).map(Some),
+            Self::Here(work, _) => Pin::new(work).poll(cx).map(Some),
             Self::Task(Tied(task)) => Pin::new(task).poll(cx).map(|ended| Some(ended.ok()?.0)),
         }
     }
@@ -241,7 +246,7 @@ mod tests {
         let reply = Reply { message: b"{}".to_vec(), outcome: Outcome::Result };
         let (answer, answered) = tokio::sync::oneshot::channel();
         let later = async { answered.await.expect("it is answered") };
-        let work = Work::Here(Box::pin(later), unread.share()).on_its_own(&unread);
+        let work = Work::Here(Along::new(Box::pin(later)), unread.share()).on_its_own(&unread);
         let alarm = Alarm::new(limits.keep_alive);
         let said = Reader::new(Some(Arc::clone(&queue)));
         let mut stream = EventStream { work: Some(work), said, first: None, alarm };

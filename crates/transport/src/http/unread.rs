@@ -2,6 +2,7 @@
 //! many streams and read none. Wraps every answer on its way to hyper, and never looks into it.
 
 use super::answer::Answer;
+use super::timed::Departure;
 use crate::bounds::{Bound, Share};
 use bytes::Bytes;
 use haft_proto::error::{Mistake, Refusal};
@@ -17,20 +18,22 @@ pub(super) struct Sent {
     answer: Answer,
     /// `None` where all of it has been counted.
     unread: Option<Arc<Bound>>,
+    /// Dropped with the rest, once HTTP has all of it.
+    _departure: Option<Departure>,
 }
 
 /// What holds less than this is not counted: HTTP holds as much for each stream.
 const SMALL: usize = 4096;
 
 impl Sent {
-    pub(super) fn new(answer: Answer, unread: &Arc<Bound>) -> Self {
-        match answer {
+    pub(super) fn new(answer: Answer, unread: &Arc<Bound>, departure: Option<Departure>) -> Self {
+        let (answer, unread) = match answer {
             Answer::Whole(bytes) => {
-                let bytes = bytes.map(|bytes| counted(bytes, unread));
-                Self { answer: Answer::Whole(bytes), unread: None }
+                (Answer::Whole(bytes.map(|bytes| counted(bytes, unread))), None)
             }
-            answer => Self { answer, unread: Some(Arc::clone(unread)) },
-        }
+            answer => (answer, Some(Arc::clone(unread))),
+        };
+        Self { answer, unread, _departure: departure }
     }
 }
 
@@ -42,7 +45,7 @@ impl Body for Sent {
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let Self { answer, unread } = self.get_mut();
+        let Self { answer, unread, .. } = self.get_mut();
         let bytes = ready!(answer.poll_bytes(cx));
         let bytes = bytes.map(|bytes| match unread {
             Some(unread) => counted(bytes, unread),

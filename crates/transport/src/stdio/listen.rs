@@ -1,6 +1,7 @@
 //! Serves the client at the other end of standard input and output, on one thread: many messages
 //! for each read, many answers for each write, and slow calls beside fast ones.
 
+use super::leaving::Leaving;
 use super::pipe::Pipe;
 use crate::asking::{Asked, Call, refuse, take};
 use crate::batch::{Batch, batches_refused};
@@ -13,6 +14,7 @@ use haft_proto::error::{Malformed, Mistake, Refusal};
 use haft_proto::framing::{Line, Lines};
 use haft_proto::limits::Limits;
 use haft_proto::service::{Principal, Service};
+use haft_stages::{Stage, Trip};
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::io;
@@ -85,6 +87,8 @@ struct Finished {
     /// Whether something is answered beside those calls.
     has_more: bool,
     message: Option<Vec<u8>>,
+    /// Not timed if they are many.
+    trip: Trip,
 }
 
 struct Connection {
@@ -99,6 +103,7 @@ struct Connection {
     out: Vec<u8>,
     /// How much of `out` has been written.
     sent: usize,
+    leaving: Leaving,
     /// Whether there may be whole lines that are not taken yet, for want of room.
     has_lines: bool,
     /// Whether the client may still say something.
@@ -124,6 +129,7 @@ impl Connection {
             feeds: Feeds::default(),
             out: Vec::new(),
             sent: 0,
+            leaving: Leaving::default(),
             has_lines: false,
             is_reading: true,
             deadline: None,
@@ -235,10 +241,12 @@ impl Connection {
         if self.sent < self.out.len() {
             self.sent += output.try_write(&self.out[self.sent..])?;
         }
+        self.leaving.written(self.sent);
         // A reader that is always a little behind must not make the buffer grow for ever; what is
         // moved here is less than what was written since the last time.
         if self.sent > self.out.len() / 2 {
             self.out.drain(..self.sent);
+            self.leaving.removed(self.sent);
             self.sent = 0;
             if self.out.is_empty() {
                 self.out.shrink_to(BUFFER_KEPT);
@@ -284,6 +292,13 @@ impl Connection {
     }
 
     fn take_line(&mut self, line: &[u8]) {
+        let trip = Trip::begin();
+        // Behind the lines that were read with it.
+        trip.mark(Stage::Queue);
+        trip.run(|| self.take_message(line, &trip));
+    }
+
+    fn take_message(&mut self, line: &[u8], trip: &Trip) {
         match envelope::read(line, &self.limits) {
             Ok(Incoming::One(message)) => {
                 let start = self.out.len();
@@ -295,8 +310,9 @@ impl Connection {
                         if had_outlet {
                             self.say_before(start);
                         }
+                        self.leaving.put(trip.clone(), self.out.len());
                     }
-                    Asked::Later(call) => self.run(call),
+                    Asked::Later(call) => self.run(call, trip.clone()),
                     Asked::Stream(subscription) => {
                         self.out.truncate(start);
                         self.feeds.subscribe(subscription);
@@ -328,18 +344,20 @@ impl Connection {
     fn take_batch(&mut self, messages: &[Result<Envelope<'_>, Rejected<'_>>]) {
         let sink = || Arc::<Queue>::clone(&self.queue) as Arc<dyn Sink>;
         let batch = Batch::take(&self.conversation, &*self.service, messages, None, &sink);
-        let (tickets, has_more) = (batch.tickets(), batch.has_answers());
-        self.running
-            .spawn(async move { Finished { tickets, has_more, message: batch.finish().await } });
+        let (tickets, has_more, trip) = (batch.tickets(), batch.has_answers(), Trip::default());
+        self.running.spawn(async move {
+            Finished { tickets, has_more, message: batch.finish().await, trip }
+        });
     }
 
-    fn run(&mut self, call: Call) {
+    fn run(&mut self, call: Call, trip: Trip) {
         self.running.spawn(async move {
             let (ticket, reply) = call.await;
             Finished {
                 tickets: vec![ticket],
                 has_more: false,
                 message: reply.map(|reply| reply.message),
+                trip,
             }
         });
     }
@@ -355,6 +373,7 @@ impl Connection {
         }
         if let Some(message) = finished.message.filter(|_| is_wanted) {
             self.push_line(&message);
+            self.leaving.put(finished.trip, self.out.len());
         }
     }
 

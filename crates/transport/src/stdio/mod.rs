@@ -1,5 +1,6 @@
 //! One message a line over standard input and output (Transports, "stdio").
 
+mod leaving;
 mod listen;
 mod pipe;
 

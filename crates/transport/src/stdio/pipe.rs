@@ -2,6 +2,7 @@
 //! and sockets are made non-blocking for as long as they are used; a terminal keeps its mode, which
 //! it shares with the shell; a file is always ready.
 
+use haft_stages::reading;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 use rustix::io::Errno;
@@ -66,11 +67,13 @@ impl Pipe {
     /// nothing has been read then.
     pub(super) async fn read(&self, room: &mut [u8]) -> io::Result<usize> {
         let Some(readiness) = &self.readiness else {
-            return Ok(rustix::io::read(&self.fd, room)?);
+            return Ok(reading(|| rustix::io::read(&self.fd, room), Result::is_ok)?);
         };
         loop {
             let mut ready = readiness.readable().await?;
-            match self.if_ready(PollFlags::IN, || rustix::io::read(&self.fd, &mut *room)) {
+            match self.if_ready(PollFlags::IN, || {
+                reading(|| rustix::io::read(&self.fd, &mut *room), Result::is_ok)
+            }) {
                 Ok(count) => {
                     // A pipe that gave less than there was room for is empty now, and the next
                     // bytes raise a new edge: the call that would only say so is saved.

@@ -1,0 +1,42 @@
+//! Looks where the processor is, many times for each second that it works, and draws what was seen.
+
+use crate::exit::{Exit, Failure};
+use pprof::{ProfilerGuard, ProfilerGuardBuilder};
+
+/// How often it looks, for each second of processor time. No whole part of what timers do, so that
+/// it does not look at the same moment each time.
+const LOOKS_PER_SECOND: i32 = 997;
+
+/// A profile of this whole process, of which there can be one at a time.
+pub(crate) struct Profile(ProfilerGuard<'static>);
+
+impl Profile {
+    /// # Errors
+    /// There is one already.
+    pub(crate) fn begin() -> Result<Self, Failure> {
+        // The libraries of C are no place to unwind from inside a signal.
+        let builder = ProfilerGuardBuilder::default()
+            .frequency(LOOKS_PER_SECOND)
+            .blocklist(&["libc", "libgcc", "pthread", "vdso"]);
+        builder.build().map(Self).map_err(|error| failed(&error))
+    }
+
+    /// Ends it and draws a flame graph: an SVG that needs nothing but a browser.
+    ///
+    /// # Errors
+    /// It cannot be drawn; nothing was seen, say, because there was nothing to do.
+    pub(crate) fn end(self) -> Result<String, Failure> {
+        let report = self.0.report().build().map_err(|error| failed(&error))?;
+        if report.data.is_empty() {
+            let message = "--profile: the processor had nothing to do, so there is nothing to draw";
+            return Err(Failure::new(Exit::Other, message));
+        }
+        let mut svg = Vec::new();
+        report.flamegraph(&mut svg).map_err(|error| failed(&error))?;
+        Ok(String::from_utf8_lossy(&svg).into_owned())
+    }
+}
+
+fn failed(error: &pprof::Error) -> Failure {
+    Failure::new(Exit::Other, format!("--profile: {error}"))
+}
