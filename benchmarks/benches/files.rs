@@ -2,34 +2,13 @@
 //! written. `cargo bench -p haft-benchmarks --bench files`
 
 use divan::Bencher;
+use haft_benchmarks::file;
 use haft_manifest::Manifest;
 use haft_server::Server;
 use std::path::Path;
 
 fn main() {
     divan::main();
-}
-
-/// A file of so many tools of each kind in turn.
-fn file(tools: usize) -> String {
-    let mut yaml = "server: { name: bench }\ntools:\n".to_owned();
-    for number in 0..tools {
-        let does = match number % 3 {
-            0 => "text: \"{{ city }} and {{ days }}\"",
-            1 => "command: [echo, \"{{ city }}\", \"{{ days }}\"]",
-            _ => "http: { get: \"https://example.com/{{ city }}\", query: { d: \"{{ days }}\" } }",
-        };
-        yaml.push_str(&format!(
-            "  - name: tool{number}
-    description: One of many tools, to fill a file as real ones are filled.
-    input:
-      city: {{ type: string, minLength: 1 }}
-      \"days?\": {{ type: integer, minimum: 1, maximum: 9 }}
-    {does}
-"
-        ));
-    }
-    yaml
 }
 
 fn read(yaml: &str) -> Manifest {

@@ -32,6 +32,15 @@ pub const MODERN_CALL: &str = include_str!("../messages/modern_call.json");
 /// `tools/list` of 2026-07-28.
 pub const MODERN_LIST: &str = include_str!("../messages/modern_list.json");
 
+/// How far a request of ours is.
+pub const NOTIFICATION: &str = include_str!("../messages/notification.json");
+
+/// The answer to a question of ours.
+pub const RESPONSE: &str = include_str!("../messages/response.json");
+
+/// The answer that it cannot be answered.
+pub const ERROR: &str = include_str!("../messages/error.json");
+
 /// A call whose argument is a text of `bytes` letters.
 #[must_use]
 pub fn large_call(bytes: usize) -> String {
@@ -68,6 +77,29 @@ fn eight_properties() -> String {
     };
     let properties: Map<_, _> = (1..=8).map(property).collect();
     json!({"type": "object", "properties": properties, "required": ["property_1"]}).to_string()
+}
+
+/// A haft.yaml of so many tools, of each kind in turn.
+#[must_use]
+pub fn file(tools: usize) -> String {
+    let mut yaml = "server: { name: bench }\ntools:\n".to_owned();
+    for number in 0..tools {
+        let does = match number % 3 {
+            0 => "text: \"{{ city }} and {{ days }}\"",
+            1 => "command: [echo, \"{{ city }}\", \"{{ days }}\"]",
+            _ => "http: { get: \"https://example.com/{{ city }}\", query: { d: \"{{ days }}\" } }",
+        };
+        yaml.push_str(&format!(
+            "  - name: tool{number}
+    description: One of many tools, to fill a file as real ones are filled.
+    input:
+      city: {{ type: string, minLength: 1, pattern: '^[A-Z]' }}
+      \"days?\": {{ type: integer, minimum: 1, maximum: 9 }}
+    {does}
+"
+        ));
+    }
+    yaml
 }
 
 /// Answers a message into `out`, as a wire does. True if the answer is there.

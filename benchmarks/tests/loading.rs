@@ -1,6 +1,7 @@
 //! What a file of many tools costs from its text to a server, counted in allocations, which are the
 //! same on every machine. One test, as the counter counts the whole process.
 
+use haft_benchmarks::file;
 use std::path::Path;
 
 #[global_allocator]
@@ -9,28 +10,6 @@ static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 /// Half as many again as there were when this was written: 33992, of 4682698 bytes in all.
 const BLOCKS_MAX: u64 = 51_000;
 const BYTES_MAX: u64 = 7_000_000;
-
-/// So many tools, of each kind in turn.
-fn file(tools: usize) -> String {
-    let mut yaml = "server: { name: counted }\ntools:\n".to_owned();
-    for number in 0..tools {
-        let does = match number % 3 {
-            0 => "text: \"{{ city }} and {{ days }}\"",
-            1 => "command: [echo, \"{{ city }}\", \"{{ days }}\"]",
-            _ => "http: { get: \"https://example.com/{{ city }}\", query: { d: \"{{ days }}\" } }",
-        };
-        yaml.push_str(&format!(
-            "  - name: tool{number}
-    description: One of many tools, to fill a file as real ones are filled.
-    input:
-      city: {{ type: string, minLength: 1, pattern: '^[A-Z]' }}
-      \"days?\": {{ type: integer, minimum: 1, maximum: 9 }}
-    {does}
-"
-        ));
-    }
-    yaml
-}
 
 fn load(yaml: &str) {
     let manifest = haft_manifest::parse(Path::new("/haft.yaml"), yaml).expect("it is right");

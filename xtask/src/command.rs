@@ -13,7 +13,17 @@ const TIMED_OUT: i32 = 124;
 /// `cargo` of the toolchain that built us. In CI it is ended when it hangs, because nobody watches;
 /// a person has Ctrl-C.
 pub(crate) fn cargo() -> Command {
-    limited(cargo_path())
+    let mut cargo = limited(cargo_path());
+    // What cargo told us of ourselves is no news of others; `ring` builds anew for each change.
+    for name in ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH"] {
+        cargo.env_remove(name);
+    }
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("CARGO_PKG_") {
+            cargo.env_remove(name);
+        }
+    }
+    cargo
 }
 
 /// A program with the same limit.

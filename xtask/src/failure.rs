@@ -21,6 +21,8 @@ pub(crate) enum Failure {
     InputCrashes { target: String, input: String },
     /// The machine lacks something; the sentence says how to get it.
     MachineLacks(String),
+    /// A message takes more instructions than it may.
+    MoreInstructions { scenario: String, before: u64, now: u64 },
     /// The conformance suite is not content; the findings are above.
     NotConformant { findings: usize },
     /// The conformance suite could not be run, or does not write what it used to.
@@ -74,6 +76,12 @@ impl fmt::Display for Failure {
             Self::InputCrashes { target, input } => write!(
                 f,
                 "{target} crashes on {input}, repeat it with: cargo xtask fuzz {target} {input}"
+            ),
+            Self::MoreInstructions { scenario, before, now } => write!(
+                f,
+                "`{scenario}` takes {now} instructions a message, {before} before ({:+.2}%): mend \
+                 it, or accept it by `cargo xtask counts --update` and say why in the commit",
+                (*now as f64 / *before as f64 - 1.0) * 100.0
             ),
             Self::NotConformant { findings } => {
                 write!(f, "{findings} findings, see them above; conformance/README.md says more")

@@ -34,6 +34,8 @@ const NEEDS: &[Need] = &[
         user: "the foreign clients",
     },
     Need { package: "sqlite3", probe: &["sqlite3", "--version"], user: "the book's recipes" },
+    #[cfg(target_os = "linux")]
+    Need { package: "valgrind", probe: &["valgrind", "--version"], user: "counting instructions" },
 ];
 
 /// Makes sure that everything is there that `test` needs.

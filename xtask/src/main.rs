@@ -7,6 +7,7 @@
 mod bench;
 mod command;
 mod conformance;
+mod counts;
 mod deny;
 mod dependencies;
 mod failure;
@@ -45,6 +46,12 @@ const CHORES: &[Chore] = &[
         run: conformance::run,
     },
     Chore { name: "bench", arguments: "[ARGS...]", purpose: "measure", run: bench::run },
+    Chore {
+        name: "counts",
+        arguments: "[--update]",
+        purpose: "instructions of single messages",
+        run: counts::run,
+    },
     Chore { name: "deny", arguments: "", purpose: "judge the dependencies", run: deny::run },
 ];
 

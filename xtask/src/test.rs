@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::command::{self, cargo};
 use crate::failure::Failure;
-use crate::{bench, conformance, deny, dependencies, fuzz, machine, retold, tidy};
+use crate::{bench, conformance, counts, deny, dependencies, fuzz, machine, retold, tidy};
 
 /// How long each fuzz target runs here, and where its search begins: always at the same place, so
 /// that what is red can be made red again. `cargo xtask fuzz` begins anywhere.
@@ -47,6 +47,7 @@ const STEPS: &[Step] = &[
     Step { name: "wasm", run: |_| wasm() },
     Step { name: "fuzz", run: fuzz },
     Step { name: "benches", run: |_| bench::run_once().into() },
+    Step { name: "counts", run: |_| counts() },
 ];
 
 /// Runs the steps. The last line on stdout is `N passed, M failed`.
@@ -155,6 +156,18 @@ fn fuzz(wishes: &Wishes) -> Verdict {
         return Verdict::Skipped("only with `--fuzz` or when CI=true".to_owned());
     }
     fuzz::run(&FUZZ.map(str::to_owned)).into()
+}
+
+/// Valgrind is not to be had on every system.
+fn counts() -> Verdict {
+    if !cfg!(target_os = "linux") {
+        return Verdict::Skipped("only on Linux".to_owned());
+    }
+    match counts::judge_all() {
+        Ok(counts::Verdict::Within) => Verdict::Passed,
+        Ok(counts::Verdict::NotJudged(why)) => Verdict::Skipped(why),
+        Err(failure) => Verdict::Failed(failure),
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Which revision allows what is decided later, in `admit`.
 
 use crate::error::Malformed;
-use crate::json::{Cursor, JsonStr, Kind as JsonKind};
+use crate::json::{Cursor, JsonStr};
 use crate::limits::Limits;
 
 /// What a message is.
@@ -159,9 +159,13 @@ pub fn read<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Incoming<'a>, Reject
         None => Err(unreadable(Malformed::Empty)),
         Some(b'[') => read_batch(&mut cursor, limits).map_err(unreadable).map(Incoming::Batch),
         Some(_) => {
-            let message = read_message(&mut cursor, limits).map_err(unreadable)?;
+            let mut parts = Parts::new();
+            parts.read(&mut cursor, limits).map_err(unreadable)?;
             cursor.end().map_err(unreadable)?;
-            message.map(Incoming::One)
+            match parts.finish() {
+                Ok(()) => Ok(Incoming::One(parts.message)),
+                Err(reason) => Err(Rejected { id: parts.message.id, reason }),
+            }
         }
     }
 }
@@ -179,91 +183,106 @@ fn read_batch<'a>(
         if messages.len() == limits.batch_messages {
             return Err(Malformed::BatchTooLong { limit: limits.batch_messages });
         }
-        messages.push(read_message(cursor, limits)?);
+        let mut parts = Parts::new();
+        parts.read(cursor, limits)?;
+        messages.push(match parts.finish() {
+            Ok(()) => Ok(parts.message),
+            Err(reason) => Err(Rejected { id: parts.message.id, reason }),
+        });
     }
     cursor.end()?;
     if messages.is_empty() { Err(Malformed::EmptyBatch) } else { Ok(messages) }
 }
 
-/// The outer error is one of grammar, after which nothing else can be read; the inner is one of
-/// meaning, found without losing the id.
-fn read_message<'a>(
-    cursor: &mut Cursor<'a>,
-    limits: &Limits,
-) -> Result<ReadMessage<'a>, Malformed> {
-    let mut parts = Parts::default();
-    if cursor.kind()? == JsonKind::Object {
-        parts.read(cursor, limits)?;
-    } else {
-        cursor.value()?;
-        parts.reject(Malformed::WrongType { name: "message", expected: "an object" });
-    }
-    Ok(parts.into_envelope())
-}
-
 /// What has been read of a message so far. The first mistake is kept, and reading goes on so that
 /// the id is found wherever it stands.
-#[derive(Default)]
 struct Parts<'a> {
     version: Option<&'a str>,
     id: Option<&'a str>,
-    valid_id: Option<Id<'a>>,
-    method: Option<&'a str>,
-    params: Params<'a>,
-    result: Option<&'a str>,
-    error: Option<&'a str>,
+    /// Whether there is a method that is no string.
+    has_odd_method: bool,
     mistake: Option<Malformed>,
+    /// What it becomes; its kind is known at the end.
+    message: Envelope<'a>,
 }
 
 impl<'a> Parts<'a> {
+    fn new() -> Self {
+        let message = Envelope {
+            kind: Kind::Error,
+            id: None,
+            method: None,
+            params: Params::default(),
+            result: None,
+            error: None,
+        };
+        Self { version: None, id: None, has_odd_method: false, mistake: None, message }
+    }
+
+    /// The error is one of grammar, after which nothing else can be read; one of meaning is kept.
     fn read(&mut self, cursor: &mut Cursor<'a>, limits: &Limits) -> Result<(), Malformed> {
+        if cursor.peek_token() != Some(b'{') {
+            cursor.value()?;
+            self.reject(Malformed::WrongType { name: "message", expected: "an object" });
+            return Ok(());
+        }
         cursor.enter_object()?;
         let mut is_first = true;
         while let Some(key) = cursor.next_key(&mut is_first)? {
-            match &*key.decode() {
-                "jsonrpc" => {
-                    let value = cursor.value()?;
-                    self.put(|parts| &mut parts.version, "jsonrpc", value);
-                }
-                "id" => {
-                    let value = cursor.value()?;
-                    self.put(|parts| &mut parts.id, "id", value);
-                    match Id::from_raw(value, limits.id_bytes) {
-                        Ok(id) => self.valid_id = Some(id),
-                        // An error about an unreadable request has no id, or `null` for one.
-                        Err(_) if value == "null" => {}
-                        Err(mistake) => self.reject(mistake),
-                    }
+            let key = key.decode();
+            match &*key {
+                "params" => {
+                    self.read_params(cursor)?;
+                    continue;
                 }
                 "method" => {
-                    let value = cursor.value()?;
-                    self.put(|parts| &mut parts.method, "method", value);
+                    self.read_method(cursor)?;
+                    continue;
                 }
-                "params" => self.read_params(cursor)?,
-                "result" => {
-                    let value = cursor.value()?;
-                    self.put(|parts| &mut parts.result, "result", value);
-                }
-                "error" => {
-                    let value = cursor.value()?;
-                    self.put(|parts| &mut parts.error, "error", value);
-                }
-                _ => {
-                    cursor.value()?;
+                _ => {}
+            }
+            let value = cursor.value()?;
+            let (slot, name) = match &*key {
+                "jsonrpc" => (&mut self.version, "jsonrpc"),
+                "id" => (&mut self.id, "id"),
+                "result" => (&mut self.message.result, "result"),
+                "error" => (&mut self.message.error, "error"),
+                _ => continue,
+            };
+            put(slot, &mut self.mistake, name, value);
+            if name == "id" {
+                match Id::from_raw(value, limits.id_bytes) {
+                    Ok(id) => self.message.id = Some(id),
+                    // An error about an unreadable request has no id, or `null` for one.
+                    Err(_) if value == "null" => {}
+                    Err(mistake) => self.reject(mistake),
                 }
             }
         }
         Ok(())
     }
 
+    fn read_method(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Malformed> {
+        let is_first = !self.has_odd_method && self.message.method.is_none();
+        if cursor.peek_token() == Some(b'"') {
+            self.message.method = Some(cursor.string()?);
+        } else {
+            cursor.value()?;
+            self.has_odd_method = true;
+        }
+        if !is_first {
+            self.reject(Malformed::DuplicateMember { name: "method" });
+        }
+        Ok(())
+    }
+
     fn read_params(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Malformed> {
-        let kind = cursor.kind()?;
-        let start = cursor.position();
-        if kind != JsonKind::Object {
+        if cursor.peek_token() != Some(b'{') {
             cursor.value()?;
             self.reject(Malformed::WrongType { name: "params", expected: "an object" });
             return Ok(());
         }
+        let start = cursor.position();
         cursor.enter_object()?;
         let mut is_first = true;
         while let Some(key) = cursor.next_key(&mut is_first)? {
@@ -273,93 +292,67 @@ impl<'a> Parts<'a> {
                 continue;
             }
             let value = cursor.value()?;
-            let (slot, name): (fn(&mut Self) -> &mut Option<&'a str>, _) = match &*key {
-                "name" => (|parts| &mut parts.params.name, "params.name"),
-                "uri" => (|parts| &mut parts.params.uri, "params.uri"),
-                "taskId" => (|parts| &mut parts.params.task_id, "params.taskId"),
-                "arguments" => (|parts| &mut parts.params.arguments, "params.arguments"),
-                "cursor" => (|parts| &mut parts.params.cursor, "params.cursor"),
-                "requestId" => (|parts| &mut parts.params.request_id, "params.requestId"),
-                "protocolVersion" => {
-                    (|parts| &mut parts.params.protocol_version, "params.protocolVersion")
-                }
-                "progressToken" => {
-                    (|parts| &mut parts.params.progress_token, "params.progressToken")
-                }
-                "inputResponses" => {
-                    (|parts| &mut parts.params.input_responses, "params.inputResponses")
-                }
-                "requestState" => (|parts| &mut parts.params.request_state, "params.requestState"),
+            let params = &mut self.message.params;
+            let (slot, name) = match &*key {
+                "name" => (&mut params.name, "params.name"),
+                "uri" => (&mut params.uri, "params.uri"),
+                "taskId" => (&mut params.task_id, "params.taskId"),
+                "arguments" => (&mut params.arguments, "params.arguments"),
+                "cursor" => (&mut params.cursor, "params.cursor"),
+                "requestId" => (&mut params.request_id, "params.requestId"),
+                "protocolVersion" => (&mut params.protocol_version, "params.protocolVersion"),
+                "progressToken" => (&mut params.progress_token, "params.progressToken"),
+                "inputResponses" => (&mut params.input_responses, "params.inputResponses"),
+                "requestState" => (&mut params.request_state, "params.requestState"),
                 _ => continue,
             };
-            self.put(slot, name, value);
+            put(slot, &mut self.mistake, name, value);
         }
         let all = cursor.since(start);
-        self.put(|parts| &mut parts.params.raw, "params", all);
+        put(&mut self.message.params.raw, &mut self.mistake, "params", all);
         Ok(())
     }
 
     fn read_meta(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Malformed> {
-        let kind = cursor.kind()?;
-        let start = cursor.position();
-        if kind != JsonKind::Object {
+        if cursor.peek_token() != Some(b'{') {
             cursor.value()?;
             self.reject(Malformed::WrongType { name: "params._meta", expected: "an object" });
             return Ok(());
         }
+        let start = cursor.position();
         cursor.enter_object()?;
+        let meta = &mut self.message.params.meta;
         let mut is_first = true;
         while let Some(key) = cursor.next_key(&mut is_first)? {
             let key = key.decode();
             let value = cursor.value()?;
-            let (slot, name): (fn(&mut Self) -> &mut Option<&'a str>, _) = match &*key {
-                "progressToken" => (|parts| &mut parts.params.meta.progress_token, "progressToken"),
-                PROTOCOL_VERSION => {
-                    (|parts| &mut parts.params.meta.protocol_version, PROTOCOL_VERSION)
-                }
-                CLIENT_CAPABILITIES => {
-                    (|parts| &mut parts.params.meta.client_capabilities, CLIENT_CAPABILITIES)
-                }
-                CLIENT_INFO => (|parts| &mut parts.params.meta.client_info, CLIENT_INFO),
-                LOG_LEVEL => (|parts| &mut parts.params.meta.log_level, LOG_LEVEL),
+            let (slot, name) = match &*key {
+                "progressToken" => (&mut meta.progress_token, "progressToken"),
+                PROTOCOL_VERSION => (&mut meta.protocol_version, PROTOCOL_VERSION),
+                CLIENT_CAPABILITIES => (&mut meta.client_capabilities, CLIENT_CAPABILITIES),
+                CLIENT_INFO => (&mut meta.client_info, CLIENT_INFO),
+                LOG_LEVEL => (&mut meta.log_level, LOG_LEVEL),
                 _ => continue,
             };
-            self.put(slot, name, value);
+            put(slot, &mut self.mistake, name, value);
         }
-        let all = cursor.since(start);
-        self.put(|parts| &mut parts.params.meta.raw, "params._meta", all);
+        put(&mut meta.raw, &mut self.mistake, "params._meta", cursor.since(start));
         Ok(())
     }
 
-    fn put(
-        &mut self,
-        slot: impl FnOnce(&mut Self) -> &mut Option<&'a str>,
-        name: &'static str,
-        value: &'a str,
-    ) {
-        if slot(self).replace(value).is_some() {
-            self.reject(Malformed::DuplicateMember { name });
-        }
-    }
-
+    #[cold]
     fn reject(&mut self, mistake: Malformed) {
         self.mistake.get_or_insert(mistake);
     }
 
-    fn into_envelope(mut self) -> ReadMessage<'a> {
-        let kind = self.kind();
-        match (kind, self.mistake) {
-            (Ok(kind), None) => Ok(Envelope {
-                kind,
-                id: self.valid_id,
-                method: self.method.and_then(JsonStr::from_raw),
-                params: self.params,
-                result: self.result,
-                error: self.error,
-            }),
-            (Err(reason), None) | (_, Some(reason)) => {
-                Err(Rejected { id: self.valid_id.take(), reason })
+    /// What kind of message it is; an error if it is none.
+    fn finish(&mut self) -> Result<(), Malformed> {
+        match (self.kind(), self.mistake) {
+            (Ok(kind), None) => {
+                self.message.kind = kind;
+                Ok(())
             }
+            (Err(reason), None) | (_, Some(reason)) => Err(reason),
         }
     }
 
@@ -367,13 +360,14 @@ impl<'a> Parts<'a> {
         if self.version != Some("\"2.0\"") {
             return Err(Malformed::NoVersion);
         }
-        if self.method.is_some_and(|method| !method.starts_with('"')) {
+        if self.has_odd_method {
             return Err(Malformed::WrongType { name: "method", expected: "a string" });
         }
-        match (self.method, self.result, self.error) {
+        let message = &self.message;
+        match (message.method, message.result, message.error) {
             (Some(_), None, None) if self.id.is_none() => Ok(Kind::Notification),
-            (Some(_), None, None) if self.valid_id.is_some() => Ok(Kind::Request),
-            (None, Some(_), None) if self.valid_id.is_some() => Ok(Kind::Response),
+            (Some(_), None, None) if message.id.is_some() => Ok(Kind::Request),
+            (None, Some(_), None) if message.id.is_some() => Ok(Kind::Response),
             (Some(_), None, None) | (None, Some(_), None) => {
                 Err(Malformed::WrongType { name: "id", expected: "a string or an integer" })
             }
@@ -382,6 +376,19 @@ impl<'a> Parts<'a> {
             (None, None, Some(_)) => Ok(Kind::Error),
             (None, None, None) => Err(Malformed::NoMethod),
         }
+    }
+}
+
+/// Keeps the value, and that it was there twice.
+#[inline]
+fn put<'a>(
+    slot: &mut Option<&'a str>,
+    mistake: &mut Option<Malformed>,
+    name: &'static str,
+    value: &'a str,
+) {
+    if slot.replace(value).is_some() {
+        mistake.get_or_insert(Malformed::DuplicateMember { name });
     }
 }
 

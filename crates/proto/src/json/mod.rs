@@ -2,12 +2,14 @@
 //! recursion, no allocation. The envelope and the schema checker read through it; it builds nothing
 //! and knows no MCP.
 
+mod plain;
+mod scalar;
 mod text;
 
 pub use text::JsonStr;
 
 use crate::error::Malformed;
-use text::plain_bytes;
+use plain::plain_key_end;
 
 /// The deepest nesting that a [`Cursor`] can be asked to allow.
 pub const DEPTH_MAX: usize = 128;
@@ -104,7 +106,35 @@ impl<'a> Cursor<'a> {
     ///
     /// # Errors
     /// [`Malformed::NotJson`] if the text is not an object's.
+    #[inline]
     pub fn next_key(&mut self, is_first: &mut bool) -> Result<Option<JsonStr<'a>>, Malformed> {
+        match self.plain_key(*is_first) {
+            Some(key) => {
+                *is_first = false;
+                Ok(Some(key))
+            }
+            None => self.next_key_of_any_form(is_first),
+        }
+    }
+
+    /// The next key as nearly all are written: without white space, without escapes. The cursor
+    /// stays where it is if this one is not.
+    #[inline(always)]
+    fn plain_key(&mut self, is_first: bool) -> Option<JsonStr<'a>> {
+        let at = self.at + usize::from(!is_first);
+        if !is_first && self.peek() != Some(b',') {
+            return None;
+        }
+        let end = plain_key_end(self.text.as_bytes(), at)?;
+        self.at = end;
+        self.text.get(at + 1..end - 2).map(|key| JsonStr::new(key, false))
+    }
+
+    #[inline(never)]
+    fn next_key_of_any_form(
+        &mut self,
+        is_first: &mut bool,
+    ) -> Result<Option<JsonStr<'a>>, Malformed> {
         if !self.next_member(b'}', is_first, "`,` or `}`")? {
             return Ok(None);
         }
@@ -123,29 +153,19 @@ impl<'a> Cursor<'a> {
     ///
     /// # Errors
     /// [`Malformed::NotJson`] or [`Malformed::TooDeep`].
+    #[inline(always)]
     pub fn value(&mut self) -> Result<&'a str, Malformed> {
         self.skip_space();
         let start = self.at;
-        // One bit for each open bracket: 1 is an object. DEPTH_MAX is the width of this number.
-        let mut brackets: u128 = 0;
-        let mut open = 0;
-        loop {
-            let opened = self.begin_value(&mut brackets, &mut open)?;
-            if opened {
-                continue;
+        match self.peek() {
+            Some(b'"') => {
+                self.at += 1;
+                self.rest_of_string()?;
             }
-            while open > 0 && self.close_or_comma(brackets)? {
-                brackets >>= 1;
-                open -= 1;
-                self.depth -= 1;
-            }
-            if open == 0 {
-                return Ok(&self.text[start..self.at]);
-            }
-            if brackets & 1 == 1 {
-                self.key()?;
-            }
+            Some(b'{' | b'[') => self.nested()?,
+            _ => self.word_or_number()?,
         }
+        Ok(&self.text[start..self.at])
     }
 
     /// Reads a string.
@@ -155,23 +175,8 @@ impl<'a> Cursor<'a> {
     pub fn string(&mut self) -> Result<JsonStr<'a>, Malformed> {
         self.expect_byte(b'"', "a string")?;
         let start = self.at;
-        let mut is_escaped = false;
-        loop {
-            self.at += plain_bytes(&self.text.as_bytes()[self.at..]);
-            match self.peek() {
-                Some(b'"') => {
-                    let inner = &self.text[start..self.at];
-                    self.at += 1;
-                    return Ok(JsonStr::new(inner, is_escaped));
-                }
-                Some(b'\\') => {
-                    is_escaped = true;
-                    self.escape()?;
-                }
-                Some(_) => return Err(self.expected("no control character in a string")),
-                None => return Err(self.expected("the end of a string")),
-            }
-        }
+        let is_escaped = self.rest_of_string()?;
+        Ok(JsonStr::new(&self.text[start..self.at - 1], is_escaped))
     }
 
     /// Nothing but white space may follow.
@@ -201,6 +206,30 @@ impl<'a> Cursor<'a> {
         self.text.get(start..self.at).unwrap_or_default()
     }
 
+    /// Reads an object or an array.
+    fn nested(&mut self) -> Result<(), Malformed> {
+        // One bit for each open bracket: 1 is an object. DEPTH_MAX is the width of this number.
+        let mut brackets: u128 = 0;
+        let mut open = 0;
+        loop {
+            let opened = self.begin_value(&mut brackets, &mut open)?;
+            if opened {
+                continue;
+            }
+            while open > 0 && self.close_or_comma(brackets)? {
+                brackets >>= 1;
+                open -= 1;
+                self.depth -= 1;
+            }
+            if open == 0 {
+                return Ok(());
+            }
+            if brackets & 1 == 1 {
+                self.skip_key()?;
+            }
+        }
+    }
+
     fn enter(&mut self, bracket: u8, expected: &'static str) -> Result<(), Malformed> {
         self.skip_space();
         self.expect_byte(bracket, expected)?;
@@ -215,6 +244,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
+    #[inline]
     fn next_member(
         &mut self,
         closing: u8,
@@ -239,12 +269,18 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads the first token of a value; true if it opened a bracket that has something inside.
+    #[inline]
     fn begin_value(&mut self, brackets: &mut u128, open: &mut usize) -> Result<bool, Malformed> {
         self.skip_space();
         let is_object = match self.peek() {
             Some(b'{') => true,
             Some(b'[') => false,
-            _ => return self.scalar().map(|()| false),
+            Some(b'"') => {
+                self.at += 1;
+                self.rest_of_string()?;
+                return Ok(false);
+            }
+            _ => return self.word_or_number().map(|()| false),
         };
         self.deeper()?;
         self.at += 1;
@@ -257,12 +293,13 @@ impl<'a> Cursor<'a> {
         *brackets = *brackets << 1 | u128::from(is_object);
         *open += 1;
         if is_object {
-            self.key()?;
+            self.skip_key()?;
         }
         Ok(true)
     }
 
     /// After a value inside brackets: true if the innermost bracket closes, false after a comma.
+    #[inline]
     fn close_or_comma(&mut self, brackets: u128) -> Result<bool, Malformed> {
         self.skip_space();
         let (closing, expected) =
@@ -280,112 +317,30 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    #[inline(never)]
     fn key(&mut self) -> Result<JsonStr<'a>, Malformed> {
         self.skip_space();
-        if self.peek() != Some(b'"') {
-            return Err(self.expected("a key in quotes"));
-        }
-        let key = self.string()?;
+        self.expect_byte(b'"', "a key in quotes")?;
+        let start = self.at;
+        let is_escaped = self.rest_of_string()?;
+        let key = JsonStr::new(&self.text[start..self.at - 1], is_escaped);
         self.skip_space();
         self.expect_byte(b':', "`:`")?;
         Ok(key)
     }
 
-    fn scalar(&mut self) -> Result<(), Malformed> {
-        match self.peek() {
-            Some(b'"') => self.string().map(|_| ()),
-            Some(b't') => self.literal("true"),
-            Some(b'f') => self.literal("false"),
-            Some(b'n') => self.literal("null"),
-            Some(b'-' | b'0'..=b'9') => self.number(),
-            _ => Err(self.expected("a value")),
-        }
-    }
-
-    fn literal(&mut self, word: &'static str) -> Result<(), Malformed> {
-        if !self.text.as_bytes()[self.at..].starts_with(word.as_bytes()) {
-            return Err(self.expected("`true`, `false` or `null`"));
-        }
-        self.at += word.len();
-        Ok(())
-    }
-
-    fn number(&mut self) -> Result<(), Malformed> {
-        if self.peek() == Some(b'-') {
-            self.at += 1;
-        }
-        match self.peek() {
-            Some(b'0') => self.at += 1,
-            _ => self.digits()?,
-        }
-        if self.peek() == Some(b'.') {
-            self.at += 1;
-            self.digits()?;
-        }
-        if matches!(self.peek(), Some(b'e' | b'E')) {
-            self.at += 1;
-            if matches!(self.peek(), Some(b'+' | b'-')) {
-                self.at += 1;
-            }
-            self.digits()?;
-        }
-        Ok(())
-    }
-
-    fn digits(&mut self) -> Result<(), Malformed> {
-        let count =
-            self.text.as_bytes()[self.at..].iter().take_while(|b| b.is_ascii_digit()).count();
-        if count == 0 {
-            return Err(self.expected("a digit"));
-        }
-        self.at += count;
-        Ok(())
-    }
-
-    fn escape(&mut self) -> Result<(), Malformed> {
-        self.at += 1;
-        match self.peek() {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
-                self.at += 1;
+    #[inline]
+    fn skip_key(&mut self) -> Result<(), Malformed> {
+        match plain_key_end(self.text.as_bytes(), self.at) {
+            Some(end) => {
+                self.at = end;
                 Ok(())
             }
-            Some(b'u') => {
-                self.at += 1;
-                self.unicode_escape()
-            }
-            _ => Err(self.expected("an escape")),
+            None => self.key().map(|_| ()),
         }
     }
 
-    /// Four hex digits, and for a leading surrogate its other half as well.
-    fn unicode_escape(&mut self) -> Result<(), Malformed> {
-        match self.hex4()? {
-            0xDC00..=0xDFFF => Err(self.expected("the first half of a surrogate pair")),
-            0xD800..=0xDBFF => {
-                if !self.text.as_bytes()[self.at..].starts_with(b"\\u") {
-                    return Err(self.expected("the second half of a surrogate pair"));
-                }
-                self.at += 2;
-                match self.hex4()? {
-                    0xDC00..=0xDFFF => Ok(()),
-                    _ => Err(self.expected("the second half of a surrogate pair")),
-                }
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn hex4(&mut self) -> Result<u32, Malformed> {
-        let mut code = 0;
-        for _ in 0..4 {
-            let digit = self.peek().and_then(|byte| char::from(byte).to_digit(16));
-            let Some(digit) = digit else { return Err(self.expected("four hex digits")) };
-            code = code << 4 | digit;
-            self.at += 1;
-        }
-        Ok(code)
-    }
-
+    #[inline]
     fn expect_byte(&mut self, byte: u8, expected: &'static str) -> Result<(), Malformed> {
         if self.peek() != Some(byte) {
             return Err(self.expected(expected));
@@ -394,10 +349,12 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
+    #[inline]
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
+    #[inline]
     fn skip_space(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;

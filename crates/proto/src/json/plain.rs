@@ -1,0 +1,104 @@
+//! The common forms of tokens, found fast: strings without escapes, keys without white space,
+//! numbers without sign and exponent. What has another form is `None` and is read by the cursor, which
+//! alone knows what is wrong with it.
+
+/// How many bytes at the front need no attention inside a string: no quote, no backslash, no
+/// control character.
+#[inline]
+pub(super) fn plain_bytes(bytes: &[u8]) -> usize {
+    // Most keys are shorter than a word.
+    if let Some(word) = bytes.first_chunk() {
+        let found = attention(*word);
+        if found != 0 {
+            return found.trailing_zeros() as usize / 8;
+        }
+    }
+    plain_bytes_in_blocks(bytes)
+}
+
+/// The same for long strings, and for those so near to the end of the text that no word is left.
+#[inline(never)]
+fn plain_bytes_in_blocks(bytes: &[u8]) -> usize {
+    let mut rest = bytes;
+    while let Some((block, behind)) = rest.split_first_chunk::<16>() {
+        let needs = |byte: &u8| (*byte == b'"') | (*byte == b'\\') | (*byte < 0x20);
+        // Without a branch, so that it becomes a few instructions for all sixteen.
+        if block.iter().fold(false, |any, byte| any | needs(byte)) {
+            break;
+        }
+        rest = behind;
+    }
+    while let Some((word, behind)) = rest.split_first_chunk() {
+        let found = attention(*word);
+        if found != 0 {
+            return bytes.len() - rest.len() + found.trailing_zeros() as usize / 8;
+        }
+        rest = behind;
+    }
+    let plain = rest.iter().take_while(|byte| !matches!(byte, b'"' | b'\\' | 0..0x20)).count();
+    bytes.len() - rest.len() + plain
+}
+
+/// The high bit of the first byte that needs attention, and perhaps bits behind it. Where the high
+/// bit of a byte is 0 it is so in what is made of it by xor, so that one `!word` serves all three.
+#[inline]
+fn attention(word: [u8; 8]) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let word = u64::from_le_bytes(word);
+    let quote = (word ^ (ONES * u64::from(b'"'))).wrapping_sub(ONES);
+    let backslash = (word ^ (ONES * u64::from(b'\\'))).wrapping_sub(ONES);
+    let control = word.wrapping_sub(ONES * 0x20);
+    (quote | backslash | control) & !word & HIGH
+}
+
+/// The place behind the colon of a key that is written without white space and escapes.
+#[inline]
+pub(super) fn plain_key_end(bytes: &[u8], at: usize) -> Option<usize> {
+    let (b'"', inner) = bytes.get(at..)?.split_first()? else { return None };
+    let length = plain_bytes(inner);
+    (inner.get(length..)?.first_chunk() == Some(b"\":")).then_some(at + length + 3)
+}
+
+/// Where a number without sign and exponent ends, if what follows leaves no doubt.
+#[inline]
+pub(super) fn plain_number_end(bytes: &[u8], at: usize) -> Option<usize> {
+    let mut end = match bytes.get(at)? {
+        b'0' => at + 1,
+        b'1'..=b'9' => digits_end(bytes, at + 1),
+        _ => return None,
+    };
+    if bytes.get(end) == Some(&b'.') {
+        let fraction = end + 1;
+        end = digits_end(bytes, fraction);
+        if end == fraction {
+            return None;
+        }
+    }
+    matches!(bytes.get(end), Some(b',' | b'}' | b']')).then_some(end)
+}
+
+#[inline]
+pub(super) fn digits_end(bytes: &[u8], at: usize) -> usize {
+    let mut end = at;
+    while matches!(bytes.get(end), Some(b'0'..=b'9')) {
+        end += 1;
+    }
+    end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn plain_bytes_stop_where_a_plain_loop_stops(
+            bytes in proptest::collection::vec(any::<u8>(), 0..64)
+        ) {
+            let slow = bytes.iter().take_while(|b| !matches!(b, b'"' | b'\\' | 0..0x20)).count();
+            prop_assert_eq!(plain_bytes(&bytes), slow);
+        }
+    }
+}
