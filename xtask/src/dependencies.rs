@@ -21,6 +21,12 @@ const FORBIDDEN: &[Forbidden] = &[
         reason: "the protocol takes bytes and returns values; whoever waits is in transport",
     },
     Forbidden {
+        package: "haft-proto",
+        edges: "normal,build,dev",
+        dependency: "haft-stages",
+        reason: "the protocol reads no clock; who times a request is around it",
+    },
+    Forbidden {
         package: "haft-transport",
         edges: "normal",
         dependency: "haft-server",

@@ -113,7 +113,12 @@ fn format() -> Result<(), Failure> {
 }
 
 fn clippy() -> Result<(), Failure> {
-    command::run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+    command::run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    // What looks inside a running haft; `tokio-console` would build everything anew.
+    let features = ["--features", "heap-profile,profile"];
+    let mut inside = cargo();
+    inside.args(["clippy", "-p", "haft-cli", "--all-targets"]).args(features);
+    command::run(inside.args(["--", "-D", "warnings"]))
 }
 
 fn deny() -> Verdict {

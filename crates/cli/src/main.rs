@@ -9,6 +9,7 @@ mod edits;
 mod exit;
 mod export;
 mod inside;
+mod instruments;
 mod inventory;
 mod kinds;
 mod load;

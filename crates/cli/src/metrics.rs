@@ -43,8 +43,8 @@ pub(crate) const STAGES: Metric = Metric {
     labels: &["stage"],
     what: "How long requests were in a stage of the server; with `--stages` alone.",
 };
-/// The upper bounds of their buckets, as powers of two in nanoseconds: 1 µs, 4 µs, 16 µs, … 4 s. As
-/// powers they are counted exactly.
+/// The upper bounds of their buckets, as powers of two in nanoseconds: 1 µs, 4 µs, 16 µs, … 4 s.
+/// What is below a power is counted exactly.
 const STAGE_BOUNDS: [u32; 12] = [10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32];
 
 /// Begins to count, and to tell whoever asks at `address`.

@@ -186,11 +186,8 @@ fn alone(
     let is_interrupted = watch.is_interrupted();
     drop(watch);
     let mut report = Report::new(&name, &plan, &stretch);
-    // A server that died tells nothing more; that it died is what counts.
-    match seen {
-        Ok(Some(seen)) => report.stages = OfStage::all(&seen),
-        Err(failure) if report.ended.is_none() => return Err(failure),
-        Ok(None) | Err(_) => {}
+    if let Ok(Some(seen)) = &seen {
+        report.stages = OfStage::all(seen);
     }
     if printer.is_json() {
         printer.document(&json(&report)?)?;
@@ -201,6 +198,8 @@ fn alone(
         write_html(file, &html::of(&[&report], &[]))?;
     }
     judge(&report, is_interrupted)?;
+    // After that: a server that died tells nothing more, and that it died is what counts.
+    seen?;
     let mut crossed: Vec<Crossed> =
         args.fail_if.iter().filter_map(|threshold| threshold.crossed(&report)).collect();
     if let Some(earlier) = baseline {

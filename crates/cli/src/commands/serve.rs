@@ -4,10 +4,10 @@
 
 use crate::edits::{self, Hangups, Places, Teller};
 use crate::exit::{Exit, Failure};
-use crate::inside;
 use crate::metrics;
 use crate::print::{NAME, Printer};
 use crate::profile::Profiling;
+use crate::{inside, instruments};
 use haft_manifest::{Adoption, Listen, Live, Reading};
 use haft_proto::limits::Limits;
 use haft_server::Server;
@@ -97,6 +97,7 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
 
 /// Serves a file, and is looked into meanwhile if somebody wants that.
 pub(crate) fn serve(args: &Args, reading: Reading, printer: Printer) -> Result<Exit, Failure> {
+    let _instruments = instruments::begin();
     let profiling = args.profile.as_deref().map(Profiling::begin).transpose()?;
     inside::open(printer);
     if args.stages {

@@ -35,9 +35,8 @@ pub(crate) struct LookArgs {
 
 /// A place where servers that are started can be looked into.
 pub(crate) struct Look {
-    /// Removed in the end.
-    _folder: TempDir,
-    listener: UnixListener,
+    /// Where they come, until all are there.
+    entry: Option<(UnixListener, TempDir)>,
     picture: Option<Picture>,
     order: Order,
     doors: Vec<BufReader<UnixStream>>,
@@ -87,7 +86,7 @@ impl Look {
         *launch = launch.clone().variables([(HAFT_INSIDE, path)]);
         let order = Order::Begin { stages: args.stages, profile: picture.is_some() };
         let (doors, is_begun) = (Vec::new(), false);
-        Ok(Some(Self { _folder: folder, listener, picture, order, doors, is_begun }))
+        Ok(Some(Self { entry: Some((listener, folder)), picture, order, doors, is_begun }))
     }
 
     /// Waits until all servers have opened their doors.
@@ -95,14 +94,16 @@ impl Look {
     /// # Errors
     /// They are no haft.
     pub(crate) fn meet(&mut self, count: usize) -> Result<(), Failure> {
+        // Closed then: a haft that one of their tools runs is not meant, and must not wait.
+        let Some((listener, _folder)) = self.entry.take() else { return Ok(()) };
         let deadline = Instant::now() + OPENING_TIME_MAX;
         while self.doors.len() < count {
-            if !is_there(&self.listener, deadline)? {
+            if !is_there(&listener, deadline)? {
                 let message = "the server does not let itself be looked into: it is no haft, or an \
                                old one";
                 return Err(Failure::usage(message).hint(NO_HAFT));
             }
-            let (door, _) = self.listener.accept()?;
+            let (door, _) = listener.accept()?;
             door.set_read_timeout(Some(ANSWER_TIME_MAX))?;
             self.doors.push(BufReader::new(door));
         }

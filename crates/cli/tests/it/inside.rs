@@ -117,6 +117,20 @@ fn what_is_asked_before_the_count_begins_is_in_no_stage() {
 }
 
 #[test]
+fn what_a_tool_starts_finds_no_door_to_wait_at() {
+    let desk = desk();
+    let file = desk.path("asking.yaml");
+    let asks = r#"[ -n "$HAFT_INSIDE" ] && [ ! -e "$HAFT_INSIDE" ] && echo closed"#;
+    let text = format!(
+        "server: {{ name: asking }}\ntools:\n  - {{ name: ask, description: Asks., \
+         command: [sh, -c, '{asks}'] }}\n"
+    );
+    fs::write(&file, text).expect("a folder of ours");
+    let shown = file.to_str().expect("a path");
+    bench(&[shown, "ask", "-n", "3", "--stages", "--expect", "closed"]).printed();
+}
+
+#[test]
 fn people_and_browsers_see_the_stages_too() {
     let desk = desk();
     let page = desk.path("report.html");
