@@ -32,9 +32,6 @@ use clap::Parser;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     let exit = match Cli::try_parse_from(&words) {

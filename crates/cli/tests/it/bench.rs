@@ -207,7 +207,7 @@ fn beginnings_are_timed_stage_by_stage() {
 #[test]
 fn two_servers_take_turns_and_the_slower_one_is_told() {
     let desk = desk();
-    let more = ["echo", "text=a", "-d", "1s", "--rounds", "4", "--compare-command"];
+    let more = ["echo", "text=a", "-d", "4s", "--rounds", "4", "--compare-command"];
     let script = format!(
         "import subprocess, sys, time\n\
          p = subprocess.Popen([{:?}, 'serve', {:?}, '--stdio'], stdin=subprocess.PIPE, \
