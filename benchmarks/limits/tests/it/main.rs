@@ -111,10 +111,10 @@ fn what_does_not_fit_into_a_read_or_a_write_is_answered_whole() {
     let file = answers(&folder, &text(LENGTH));
     for program in [EPOLL, HYPER] {
         let server = Listening::start(program, &file, &[]);
-        check(server.target(), echo(LENGTH), 6, 2, 1);
+        check(server.target(), echo(LENGTH), 3, 2, 1);
     }
     let launch = Launch::new(PIPE, [file.as_os_str()]);
-    check(Target::Command(launch), echo(LENGTH), 6, 1, 4);
+    check(Target::Command(launch), echo(LENGTH), 4, 1, 4);
 }
 
 #[test]
