@@ -1,5 +1,5 @@
-//! `cargo xtask bench`: the benchmarks of this repository, and haft beside its peers and the limits of
-//! the machine. People and `test` call it; it never judges a number.
+//! `cargo xtask bench`: the benchmarks of this repository, and haft beside its peers and the limits
+//! of the machine. People and `test` call it; it never judges a number.
 
 mod answers;
 mod build;

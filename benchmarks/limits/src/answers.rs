@@ -1,5 +1,5 @@
-//! The constants and where the id goes in them: looked for in bytes, and never parsed. Every constant
-//! server answers with these.
+//! The constants and where the id goes in them: looked for in bytes, and never parsed. Every
+//! constant server answers with these.
 
 use bytes::Bytes;
 use memchr::memmem::Finder;

@@ -1,5 +1,5 @@
-//! Constant answers over HTTP/1.1 by one thread and epoll alone: what the system's sockets let anybody
-//! do. It understands the requests of `haft bench` and few others.
+//! Constant answers over HTTP/1.1 by one thread and epoll alone: what the system's sockets let
+//! anybody do. It understands the requests of `haft bench` and few others.
 
 use crate::answers::{Answers, Constant, Digits};
 use crate::limits::{EVENTS_MAX, MESSAGE_BYTES_MAX, READ_BYTES};

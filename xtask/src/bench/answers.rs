@@ -11,6 +11,10 @@ use crate::failure::Failure;
 
 /// All ids of `haft bench` have as many digits.
 const ID: u64 = 1_000_000_000;
+const HELLO: &str = concat!(
+    r#"{"protocolVersion":"2025-11-25","capabilities":{},"#,
+    r#""clientInfo":{"name":"xtask","version":"1"}}"#
+);
 const FOLDER: &str = "target/peers/answers";
 
 /// Writes the file for a scenario, and says where it is.
@@ -24,9 +28,8 @@ pub(super) fn write(scenario: &Scenario) -> Result<String, Failure> {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(broken)?;
     let mut stdin = child.stdin.take().expect("stdin is piped");
     let mut lines = BufReader::new(child.stdout.take().expect("stdout is piped")).lines();
-    let greeting = format!(
-        r#"{{"jsonrpc":"2.0","id":{ID},"method":"initialize","params":{{"protocolVersion":"2025-11-25","capabilities":{{}},"clientInfo":{{"name":"xtask","version":"1"}}}}}}"#
-    );
+    let greeting =
+        format!(r#"{{"jsonrpc":"2.0","id":{ID},"method":"initialize","params":{HELLO}}}"#);
     let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
     let mut text = String::new();
     for asked in [greeting, format!("{initialized}\n{}", scenario.ask.message(ID))] {

@@ -1,6 +1,6 @@
-//! Makes servers of their sources, each with its own package manager and lock file, in release form.
-//! `comparing` asks for those that it measures; nothing is written outside `target/` and the package
-//! managers' own caches.
+//! Makes servers of their sources, each with its own package manager and lock file, in release
+//! form. `comparing` asks for those that it measures; nothing is written outside `target/` and the
+//! package managers' own caches.
 
 use std::fs;
 use std::path::Path;
@@ -89,8 +89,8 @@ fn pip(sources: &Path, into: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Installs unless it did so before, with the same manifests into the same folder: what is installed
-/// may know its own path.
+/// Installs unless it did so before, with the same manifests into the same folder: what is
+/// installed may know its own path.
 fn once(
     sources: &Path,
     into: &Path,

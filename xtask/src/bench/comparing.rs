@@ -1,5 +1,6 @@
-//! `cargo xtask bench peers` and `… limits`: goes through all cases, one after the other, keeps what
-//! came out, and prints it as tables. What one server does wrong does not keep the others from theirs.
+//! `cargo xtask bench peers` and `… limits`: goes through all cases, one after the other, keeps
+//! what came out, and prints it as tables. What one server does wrong does not keep the others from
+//! theirs.
 
 use std::process::Command;
 

@@ -72,8 +72,8 @@ impl Case<'_> {
         Ok(self.bench(words, &self.place.load()))
     }
 
-    /// `haft bench --cold` has one server; they take turns here, and who begins takes turns too. They
-    /// are bound to no processor, as whoever starts a server binds it to none.
+    /// `haft bench --cold` has one server; they take turns here, and who begins takes turns too.
+    /// They are bound to no processor, as whoever starts a server binds it to none.
     fn starts(&self) -> Result<Measured, Failure> {
         let (times, rounds) = self.wishes.cold();
         let mut all = [Vec::new(), Vec::new()];

@@ -1,5 +1,5 @@
-//! The machine that is measured on: its processors, and who runs on which. `measure` puts servers on
-//! one and the load on another; where there is one alone, figures say little and this says so.
+//! The machine that is measured on: its processors, and who runs on which. `measure` puts servers
+//! on one and the load on another; where there is one alone, figures say little and this says so.
 
 use std::fs;
 use std::thread;

@@ -1,5 +1,5 @@
-//! A server that listens, from when it answers to when it is dropped. `measure` starts two; nothing is
-//! asked of them here.
+//! A server that listens, from when it answers to when it is dropped. `measure` starts two; nothing
+//! is asked of them here.
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::{Child, Stdio};

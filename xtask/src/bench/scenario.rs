@@ -1,5 +1,5 @@
-//! What is asked of the servers, how hard, and how far haft means to get: the table of Reach. The other
-//! modules go through it; nothing is run here.
+//! What is asked of the servers, how hard, and how far haft means to get: the table of Reach. The
+//! other modules go through it; nothing is run here.
 
 use super::server::{Group, LEGACY, Server};
 

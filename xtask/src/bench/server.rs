@@ -1,5 +1,5 @@
-//! The servers that are measured: where each is, how it is started, and which version of a package it
-//! is made of. The other modules go through this table; nothing is run here.
+//! The servers that are measured: where each is, how it is started, and which version of a package
+//! it is made of. The other modules go through this table; nothing is run here.
 
 use std::fs;
 use std::process::Command;

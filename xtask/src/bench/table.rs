@@ -1,5 +1,5 @@
-//! What was measured as tables in Markdown, with the command beside each row. `comparing` prints them;
-//! they are made of results alone, so that those of an earlier run make the same table.
+//! What was measured as tables in Markdown, with the command beside each row. `comparing` prints
+//! them; they are made of results alone, so that those of an earlier run make the same table.
 
 use serde_json::Value;
 
@@ -11,7 +11,8 @@ pub(super) fn tables(group: Group, cases: &[Value]) -> String {
         cases.iter().partition(|case| case["result"]["first"].is_array());
     let mut out = String::new();
     if !rates.is_empty() {
-        out += "| what | against | its req/s | haft's | haft is × (95%) | aim | P50 × | P99 × | command |\n";
+        out += "| what | against | its req/s | haft's | haft is × (95%) | aim | P50 × | P99 × | ";
+        out += "command |\n";
         out += "| --- | --- | ---: | ---: | --- | --- | ---: | ---: | --- |\n";
         rates.iter().for_each(|case| out += &row(case, group, rate(case)));
     }

@@ -1,10 +1,10 @@
-//! What somebody wants of a comparison: which cases, and for how long each. `comparing` reads it from
-//! the command line; nothing is run here.
+//! What somebody wants of a comparison: which cases, and for how long each. `comparing` reads it
+//! from the command line; nothing is run here.
 
 use crate::failure::Failure;
 
-const USAGE: &str = "`bench peers` and `bench limits` take --quick or --seconds N, and words that the \
-                     name of a case must have, such as `http-echo-1 rmcp`";
+const USAGE: &str = "`bench peers` and `bench limits` take --quick or --seconds N, and words that \
+                     the name of a case must have, such as `http-echo-1 rmcp`";
 /// How long each of two servers is loaded in a case, in seconds.
 const SECONDS: u64 = 5;
 const SECONDS_MAX: u64 = 3600;
@@ -41,8 +41,8 @@ impl Wishes {
         Ok(wishes)
     }
 
-    /// Whether a case is among those that are wanted. A word that is the whole name of a scenario or a
-    /// server means that one alone.
+    /// Whether a case is among those that are wanted. A word that is the whole name of a scenario
+    /// or a server means that one alone.
     pub(super) fn want(&self, scenario: &str, server: &str, names: &[&str]) -> bool {
         self.words.iter().all(|word| {
             if names.contains(&word.as_str()) {
@@ -89,7 +89,8 @@ mod tests {
         assert!(
             wants("echo go", "http-echo-1", "go-sdk") && !wants("cold", "http-echo-1", "go-sdk")
         );
-        // `http-echo-1` is no prefix of anything else's name, yet it must not bring more than itself.
+        // `http-echo-1` is no prefix of anything else's name, yet it must not bring more than
+        // itself.
         assert!(wants("http-echo-1 mcp-go", "http-echo-1", "mcp-go"));
         assert!(!wants("http-echo-1", "http-echo-32", "mcp-go"));
     }

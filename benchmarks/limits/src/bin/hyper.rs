@@ -1,5 +1,5 @@
-//! `limit-hyper PORT ANSWERS [THREADS]`: constant answers over HTTP, on one thread or on the runtime
-//! that has several. See the crate for what it is for.
+//! `limit-hyper PORT ANSWERS [THREADS]`: constant answers over HTTP, on one thread or on the
+//! runtime that has several. See the crate for what it is for.
 
 use haft_limits::{Answers, listening, serve_hyper};
 use std::error::Error;

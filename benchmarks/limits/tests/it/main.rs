@@ -1,5 +1,5 @@
-//! The constant servers under `haft bench`'s own load: every answer is checked there, so that what is
-//! measured beside haft is a server that answers, and not one that fails fast.
+//! The constant servers under `haft bench`'s own load: every answer is checked there, so that what
+//! is measured beside haft is a server that answers, and not one that fails fast.
 
 use haft_bench::{Ask, End, HttpVersion, Load, LoadPlan, Plan, Target};
 use haft_client::Launch;
@@ -16,7 +16,10 @@ const EPOLL: &str = env!("CARGO_BIN_EXE_limit-epoll");
 const HYPER: &str = env!("CARGO_BIN_EXE_limit-hyper");
 const PIPE: &str = env!("CARGO_BIN_EXE_limit-pipe");
 
-const GREETING: &str = r#"{"jsonrpc":"2.0","id":1000000000,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}"#;
+const GREETING: &str = concat!(
+    r#"{"jsonrpc":"2.0","id":1000000000,"result":{"protocolVersion":"2025-11-25","#,
+    r#""capabilities":{},"serverInfo":{"name":"x","version":"1"}}}"#
+);
 
 /// A file of answers, to calls with this text.
 fn answers(folder: &TempDir, result: &str) -> PathBuf {

@@ -1,5 +1,6 @@
-//! The server on haft that is measured beside its peers: `--stdio` or `--http ADDRESS`. With TOOLS in
-//! the environment it has so many tools of eight properties each, and otherwise `echo` and `add`.
+//! The server on haft that is measured beside its peers: `--stdio` or `--http ADDRESS`. With TOOLS
+//! in the environment it has so many tools of eight properties each, and otherwise `echo` and
+//! `add`.
 
 use haft::Tool;
 

@@ -1,5 +1,5 @@
-//! A server on tower-mcp, for measurements: `stdio` or `http PORT`. With TOOLS in the environment it
-//! has so many tools of eight properties each, and otherwise `echo` and `add`.
+//! A server on tower-mcp, for measurements: `stdio` or `http PORT`. With TOOLS in the environment
+//! it has so many tools of eight properties each, and otherwise `echo` and `add`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
