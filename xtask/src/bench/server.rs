@@ -41,7 +41,7 @@ pub(super) struct Server {
     pub(super) name: &'static str,
     pub(super) kit: Kit,
     /// The file that says which version of a package it is made of, and the package.
-    made_of: (&'static str, &'static str),
+    made_of: Option<(&'static str, &'static str)>,
     /// Its program, and what comes before all else.
     program: &'static [&'static str],
     stdio: Option<&'static [&'static str]>,
@@ -58,7 +58,7 @@ const ANSWERS: &str = "ANSWERS";
 pub(super) const HAFT: Server = Server {
     name: "haft",
     kit: Kit::Ours("haft-peer"),
-    made_of: ("Cargo.toml", "version"),
+    made_of: Some(("Cargo.toml", "version")),
     program: &["target/release/haft-peer"],
     stdio: Some(&["--stdio"]),
     http: Some(&["--http", PORT]),
@@ -73,7 +73,7 @@ pub(super) const PEERS: &[Server] = &[
     Server {
         name: "rmcp",
         kit: Kit::Cargo,
-        made_of: ("benchmarks/peers/rmcp/Cargo.toml", "rmcp ="),
+        made_of: Some(("benchmarks/peers/rmcp/Cargo.toml", "rmcp =")),
         program: &["target/peers/rust/release/haft-peer-rmcp"],
         stdio: STDIO,
         http: BOTH,
@@ -82,7 +82,7 @@ pub(super) const PEERS: &[Server] = &[
     Server {
         name: "tower-mcp",
         kit: Kit::Cargo,
-        made_of: ("benchmarks/peers/tower-mcp/Cargo.toml", "tower-mcp ="),
+        made_of: Some(("benchmarks/peers/tower-mcp/Cargo.toml", "tower-mcp =")),
         program: &["target/peers/rust/release/haft-peer-tower-mcp"],
         stdio: STDIO,
         http: BOTH,
@@ -91,7 +91,7 @@ pub(super) const PEERS: &[Server] = &[
     Server {
         name: "pforge",
         kit: Kit::Cargo,
-        made_of: ("benchmarks/peers/pforge/Cargo.toml", "pforge-runtime ="),
+        made_of: Some(("benchmarks/peers/pforge/Cargo.toml", "pforge-runtime =")),
         program: &["target/peers/rust/release/haft-peer-pforge"],
         stdio: STDIO,
         http: None,
@@ -100,7 +100,7 @@ pub(super) const PEERS: &[Server] = &[
     Server {
         name: "mcp-go",
         kit: Kit::Go,
-        made_of: ("benchmarks/peers/mcp-go/go.mod", "mark3labs/mcp-go"),
+        made_of: Some(("benchmarks/peers/mcp-go/go.mod", "mark3labs/mcp-go")),
         program: &["target/peers/mcp-go/haft-peer"],
         stdio: STDIO,
         http: BOTH,
@@ -109,7 +109,7 @@ pub(super) const PEERS: &[Server] = &[
     Server {
         name: "go-sdk",
         kit: Kit::Go,
-        made_of: ("benchmarks/peers/go-sdk/go.mod", "modelcontextprotocol/go-sdk"),
+        made_of: Some(("benchmarks/peers/go-sdk/go.mod", "modelcontextprotocol/go-sdk")),
         program: &["target/peers/go-sdk/haft-peer"],
         stdio: STDIO,
         http: BOTH,
@@ -118,7 +118,7 @@ pub(super) const PEERS: &[Server] = &[
     Server {
         name: "typescript",
         kit: Kit::Npm,
-        made_of: ("benchmarks/peers/typescript/package.json", "@modelcontextprotocol/server"),
+        made_of: Some(("benchmarks/peers/typescript/package.json", "@modelcontextprotocol/server")),
         program: &[
             "target/peers/typescript/node_modules/.bin/node",
             "target/peers/typescript/server.mjs",
@@ -130,7 +130,7 @@ pub(super) const PEERS: &[Server] = &[
     Server {
         name: "fastmcp",
         kit: Kit::Pip,
-        made_of: ("benchmarks/peers/fastmcp/requirements.txt", "fastmcp"),
+        made_of: Some(("benchmarks/peers/fastmcp/requirements.txt", "fastmcp")),
         program: &["target/peers/fastmcp/venv/bin/python", "benchmarks/peers/fastmcp/server.py"],
         stdio: STDIO,
         http: BOTH,
@@ -146,7 +146,7 @@ pub(super) const LIMITS: &[Server] = &[
     Server {
         name: "epoll",
         kit: Kit::Ours("haft-limits"),
-        made_of: ("Cargo.toml", "rustix ="),
+        made_of: None,
         program: &["target/release/limit-epoll"],
         stdio: None,
         http: Some(&[PORT, ANSWERS]),
@@ -155,7 +155,7 @@ pub(super) const LIMITS: &[Server] = &[
     Server {
         name: "hyper",
         kit: Kit::Ours("haft-limits"),
-        made_of: ("Cargo.toml", "hyper ="),
+        made_of: Some(("Cargo.lock", "name = \"hyper\"")),
         program: &["target/release/limit-hyper"],
         stdio: None,
         http: Some(&[PORT, ANSWERS]),
@@ -164,7 +164,7 @@ pub(super) const LIMITS: &[Server] = &[
     Server {
         name: "pipe",
         kit: Kit::Ours("haft-limits"),
-        made_of: ("Cargo.toml", "rustix ="),
+        made_of: None,
         program: &["target/release/limit-pipe"],
         stdio: Some(&[ANSWERS]),
         http: None,
@@ -209,24 +209,22 @@ impl Server {
         self.program.iter().chain(rest).map(fill).collect()
     }
 
-    /// The version of the package that it is made of.
-    pub(super) fn version(&self) -> Result<String, Failure> {
-        let (path, package) = self.made_of;
+    /// The version of the package that it is made of, if there is one.
+    pub(super) fn version(&self) -> Result<Option<String>, Failure> {
+        let Some((path, package)) = self.made_of else { return Ok(None) };
         let text = fs::read_to_string(path).map_err(|source| Failure::file(path, source))?;
-        version(&text, package)
-            .ok_or_else(|| Failure::SuiteBroken(format!("{path} has no version of {package}")))
+        let found = version(&text, package);
+        let missing = || Failure::SuiteBroken(format!("{path} has no version of {package}"));
+        found.map(Some).ok_or_else(missing)
     }
 }
 
-/// The number behind the first mention of a package that has one.
+/// The number that comes next after the first mention of a package.
 fn version(manifest: &str, package: &str) -> Option<String> {
-    manifest.lines().find_map(|line| {
-        let (_, rest) = line.split_once(package)?;
-        let begin = rest.find(|letter: char| letter.is_ascii_digit())?;
-        let is_part = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-');
-        let number: String = rest[begin..].chars().take_while(|letter| is_part(*letter)).collect();
-        Some(number)
-    })
+    let (_, rest) = manifest.split_once(package)?;
+    let begin = rest.find(|letter: char| letter.is_ascii_digit())?;
+    let is_part = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-');
+    Some(rest[begin..].chars().take_while(is_part).collect())
 }
 
 /// A program with its arguments.
@@ -251,6 +249,7 @@ mod tests {
             ("require github.com/a/rmcp v3.9.0", "a/rmcp"),
             ("\"name\": \"rmcp\",\n\"rmcp\": \"3.9.0\",", "\"rmcp\""),
             ("rmcp==3.9.0\n", "rmcp"),
+            ("[[package]]\nname = \"rmcp\"\nversion = \"3.9.0\"\n", "name = \"rmcp\""),
         ] {
             assert_eq!(version(manifest, package).as_deref(), Some("3.9.0"), "{manifest}");
         }
@@ -261,7 +260,7 @@ mod tests {
     fn every_manifest_of_the_table_has_a_version() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the root");
         for server in PEERS.iter().chain(LIMITS).chain([&HAFT]) {
-            let (path, package) = server.made_of;
+            let Some((path, package)) = server.made_of else { continue };
             let text = fs::read_to_string(root.join(path)).expect("a manifest");
             assert!(version(&text, package).is_some(), "{}", server.name);
         }

@@ -5,6 +5,9 @@ use serde_json::Value;
 
 use super::server::Group;
 
+/// An interval that reaches further is none.
+const INTERVAL_MAX: f64 = 1000.0;
+
 /// Both tables of some cases: rates, and cold starts.
 pub(super) fn tables(group: Group, cases: &[Value]) -> String {
     let (cold, rates): (Vec<&Value>, Vec<&Value>) =
@@ -56,8 +59,8 @@ fn rate(case: &Value) -> Option<String> {
         grouped(speed("first")?),
         grouped(speed("second")?),
         bold(times, case["reach"].as_f64().is_none_or(|reach| times >= reach)),
-        // One round says nothing of how sure it is.
-        if high > 1e6 { String::new() } else { format!(" ({low:.2} to {high:.2})") },
+        // Two short rounds say next to nothing of how sure it is.
+        if high > INTERVAL_MAX { String::new() } else { format!(" ({low:.2} to {high:.2})") },
         case["reach"].as_f64().map_or(String::new(), |reach| format!("≥ {reach}")),
         ratio("p50").map_or(String::new(), |ratio| format!("{ratio:.2}")),
         ratio("p99").map_or(String::new(), |ratio| format!("{ratio:.2}")),
