@@ -30,12 +30,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     match arguments {
         [first, rest @ ..] if first == "peers" => comparing::run(Group::Peer, rest),
         [first, rest @ ..] if first == "limits" => comparing::run(Group::Limit, rest),
-        [first, rest @ ..] if is_in("benches", first) => {
+        [first, rest @ ..] if is_in(HERE, "benches", first) => {
             let mut cargo = command::cargo();
             cargo.args(["bench", "-p", "haft-benchmarks", "--bench", first, "--"]);
             command::run(cargo.args(rest))
         }
-        [first, rest @ ..] if is_in("tests", first) => {
+        [first, rest @ ..] if is_in(HERE, "tests", first) => {
             let mut cargo = command::cargo();
             cargo.args(["test", "--release", "-p", "haft-benchmarks", "--test", first, "--"]);
             command::run(cargo.arg("--nocapture").args(rest))
@@ -47,9 +47,25 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     }
 }
 
+/// Every chore runs in the root of the repository.
+const HERE: &str = ".";
+
 /// Whether `benchmarks/` has a target of this name.
-fn is_in(folder: &str, name: &str) -> bool {
+fn is_in(root: &str, folder: &str, name: &str) -> bool {
     let is_name = |letter: char| letter.is_ascii_lowercase() || letter == '_';
-    let path = Path::new("benchmarks").join(folder).join(name).with_extension("rs");
+    let path = Path::new(root).join("benchmarks").join(folder).join(name).with_extension("rs");
     name.chars().all(is_name) && path.is_file()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_in;
+
+    #[test]
+    fn a_benchmark_is_known_by_its_file() {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+        assert!(is_in(root, "benches", "messages") && is_in(root, "tests", "allocations"));
+        assert!(!is_in(root, "benches", "allocations") && !is_in(root, "benches", "--list"));
+        assert!(!is_in(root, "benches", "../tests/allocations"));
+    }
 }

@@ -134,11 +134,17 @@ fn typed(words: &[String], tools: Option<usize>) -> String {
 fn json_of(command: &mut Command) -> Result<Value, String> {
     let output = command.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let line = said.lines().find(|line| line.starts_with("error: ")).unwrap_or(&said);
-        return Err(line.trim_start_matches("error: ").trim().to_owned());
+        return Err(reason(&String::from_utf8_lossy(&output.stderr)));
     }
     serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())
+}
+
+/// The message of an error as `haft … --json` writes it, or all that was said.
+fn reason(said: &str) -> String {
+    let read = |line| serde_json::from_str::<Value>(line).ok();
+    let message = |it: Value| it["error"]["message"].as_str().map(str::to_owned);
+    let found = said.lines().filter_map(read).find_map(message);
+    found.unwrap_or_else(|| said.trim().to_owned())
 }
 
 #[cfg(test)]
@@ -156,7 +162,8 @@ mod tests {
     #[test]
     fn a_server_that_fails_is_quoted() {
         let mut command = Command::new("sh");
-        command.args(["-c", "echo noise >&2; echo 'error: it is down' >&2; exit 3"]);
+        let script = r#"echo noise >&2; echo '{"error":{"message":"it is down"}}' >&2; exit 3"#;
+        command.args(["-c", script]);
         assert_eq!(json_of(&mut command), Err("it is down".to_owned()));
     }
 }

@@ -5,6 +5,10 @@ use serde_json::Value;
 
 use super::server::Group;
 
+/// What marks a rate that the load may have bounded, and from how much of its processor on.
+const LOADED: char = '†';
+const LOAD_BUSY: f64 = 0.9;
+
 /// An interval that reaches further is none.
 const INTERVAL_MAX: f64 = 1000.0;
 
@@ -18,6 +22,10 @@ pub(super) fn tables(group: Group, cases: &[Value]) -> String {
         out += "command |\n";
         out += "| --- | --- | ---: | ---: | --- | --- | ---: | ---: | --- |\n";
         rates.iter().for_each(|case| out += &row(case, group, rate(case)));
+        if out.contains(LOADED) {
+            out +=
+                &format!("\n{LOADED} the load was at the end of its processor, not the server.\n");
+        }
     }
     if !cold.is_empty() {
         out += if out.is_empty() { "" } else { "\n" };
@@ -52,44 +60,63 @@ fn rate(case: &Value) -> Option<String> {
     let ratio = |figure: &str| of(figure)?["ratio"].as_f64();
     let per_second = of("per_second")?;
     let (low, high) = (per_second["low"].as_f64()?, per_second["high"].as_f64()?);
-    let speed = |side: &str| result[side]["per_second"].as_f64();
-    let times = per_second["ratio"].as_f64()?;
+    let speed = |side: &str| {
+        let is_loaded = result[side]["load_use"].as_f64().is_some_and(|share| share > LOAD_BUSY);
+        let mark = if is_loaded { format!(" {LOADED}") } else { String::new() };
+        Some(grouped(result[side]["per_second"].as_f64()?) + &mark)
+    };
+    let faster = per_second["ratio"].as_f64()?;
     Some(format!(
         "| {} | {} | {}{} | {} | {} | {} ",
-        grouped(speed("first")?),
-        grouped(speed("second")?),
-        bold(times, case["reach"].as_f64().is_none_or(|reach| times >= reach)),
+        speed("first")?,
+        speed("second")?,
+        bold(faster, case["reach"].as_f64().is_none_or(|reach| faster >= reach)),
         // Two short rounds say next to nothing of how sure it is.
-        if high > INTERVAL_MAX { String::new() } else { format!(" ({low:.2} to {high:.2})") },
+        if high > INTERVAL_MAX { String::new() } else { interval(low, high) },
         case["reach"].as_f64().map_or(String::new(), |reach| format!("≥ {reach}")),
-        ratio("p50").map_or(String::new(), |ratio| format!("{ratio:.2}")),
-        ratio("p99").map_or(String::new(), |ratio| format!("{ratio:.2}")),
+        ratio("p50").map_or(String::new(), times),
+        ratio("p99").map_or(String::new(), times),
     ))
 }
 
 /// Those of beginnings: the median of the rounds' ratios, and between which they are.
 fn cold_start(case: &Value) -> Option<String> {
-    let times = |side: &str| -> Option<Vec<f64>> {
+    let of = |side: &str| -> Option<Vec<f64>> {
         let rounds = case["result"][side].as_array()?;
         rounds.iter().map(|round| round["answered"]["p50_ns"].as_f64()).collect()
     };
-    let (first, second) = (times("first")?, times("second")?);
+    let (first, second) = (of("first")?, of("second")?);
     let ratios = sorted(second.iter().zip(&first).map(|(of, to)| of / to).collect());
     let (low, high) = (ratios.first()?, ratios.last()?);
     let ratio = median(&ratios)?;
     let reach = case["reach"].as_f64();
     Some(format!(
-        "| {} | {} | {} ({low:.2} to {high:.2}) | {} ",
+        "| {} | {} | {}{} | {} ",
         milliseconds(median(&sorted(first))?),
         milliseconds(median(&sorted(second))?),
         bold(ratio, reach.is_none_or(|reach| ratio <= reach)),
+        if low < high { interval(*low, *high) } else { String::new() },
         reach.map_or(String::new(), |reach| format!("≤ {reach}")),
     ))
 }
 
 /// What misses its aim is marked, not what meets it.
 fn bold(ratio: f64, is_met: bool) -> String {
-    if is_met { format!("{ratio:.2}") } else { format!("**{ratio:.2}**") }
+    if is_met { times(ratio) } else { format!("**{}**", times(ratio)) }
+}
+
+fn interval(low: f64, high: f64) -> String {
+    format!(" ({} to {})", times(low), times(high))
+}
+
+/// A ratio to about three digits.
+fn times(ratio: f64) -> String {
+    match ratio {
+        _ if ratio >= 100.0 => format!("{ratio:.0}"),
+        _ if ratio >= 10.0 => format!("{ratio:.1}"),
+        _ if ratio >= 0.1 => format!("{ratio:.2}"),
+        _ => format!("{ratio:.4}"),
+    }
 }
 
 fn sorted(mut numbers: Vec<f64>) -> Vec<f64> {
@@ -153,6 +180,22 @@ mod tests {
         let expected = "| HTTP, echo | rmcp 3.9.0 | 23 000 | 1 051 000 | 2.31 (2.10 to 2.50) | ≥ 2 \
                         |  | 0.40 | `cargo xtask bench peers http-echo-1 rmcp` |";
         assert_eq!(row, expected);
+    }
+
+    #[test]
+    fn a_rate_that_the_load_bounds_is_marked() {
+        let mut result = under_load(2.3);
+        assert!(!tables(Group::Peer, &[case(result.clone(), json!({}))]).contains('†'));
+        result["second"]["load_use"] = 0.97.into();
+        let table = tables(Group::Peer, &[case(result, json!({}))]);
+        assert!(table.contains("| 23 000 | 1 051 000 † |"), "{table}");
+        assert!(table.ends_with("† the load was at the end of its processor, not the server.\n"));
+    }
+
+    #[test]
+    fn a_ratio_is_read_at_a_glance() {
+        let shown = [0.00432, 0.85, 2.314, 43.21, 1234.5].map(super::times);
+        assert_eq!(shown, ["0.0043", "0.85", "2.31", "43.2", "1234"]);
     }
 
     #[test]
