@@ -11,6 +11,7 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use rmcp::{ServerHandler, ServiceExt, schemars, tool, tool_handler, tool_router};
 use serde::Deserialize;
 use std::error::Error;
+use std::sync::Arc;
 
 #[derive(Deserialize, schemars::JsonSchema)]
 struct Text {
@@ -96,14 +97,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
             Server::begin().serve(stdio()).await?.waiting().await?;
         }
         ["http", port] => {
-            // The service makes a server for each request of the stateless mode.
-            let server = Server::begin();
+            // The service asks for a server at each request of the stateless mode: always for this.
+            let server = Arc::new(Server::begin());
             let config = StreamableHttpServerConfig::default()
                 .with_legacy_session_mode(false)
                 .with_json_response(true);
             let sessions = LocalSessionManager::default();
-            let service =
-                StreamableHttpService::new(move || Ok(server.clone()), sessions.into(), config);
+            let service = StreamableHttpService::new(
+                move || Ok(Arc::clone(&server)),
+                sessions.into(),
+                config,
+            );
             let router = axum::Router::new().nest_service("/mcp", service);
             let listener = tokio::net::TcpListener::bind(format!("127.0.0.1:{port}")).await?;
             axum::serve(listener, router).await?;
