@@ -1,14 +1,71 @@
-//! `cargo xtask bench`: the benchmarks, with the arguments passed on. It never interprets a number.
+//! `cargo xtask bench`: the benchmarks of this repository, and haft beside its peers and the limits
+//! of the machine. People and `test` call it; it never judges a number.
+
+mod answers;
+mod build;
+mod comparing;
+mod measure;
+mod place;
+mod results;
+mod running;
+mod scenario;
+mod server;
+mod table;
+mod wishes;
+
+use std::path::Path;
 
 use crate::command;
 use crate::failure::Failure;
+use server::Group;
 
 /// Runs every benchmark once, without optimisation: that it runs, and not how fast.
 pub(crate) fn run_once() -> Result<(), Failure> {
     command::run(command::cargo().args(["test", "-p", "haft-benchmarks", "--benches"]))
 }
 
-/// Measures. The arguments go to the benchmarks themselves, a filter for example.
+/// Measures. A first word that names a table, a benchmark or a test of `benchmarks/` chooses it;
+/// everything else goes to the benchmarks themselves, a filter for example.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
-    command::run(command::cargo().args(["bench", "-p", "haft-benchmarks", "--"]).args(arguments))
+    match arguments {
+        [first, rest @ ..] if first == "peers" => comparing::run(Group::Peer, rest),
+        [first, rest @ ..] if first == "limits" => comparing::run(Group::Limit, rest),
+        [first, rest @ ..] if is_in(HERE, "benches", first) => {
+            let mut cargo = command::cargo();
+            cargo.args(["bench", "-p", "haft-benchmarks", "--bench", first, "--"]);
+            command::run(cargo.args(rest))
+        }
+        [first, rest @ ..] if is_in(HERE, "tests", first) => {
+            let mut cargo = command::cargo();
+            cargo.args(["test", "--release", "-p", "haft-benchmarks", "--test", first, "--"]);
+            command::run(cargo.arg("--nocapture").args(rest))
+        }
+        _ => {
+            let mut cargo = command::cargo();
+            command::run(cargo.args(["bench", "-p", "haft-benchmarks", "--"]).args(arguments))
+        }
+    }
+}
+
+/// Every chore runs in the root of the repository.
+const HERE: &str = ".";
+
+/// Whether `benchmarks/` has a target of this name.
+fn is_in(root: &str, folder: &str, name: &str) -> bool {
+    let is_name = |letter: char| letter.is_ascii_lowercase() || letter == '_';
+    let path = Path::new(root).join("benchmarks").join(folder).join(name).with_extension("rs");
+    name.chars().all(is_name) && path.is_file()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_in;
+
+    #[test]
+    fn a_benchmark_is_known_by_its_file() {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+        assert!(is_in(root, "benches", "messages") && is_in(root, "tests", "allocations"));
+        assert!(!is_in(root, "benches", "allocations") && !is_in(root, "benches", "--list"));
+        assert!(!is_in(root, "benches", "../tests/allocations"));
+    }
 }

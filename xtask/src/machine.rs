@@ -13,25 +13,26 @@ struct Need {
     user: &'static str,
 }
 
+const FOREIGN: &str = "the foreign programs";
 const NEEDS: &[Need] = &[
     Need { package: "g++", probe: &["c++", "--version"], user: "linking, and libFuzzer" },
     Need { package: "git", probe: &["git", "--version"], user: "tidy lists files with it" },
-    Need { package: "golang-go", probe: &["go", "version"], user: "the foreign clients" },
+    Need { package: "golang-go", probe: &["go", "version"], user: FOREIGN },
     Need {
         package: "nodejs",
         probe: &["node", "--version"],
-        user: "the foreign clients and the conformance suite",
+        user: "the foreign programs, and the conformance suite",
     },
     Need {
         package: "npm",
         probe: &["npm", "--version"],
-        user: "the foreign clients and the conformance suite",
+        user: "the foreign programs, and the conformance suite",
     },
     Need { package: "procps", probe: &["ps", "--version"], user: "tests that look at processes" },
     Need {
         package: "python3-venv",
         probe: &["python3", "-c", "import ensurepip, venv"],
-        user: "the foreign clients",
+        user: FOREIGN,
     },
     Need { package: "sqlite3", probe: &["sqlite3", "--version"], user: "the book's recipes" },
     #[cfg(target_os = "linux")]
@@ -47,6 +48,12 @@ pub(crate) fn provide_all() -> Result<(), Failure> {
 /// Makes sure that C++ can be compiled.
 pub(crate) fn provide_compiler() -> Result<(), Failure> {
     provide(NEEDS.get(..1).unwrap_or_default())
+}
+
+/// Makes sure that what others wrote in Go, JavaScript and Python can be built.
+pub(crate) fn provide_foreign() -> Result<(), Failure> {
+    let foreign = |need: &&Need| need.user.starts_with(FOREIGN);
+    NEEDS.iter().filter(foreign).try_for_each(|need| provide(std::slice::from_ref(need)))
 }
 
 fn provide(needs: &[Need]) -> Result<(), Failure> {

@@ -45,7 +45,12 @@ const CHORES: &[Chore] = &[
         purpose: "the official suite of MCP",
         run: conformance::run,
     },
-    Chore { name: "bench", arguments: "[ARGS...]", purpose: "measure", run: bench::run },
+    Chore {
+        name: "bench",
+        arguments: "[peers|limits|NAME] [ARGS...]",
+        purpose: "measure, alone or beside others",
+        run: bench::run,
+    },
     Chore {
         name: "counts",
         arguments: "[--update]",

@@ -12,6 +12,14 @@ use crate::{bench, conformance, counts, deny, dependencies, fuzz, machine, retol
 /// How long each fuzz target runs here, and where its search begins: always at the same place, so
 /// that what is red can be made red again. `cargo xtask fuzz` begins anywhere.
 const FUZZ: [&str; 4] = ["--seconds", "60", "--seed", "1"];
+/// Packages that are no members of the workspace.
+const APART: [&str; 5] = [
+    "benchmarks/peers/pforge",
+    "benchmarks/peers/rmcp",
+    "benchmarks/peers/tower-mcp",
+    "crates/cli/tests/clients/rust",
+    "fuzz",
+];
 const WASM: &str = "wasm32-unknown-unknown";
 
 /// How a step went.
@@ -106,8 +114,9 @@ fn describe(name: &str, verdict: &Verdict, took: Duration) -> String {
 
 fn format() -> Result<(), Failure> {
     command::run(cargo().args(["fmt", "--all", "--check"]))?;
-    for apart in ["fuzz/Cargo.toml", "crates/cli/tests/clients/rust/Cargo.toml"] {
-        command::run(cargo().args(["fmt", "--manifest-path", apart, "--check"]))?;
+    for apart in APART {
+        let manifest = format!("{apart}/Cargo.toml");
+        command::run(cargo().args(["fmt", "--manifest-path", &manifest, "--check"]))?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `haft bench`: loads a server, checks every answer, and says how fast it was; alone, beside
 //! another one in turns, or from cold.
 
-use crate::args::ReachArgs;
+use crate::args::{EraArg, ReachArgs};
 use crate::exit::{Exit, Failure, exit_of_wrong};
 use crate::load::{AimArgs, Look, LookArgs, Watch, Words, aim};
 use crate::load::{show, show_cold, show_comparison};
@@ -47,11 +47,14 @@ pub(crate) struct Args {
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     cold: Option<u64>,
     /// Load this file or URL as well, in turns, and say how they compare
-    #[arg(long, value_name = "TARGET", help_heading = "Kind")]
+    #[arg(long, value_name = "TARGET", help_heading = "Kind", group = "other")]
     compare: Option<String>,
     /// Load this command as well
-    #[arg(long, value_name = "COMMAND", help_heading = "Kind", conflicts_with = "compare")]
+    #[arg(long, value_name = "COMMAND", help_heading = "Kind", group = "other")]
     compare_command: Option<String>,
+    /// The era that the other server is asked in, instead of --era
+    #[arg(long, value_enum, value_name = "ERA", help_heading = "Kind", requires = "other")]
+    compare_era: Option<EraArg>,
     /// How many turns each of two servers has
     #[arg(long, value_name = "COUNT", help_heading = "Kind", default_value_t = 10)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=1000))]
@@ -78,15 +81,17 @@ pub(crate) struct Args {
 /// Runs it.
 pub(crate) fn run(args: &Args, printer: Printer) -> Result<Exit, Failure> {
     let (target, words) = split(args)?;
-    let first = Aimed::at(target, args.reach.command.as_deref(), words, args, printer)?;
+    let first = (target, args.reach.command.as_deref(), args.reach.era);
+    let first = Aimed::at(first, words, args, printer)?;
     // What cannot be read is said before the load, not after it.
     let baseline = args.baseline.as_deref().map(read_baseline).transpose()?;
     if let Some(times) = args.cold {
         return from_cold(&first, times, args, printer);
     }
     if args.compare.is_some() || args.compare_command.is_some() {
-        let (target, command) = (args.compare.as_deref(), args.compare_command.as_deref());
-        let second = Aimed::at(target, command, words, args, printer)?;
+        let era = args.compare_era.unwrap_or(args.reach.era);
+        let second = (args.compare.as_deref(), args.compare_command.as_deref(), era);
+        let second = Aimed::at(second, words, args, printer)?;
         return in_turns(first, second, args, printer);
     }
     alone(first, baseline.as_ref(), args, printer)
@@ -100,16 +105,15 @@ struct Aimed {
 
 impl Aimed {
     fn at(
-        target: Option<&str>,
-        command: Option<&str>,
+        (target, command, era): (Option<&str>, Option<&str>, EraArg),
         words: Words<'_>,
         args: &Args,
         printer: Printer,
     ) -> Result<Self, Failure> {
-        let reach = ReachArgs { command: command.map(str::to_owned), ..args.reach.clone() };
+        let reach = ReachArgs { command: command.map(str::to_owned), era, ..args.reach.clone() };
         let route = route(target, &reach, printer)?;
         check_near(target, &route)?;
-        let plan = aim(&args.aim, words, &route, args.reach.era, printer)?;
+        let plan = aim(&args.aim, words, &route, era, printer)?;
         // A report is shown to others; what lets in stays out of it.
         let name = match &route.target {
             haft_client::Target::Url(_) => haft_editors::shown_url(&route.name),

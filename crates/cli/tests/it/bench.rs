@@ -361,3 +361,17 @@ fn a_plan_that_cannot_be_is_refused_before_anything_is_sent() {
         assert!(said.contains(text), "{said}");
     }
 }
+
+#[test]
+fn one_server_is_compared_with_itself_in_its_other_era() {
+    let desk = desk();
+    let server = own(&desk.file);
+    let eras = ["--era", "legacy", "--compare-era", "modern"];
+    let more = ["echo", "text=a", "-d", "400ms", "--rounds", "2", "--compare", &server.url];
+    let found = report(&[&server.url], &[&more[..], &eras].concat());
+    assert_eq!(found["first"]["revision"], "2025-11-25");
+    assert_eq!(found["second"]["revision"], "2026-07-28");
+    // Without another server there is nobody to ask in another era.
+    let ran = bench(&[&server.url], &["echo", "text=a", "--compare-era", "modern"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+}

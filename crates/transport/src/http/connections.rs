@@ -52,7 +52,7 @@ impl Connections {
     /// Lets go of one that has ended. For ever, if there are none.
     pub(super) async fn reap(&mut self) {
         if self.tasks.join_next().await.is_none() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 

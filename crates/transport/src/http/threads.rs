@@ -11,7 +11,7 @@ use std::thread;
 use tokio::net::TcpStream;
 use tokio::runtime;
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::sync::watch;
 
 /// Which threads answer the clients of a listener.
@@ -33,17 +33,17 @@ pub enum Threads {
 
 /// The threads of one listener.
 pub(super) enum Crew {
-    Here(Connections),
+    Here(Box<Connections>),
     Threads { workers: Vec<Worker>, order: watch::Sender<Option<Stop>>, ended: Ended },
 }
 
 /// Nothing is ever sent; it is closed when the last thread has ended.
-type Ended = mpsc::Receiver<std::convert::Infallible>;
+type Ended = Receiver<std::convert::Infallible>;
 
 /// A thread, seen from the one that accepts.
 pub(super) struct Worker {
-    /// As long as the listener has room for connections, as each holds a place there.
-    inbox: UnboundedSender<Handed>,
+    /// Never full: it has room for all connections that the listener has room for.
+    inbox: Sender<Handed>,
     /// How many connections it has.
     load: Arc<Bound>,
 }
@@ -58,14 +58,14 @@ struct Handed {
 impl Crew {
     pub(super) fn start(threads: Threads, endpoint: &Arc<Endpoint>) -> Self {
         let Threads::Own { count, is_pinned } = threads else {
-            return Self::Here(Connections::new(Arc::clone(endpoint)));
+            return Self::here(endpoint);
         };
         let (order, orders) = watch::channel(None);
         let (alive, ended) = mpsc::channel(1);
         let processors = if is_pinned { processors() } else { Vec::new() };
         let start = |number: usize| {
             let processor = processors.get(number % processors.len().max(1)).copied();
-            let (inbox, handed) = mpsc::unbounded_channel();
+            let (inbox, handed) = mpsc::channel(endpoint.limits.connections.max(1));
             let (endpoint, orders, alive) = (Arc::clone(endpoint), orders.clone(), alive.clone());
             let runtime = runtime::Builder::new_current_thread().enable_all().build().ok()?;
             let work = move || {
@@ -82,9 +82,13 @@ impl Crew {
         };
         let workers: Vec<Worker> = (0..count.get()).map_while(start).collect();
         match workers.is_empty() {
-            true => Self::Here(Connections::new(Arc::clone(endpoint))),
+            true => Self::here(endpoint),
             false => Self::Threads { workers, order, ended },
         }
+    }
+
+    fn here(endpoint: &Arc<Endpoint>) -> Self {
+        Self::Here(Box::new(Connections::new(Arc::clone(endpoint))))
     }
 
     /// Serves a connection, on the thread that has the fewest.
@@ -97,7 +101,7 @@ impl Crew {
                 // A socket that cannot be moved, or a thread that has gone: the client tries again.
                 if let Ok(stream) = stream.into_std() {
                     let load = freest.load.share_of(1);
-                    _ = freest.inbox.send(Handed { stream, room, load });
+                    _ = freest.inbox.try_send(Handed { stream, room, load });
                 }
             }
         }
@@ -126,7 +130,7 @@ impl Crew {
 /// What a thread does: takes connections, until there is an order to stop or nobody to give one.
 async fn work(
     mut connections: Connections,
-    mut handed: UnboundedReceiver<Handed>,
+    mut handed: Receiver<Handed>,
     mut orders: watch::Receiver<Option<Stop>>,
 ) {
     let stop = {

@@ -1,0 +1,125 @@
+//! Makes servers of their sources, each with its own package manager and lock file, in release
+//! form. `comparing` asks for those that it measures; nothing is written outside `target/` and the
+//! package managers' own caches.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::server::{Kit, Server};
+use crate::command;
+use crate::failure::Failure;
+use crate::machine;
+
+/// Makes `haft bench` and all of these servers.
+pub(super) fn build(servers: &[&Server]) -> Result<(), Failure> {
+    let mut ours = command::cargo();
+    ours.args(["build", "--release", "-p", "haft-cli"]);
+    let mut packages: Vec<&str> = servers.iter().filter_map(|server| ours_of(server)).collect();
+    packages.sort_unstable();
+    packages.dedup();
+    for package in packages {
+        ours.args(["-p", package]);
+    }
+    command::run(&mut ours)?;
+    if servers.iter().any(|server| !matches!(server.kit, Kit::Ours(_) | Kit::Cargo)) {
+        machine::provide_foreign()?;
+    }
+    for server in servers {
+        let sources = Path::new("benchmarks/peers").join(server.name);
+        let into = Path::new("target/peers").join(server.name);
+        match server.kit {
+            Kit::Ours(_) => {}
+            Kit::Cargo => cargo(&sources)?,
+            Kit::Go => go(&sources, &into)?,
+            Kit::Npm => npm(&sources, &into)?,
+            Kit::Pip => pip(&sources, &into)?,
+        }
+    }
+    Ok(())
+}
+
+fn ours_of(server: &Server) -> Option<&'static str> {
+    match server.kit {
+        Kit::Ours(package) => Some(package),
+        _ => None,
+    }
+}
+
+/// What this run of cargo was told about its own build must not reach the other.
+fn cargo(sources: &Path) -> Result<(), Failure> {
+    let mut cargo = command::cargo();
+    cargo.args(["build", "--release", "--locked", "--target-dir", "target/peers/rust"]);
+    cargo.arg("--manifest-path").arg(sources.join("Cargo.toml"));
+    for told in ["CARGO_ENCODED_RUSTFLAGS", "RUSTC_WORKSPACE_WRAPPER", "RUSTFLAGS"] {
+        cargo.env_remove(told);
+    }
+    command::run(&mut cargo)
+}
+
+/// `auto` lets an older Go fetch the one that a package asks for.
+fn go(sources: &Path, into: &Path) -> Result<(), Failure> {
+    let into = absolute(into)?;
+    let mut go = Command::new("go");
+    go.args(["build", "-buildvcs=false", "-mod=readonly", "-o"]).arg(into.join("haft-peer"));
+    go.arg(".").env("GOTOOLCHAIN", "auto").env_remove("GOFLAGS").current_dir(sources);
+    command::run(&mut go)
+}
+
+fn npm(sources: &Path, into: &Path) -> Result<(), Failure> {
+    const FILES: [&str; 3] = [".npmrc", "package.json", "package-lock.json"];
+    once(sources, into, &FILES, || {
+        let quiet = ["--no-audit", "--no-fund", "--loglevel=error"];
+        command::run(Command::new("npm").arg("ci").args(quiet).current_dir(into))
+    })?;
+    // Where Node looks for the packages.
+    copy(sources, into, "server.mjs")
+}
+
+fn pip(sources: &Path, into: &Path) -> Result<(), Failure> {
+    const FILES: [&str; 2] = ["requirements.txt", "requirements.lock"];
+    once(sources, into, &FILES, || {
+        command::run(
+            Command::new("python3").args(["-m", "venv", "--clear", "venv"]).current_dir(into),
+        )?;
+        let mut python = Command::new(absolute(into)?.join("venv/bin/python"));
+        python.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+        python.args(["--requirement", FILES[0], "--constraint", FILES[1]]);
+        command::run(python.current_dir(into))
+    })
+}
+
+/// Installs unless it did so before, with the same manifests into the same folder: what is
+/// installed may know its own path.
+fn once(
+    sources: &Path,
+    into: &Path,
+    files: &[&str],
+    install: impl Fn() -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut wanted = format!("{}\n", absolute(into)?.display());
+    for name in files {
+        let path = sources.join(name);
+        wanted += &fs::read_to_string(&path).map_err(|e| Failure::file(path.display(), e))?;
+    }
+    let stamp = into.join("stamp");
+    if fs::read_to_string(&stamp).ok().as_ref() == Some(&wanted) {
+        return Ok(());
+    }
+    for name in files {
+        copy(sources, into, name)?;
+    }
+    install()?;
+    fs::write(&stamp, wanted).map_err(|error| Failure::file(stamp.display(), error))
+}
+
+fn copy(sources: &Path, into: &Path, name: &str) -> Result<(), Failure> {
+    fs::create_dir_all(into).map_err(|error| Failure::file(into.display(), error))?;
+    let (from, to) = (sources.join(name), into.join(name));
+    let copied = fs::copy(&from, &to);
+    copied.map(drop).map_err(|error| Failure::file(from.display(), error))
+}
+
+fn absolute(path: &Path) -> Result<std::path::PathBuf, Failure> {
+    std::path::absolute(path).map_err(|error| Failure::file(path.display(), error))
+}

@@ -1,0 +1,74 @@
+//! A server that listens, from when it answers to when it is dropped. `measure` starts two; nothing
+//! is asked of them here.
+
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::process::{Child, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::server::command;
+use crate::failure::Failure;
+
+/// How long a server may take until it listens; an interpreted one takes seconds.
+const START_MAX: Duration = Duration::from_secs(60);
+const RETRY: Duration = Duration::from_millis(20);
+
+/// A server on a port of its own.
+pub(super) struct Running {
+    child: Child,
+    port: u16,
+}
+
+impl Running {
+    /// Starts the program of these words, made for a port, and waits until it listens.
+    pub(super) fn start(
+        words: impl FnOnce(u16) -> Vec<String>,
+        tools: Option<usize>,
+    ) -> Result<Self, Failure> {
+        let port = free_port()?;
+        let words = words(port);
+        let mut command = command(&words);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.envs(tools.map(|count| ("TOOLS", count.to_string())));
+        let child = command.spawn();
+        let child = child.map_err(|source| Failure::file(words.join(" "), source))?;
+        // The guard is there before anything can fail.
+        let mut running = Self { child, port };
+        running.wait(&words.join(" "))?;
+        Ok(running)
+    }
+
+    pub(super) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/mcp", self.port)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "nothing else is to be done meanwhile")]
+    fn wait(&mut self, line: &str) -> Result<(), Failure> {
+        let began = Instant::now();
+        while TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_err() {
+            let ended = self.child.try_wait().map_err(|source| Failure::file(line, source))?;
+            if let Some(status) = ended {
+                return Err(Failure::SuiteBroken(format!("`{line}` ended with {status}")));
+            }
+            if began.elapsed() > START_MAX {
+                return Err(Failure::SuiteBroken(format!("`{line}` does not listen")));
+            }
+            thread::sleep(RETRY);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Both fail only if it is gone already, which is all that is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A port that was free a moment ago; not every peer can be asked to find one.
+fn free_port() -> Result<u16, Failure> {
+    let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|it| it.local_addr());
+    bound.map(|address| address.port()).map_err(|source| Failure::file("a free port", source))
+}
