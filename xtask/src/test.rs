@@ -106,7 +106,11 @@ fn describe(name: &str, verdict: &Verdict, took: Duration) -> String {
 
 fn format() -> Result<(), Failure> {
     command::run(cargo().args(["fmt", "--all", "--check"]))?;
-    for apart in ["fuzz/Cargo.toml", "crates/cli/tests/clients/rust/Cargo.toml"] {
+    for apart in [
+        "benchmarks/pforge-dispatch/Cargo.toml",
+        "crates/cli/tests/clients/rust/Cargo.toml",
+        "fuzz/Cargo.toml",
+    ] {
         command::run(cargo().args(["fmt", "--manifest-path", apart, "--check"]))?;
     }
     Ok(())
