@@ -1,15 +1,104 @@
 //! Time and allocations of a check of arguments, and of a check that fails and is followed by a
-//! repair. `cargo bench -p haft-benchmarks --bench schemas`.
+//! repair. `cargo bench -p haft-benchmarks --bench schemas`, with `-- --instructions` for counts of
+//! instructions of a check, ours and the jsonschema crate's.
+
+#![expect(clippy::print_stdout, reason = "a benchmark says what it measured")]
 
 use divan::counter::BytesCount;
 use divan::{AllocProfiler, Bencher, black_box};
+use haft_benchmarks::instructions::{self, Wish};
 use haft_server::schema::Schema;
+use jsonschema::Validator;
+use serde_json::Value;
+use std::error::Error;
 
 #[global_allocator]
 static ALLOCATOR: AllocProfiler = AllocProfiler::system();
 
-fn main() {
-    divan::main();
+const CASES: [&str; 3] = ["ours_of_text", "jsonschema_of_value", "jsonschema_of_text"];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    match instructions::wish() {
+        Wish::Run(case, times) => run(&case, times),
+        Wish::Instructions => {
+            let ours = instructions::of(CASES[0])?;
+            println!("instructions of one check, and how many times ours that is");
+            for case in CASES {
+                let count = instructions::of(case)?;
+                println!("{case:<20} {count:>8} {:>6.2}x", count as f64 / ours as f64);
+            }
+        }
+        Wish::Times => divan::main(),
+    }
+    Ok(())
+}
+
+fn run(case: &str, times: u32) {
+    let (schema, validator) = (compile(TICKET), validator());
+    assert!(schema.is_direct() && schema.check(FILED).is_ok() && schema.check(MISFILED).is_err());
+    let misfiled: Value = serde_json::from_str(MISFILED).expect("it is JSON");
+    let value: Value = serde_json::from_str(FILED).expect("it is JSON");
+    assert!(validator.is_valid(&value) && !validator.is_valid(&misfiled));
+    for _ in 0..times {
+        assert!(match case {
+            "ours_of_text" => schema.check(black_box(FILED)).is_ok(),
+            "jsonschema_of_value" => validator.is_valid(black_box(&value)),
+            "jsonschema_of_text" => of_text(&validator),
+            _ => panic!("there is no case `{case}`"),
+        });
+    }
+}
+
+/// A tool as real servers have it: eight properties, of which one is nested and one a list.
+const TICKET: &str = r#"{"type":"object","additionalProperties":false,
+    "required":["title","project","priority"],"properties":{
+    "title":{"type":"string","minLength":1,"maxLength":200},
+    "project":{"type":"string","minLength":2,"maxLength":10},
+    "priority":{"enum":["low","normal","high","urgent"]},
+    "estimate":{"type":"integer","minimum":1,"maximum":100},
+    "progress":{"type":"number","minimum":0,"maximum":1},
+    "labels":{"type":"array","maxItems":20,"items":{"type":"string","maxLength":40}},
+    "assignee":{"type":"object","required":["id"],"additionalProperties":false,"properties":{
+        "id":{"type":"integer","minimum":1},"name":{"type":"string"}}},
+    "notify":{"type":"boolean"}}}"#;
+
+const FILED: &str = r#"{"title":"The list of tools is empty after a reload","project":"HAFT",
+    "priority":"high","estimate":8,"progress":0.25,"labels":["bug","lists","reload"],
+    "assignee":{"id":4711,"name":"Ada"},"notify":true}"#;
+
+/// The same without a project.
+const MISFILED: &str = r#"{"title":"The list of tools is empty","priority":"high"}"#;
+
+fn validator() -> Validator {
+    let schema = serde_json::from_str(TICKET).expect("it is JSON");
+    jsonschema::draft202012::new(&schema).expect("it is a schema")
+}
+
+fn of_text(validator: &Validator) -> bool {
+    let value: Value = serde_json::from_str(black_box(FILED)).expect("it is JSON");
+    validator.is_valid(&value)
+}
+
+/// A real tool's arguments, ours and the jsonschema crate's.
+mod ticket {
+    use super::*;
+
+    #[divan::bench]
+    fn ours_of_text(bencher: Bencher<'_, '_>) {
+        check(bencher, &compile(TICKET), FILED);
+    }
+
+    #[divan::bench]
+    fn jsonschema_of_value(bencher: Bencher<'_, '_>) {
+        let (validator, value) = (validator(), serde_json::from_str(FILED).expect("it is JSON"));
+        bencher.bench_local(|| validator.is_valid(black_box::<&Value>(&value)));
+    }
+
+    #[divan::bench]
+    fn jsonschema_of_text(bencher: Bencher<'_, '_>) {
+        let validator = validator();
+        bencher.bench_local(|| of_text(&validator));
+    }
 }
 
 const PROPERTIES: &str = r#""type":"object","required":["city","days"],

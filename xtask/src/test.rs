@@ -13,10 +13,11 @@ use crate::{bench, conformance, counts, deny, dependencies, fuzz, machine, retol
 /// that what is red can be made red again. `cargo xtask fuzz` begins anywhere.
 const FUZZ: [&str; 4] = ["--seconds", "60", "--seed", "1"];
 /// Packages that are no members of the workspace.
-const APART: [&str; 5] = [
+const APART: [&str; 6] = [
     "benchmarks/peers/pforge",
     "benchmarks/peers/rmcp",
     "benchmarks/peers/tower-mcp",
+    "benchmarks/pforge-dispatch",
     "crates/cli/tests/clients/rust",
     "fuzz",
 ];

@@ -21,8 +21,8 @@ pub(crate) struct Listing<'a> {
 /// The pages of one list. Its entries are the same whenever it is asked.
 #[derive(Default)]
 pub(crate) struct ListCache {
-    /// By revision, then by page.
-    pages: [OnceLock<Vec<Vec<u8>>>; Revision::ALL.len()],
+    /// By revision, then by page. Revisions that list the same share it.
+    pages: [OnceLock<Arc<[Vec<u8>]>>; Revision::ALL.len()],
     /// What the cursors of this list begin with: another list has other cursors.
     fingerprint: OnceLock<String>,
 }
@@ -82,7 +82,9 @@ impl ListCache {
                 page.shrink_to_fit();
                 page
             };
-            chunks.iter().enumerate().map(write).collect()
+            let pages: Vec<_> = chunks.iter().enumerate().map(write).collect();
+            let mut others = self.pages.iter().filter_map(OnceLock::get);
+            others.find(|other| ***other == pages).cloned().unwrap_or_else(|| pages.into())
         })
     }
 

@@ -1,6 +1,6 @@
 //! The common forms of tokens, found fast: strings without escapes, keys without white space,
-//! numbers without sign and exponent. What has another form is `None` and is read by the cursor, which
-//! alone knows what is wrong with it.
+//! numbers without sign and exponent. What has another form is `None` and is read by the cursor,
+//! which alone knows what is wrong with it.
 
 /// How many bytes at the front need no attention inside a string: no quote, no backslash, no
 /// control character.

@@ -94,6 +94,9 @@ impl<'r> Outliner<'r> {
         }
         reach::check(&self.nodes)?;
         nesting::check(&self.insides)?;
+        // Most have one keyword, and were given room for four.
+        self.nodes.iter_mut().for_each(Vec::shrink_to_fit);
+        self.nodes.shrink_to_fit();
         Ok(Outline { nodes: self.nodes })
     }
 
