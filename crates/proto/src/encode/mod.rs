@@ -11,7 +11,10 @@ pub mod prompt;
 pub mod question;
 pub mod resource;
 pub mod task;
+mod text;
 pub mod tools;
+
+pub use text::string;
 
 use crate::envelope::Id;
 use crate::error::Refusal;
@@ -75,11 +78,6 @@ pub fn call(out: &mut Vec<u8>, id: Option<&str>, method: &str, params: Option<&s
         out.extend_from_slice(params.as_bytes());
     }
     out.push(b'}');
-}
-
-/// Appends a JSON string.
-pub fn string(out: &mut Vec<u8>, text: &str) {
-    serde_json::to_writer(out, text).expect("a string is written to memory");
 }
 
 /// Appends JSON text on one line, as both wires frame by lines. A line break in JSON text stands

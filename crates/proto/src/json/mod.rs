@@ -9,6 +9,7 @@ mod text;
 pub use text::JsonStr;
 
 use crate::error::Malformed;
+pub(crate) use plain::plain_bytes;
 use plain::plain_key_end;
 
 /// The deepest nesting that a [`Cursor`] can be asked to allow.

@@ -5,7 +5,7 @@
 /// How many bytes at the front need no attention inside a string: no quote, no backslash, no
 /// control character.
 #[inline]
-pub(super) fn plain_bytes(bytes: &[u8]) -> usize {
+pub(crate) fn plain_bytes(bytes: &[u8]) -> usize {
     // Most keys are shorter than a word.
     if let Some(word) = bytes.first_chunk() {
         let found = attention(*word);

@@ -172,6 +172,11 @@ where
         if first.is_empty() && gathered.is_empty() {
             first = frame;
         } else {
+            if gathered.is_empty() {
+                // What was announced need not come.
+                let to_come = body.size_hint().lower().min(GATHERED_AT_ONCE) as usize;
+                gathered.reserve(first.len() + frame.len() + to_come);
+            }
             gathered.extend_from_slice(&std::mem::take(&mut first));
             gathered.extend_from_slice(&frame);
         }
@@ -179,6 +184,9 @@ where
     let bytes = if gathered.is_empty() { first } else { gathered.freeze() };
     Ok(Body { bytes, _held: held })
 }
+
+/// The most memory that is made ready for a body that has not come yet.
+const GATHERED_AT_ONCE: u64 = 256 * 1024;
 
 fn too_large(limits: &Limits) -> Unread {
     Unread::TooLarge(Malformed::MessageTooLong { limit: limits.message_bytes }.into())

@@ -17,8 +17,8 @@ use tokio::sync::watch;
 /// Which threads answer the clients of a listener.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Threads {
-    /// Those of the runtime that serves. In a runtime of many, a connection is taken up by whichever
-    /// is free, so that a tool that keeps one busy holds up few others.
+    /// Those of the runtime that serves. In a runtime of many, a connection is taken up by
+    /// whichever is free, so that a tool that keeps one busy holds up few others.
     #[default]
     Shared,
     /// Threads of the listener's own. Each has a share of the connections, for as long as those

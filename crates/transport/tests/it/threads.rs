@@ -63,8 +63,8 @@ async fn a_pinned_thread_has_one_processor() {
 #[tokio::test]
 async fn a_session_is_known_on_every_thread() {
     let fixture = Fixture::with(Limits::default(), own(2, false)).await;
-    let begin = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{
-        "protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+    let begin = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"capabilities":{},
+        "protocolVersion":"2025-11-25","clientInfo":{"name":"t","version":"1"}}}"#;
     let mut first = RawClient::connect(fixture.address).await;
     let begun = first.ask(&post(&[], begin)).await;
     let session = [("mcp-session-id", begun.header("mcp-session-id").expect("a session"))];
