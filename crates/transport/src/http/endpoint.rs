@@ -8,7 +8,7 @@ use super::refusals::{
     VERBS, method_not_allowed, not_acceptable, refused, refused_to, try_again,
     unsupported_media_type,
 };
-use super::request::{self, Accepts, Unread, is_json, read_body};
+use super::request::{self, Accepts, Unread, VERSION_HEADER, is_json, read_body};
 use super::sessions::Sessions;
 use super::stopping::Stopping;
 use super::timed::Departure;
@@ -20,7 +20,6 @@ use haft_proto::admit;
 use haft_proto::envelope::{self, Envelope, Id, Incoming, Kind, Rejected};
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
-use haft_proto::mirror::VERSION_HEADER;
 use haft_proto::service::Service;
 use haft_proto::version::{Era, Revision};
 use haft_stages::{Stage, Trip};
@@ -222,7 +221,7 @@ impl Endpoint {
 }
 
 pub(super) fn version_header(headers: &HeaderMap) -> Option<&str> {
-    headers.get(VERSION_HEADER).and_then(|value| value.to_str().ok()).map(str::trim)
+    headers.get(&VERSION_HEADER).and_then(|value| value.to_str().ok()).map(str::trim)
 }
 
 /// A version header names a revision, if it is there (2025-06-18, "Protocol Version Header").

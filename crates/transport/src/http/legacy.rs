@@ -95,7 +95,7 @@ impl Endpoint {
             match self.sessions.begin(agreed, conversation) {
                 Ok(id) => {
                     if let Ok(id) = HeaderValue::from_str(&id) {
-                        response.headers_mut().insert(SESSION_HEADER, id);
+                        response.headers_mut().insert(&SESSION_HEADER, id);
                     }
                 }
                 Err(refusal) => return refused_to(message.id, Era::Legacy, &refusal),
@@ -177,7 +177,7 @@ impl Endpoint {
         if let Err(refusal) = known_version(headers) {
             return refused_to(None, Era::Legacy, &refusal);
         }
-        let Some(id) = headers.get(SESSION_HEADER) else {
+        let Some(id) = headers.get(&SESSION_HEADER) else {
             return method_not_allowed(NO_DELETE);
         };
         if id.to_str().is_ok_and(|id| self.sessions.end(id)) {
@@ -202,7 +202,7 @@ impl Endpoint {
         if !Accepts::new(headers).events {
             return get_not_acceptable();
         }
-        match headers.get(LAST_EVENT_HEADER).filter(|_| session.streams.can_resume()) {
+        match headers.get(&LAST_EVENT_HEADER).filter(|_| session.streams.can_resume()) {
             Some(last) => self.resume(&session, last),
             None => self.tell(&session, None),
         }
@@ -246,7 +246,7 @@ impl Endpoint {
     }
 
     fn session(&self, headers: &HeaderMap) -> Result<Arc<Session>, Refusal> {
-        let id = headers.get(SESSION_HEADER).ok_or_else(|| {
+        let id = headers.get(&SESSION_HEADER).ok_or_else(|| {
             Refusal::new(
                 Mistake::MissingSession,
                 "Invalid request: send `initialize` first and then its `Mcp-Session-Id`, or name \

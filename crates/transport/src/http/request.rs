@@ -5,8 +5,8 @@ use crate::bounds::{Bound, Share};
 use bytes::{Bytes, BytesMut};
 use haft_proto::error::{Malformed, Mistake, Refusal};
 use haft_proto::limits::Limits;
-use haft_proto::mirror::{Field, Headers};
-use http::{HeaderMap, header};
+use haft_proto::mirror::{self, Field, Headers};
+use http::{HeaderMap, HeaderName, header};
 use http_body_util::BodyExt;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -14,11 +14,14 @@ use std::sync::Arc;
 use std::task::Poll;
 use tokio::time::timeout;
 
-/// The header of a legacy session, in lower case.
-pub(super) const SESSION_HEADER: &str = "mcp-session-id";
+/// The header of a legacy session.
+pub(super) static SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// The header of a client that comes back, in lower case.
-pub(super) const LAST_EVENT_HEADER: &str = "last-event-id";
+/// The header of a client that comes back.
+pub(super) static LAST_EVENT_HEADER: HeaderName = HeaderName::from_static("last-event-id");
+
+/// The header of the revision that a client speaks.
+pub(super) static VERSION_HEADER: HeaderName = HeaderName::from_static(mirror::VERSION_HEADER);
 
 /// The headers of a request, as `haft-proto` asks for them.
 pub(super) struct HttpHeaders<'a>(pub(super) &'a HeaderMap);
