@@ -26,7 +26,7 @@ const PLAIN_COPIES: &str =
 /// Instructions for each message, and what they were counted with.
 #[derive(Debug, PartialEq, Eq)]
 struct Counts {
-    /// The compiler and the processor.
+    /// The compiler, the processor and the C library.
     compiler: String,
     scenarios: BTreeMap<String, u64>,
 }
@@ -158,10 +158,12 @@ fn collected(told: &str) -> Option<u64> {
     behind.split_whitespace().next()?.parse().ok()
 }
 
-/// The compiler and the processor that it compiles for.
+/// The compiler, the processor that it compiles for, and the C library, whose copies count as well.
 fn compiler() -> Result<String, Failure> {
     let version = command::output(Command::new("rustc").arg("--version"))?;
-    Ok(format!("{} on {}", version.trim(), std::env::consts::ARCH))
+    let library = command::output(Command::new("getconf").arg("GNU_LIBC_VERSION"));
+    let library = library.unwrap_or_else(|_| "another C library".to_owned());
+    Ok(format!("{} on {} with {}", version.trim(), std::env::consts::ARCH, library.trim()))
 }
 
 impl Counts {

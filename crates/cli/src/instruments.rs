@@ -1,6 +1,5 @@
 //! What a haft that was built for it tells of itself while it runs: its heap, with the feature
-//! `heap-profile`, and its tasks, with `tokio-console`. Without them, there is its allocator and
-//! nothing else.
+//! `heap-profile`, and its tasks, with `tokio-console`. Without them there is nothing here.
 
 #[cfg(all(feature = "tokio-console", not(tokio_unstable)))]
 compile_error!(
@@ -11,11 +10,6 @@ compile_error!(
 #[cfg(feature = "heap-profile")]
 #[global_allocator]
 static HEAP: dhat::Alloc = dhat::Alloc;
-
-/// A request over HTTP takes about thirty pieces of memory, most of them hyper's.
-#[cfg(not(feature = "heap-profile"))]
-#[global_allocator]
-static HEAP: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// They tell until this is dropped.
 pub(crate) struct Instruments {
