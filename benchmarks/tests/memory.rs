@@ -9,7 +9,7 @@ use haft_server::Server;
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 
 /// A server of two tools, in bytes.
-const AT_REST_MAX: usize = 512 * 1024;
+const AT_REST_MAX: usize = 32 * 1024;
 /// Each tool more, as often as its definition is long: it is kept as it was given, as it is listed
 /// to old and to new clients, and as what its arguments are checked and mended by.
 const DEFINITIONS_MAX: usize = 9;

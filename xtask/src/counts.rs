@@ -109,6 +109,10 @@ fn count() -> Result<Counts, Failure> {
         let few_took = instructions(&binary, scenario, few)?;
         let many_took = instructions(&binary, scenario, many)?;
         let each = many_took.saturating_sub(few_took) / (many - few);
+        if each == 0 {
+            let said = format!("`{scenario}` takes no instructions, so `counted` does nothing");
+            return Err(Failure::MachineLacks(said));
+        }
         scenarios.insert(scenario.to_owned(), each);
     }
     Ok(Counts { compiler: compiler()?, scenarios })

@@ -59,6 +59,8 @@ impl Arguments {
     /// see them.
     pub(crate) fn keep_null(&mut self, json: &str) {
         if json.contains("null") {
+            // Made now, templates do not see what comes.
+            self.context();
             let values: Map<String, serde_json::Value> =
                 serde_json::from_str(json).unwrap_or_default();
             let is_null = |(_, value): &(String, serde_json::Value)| value.is_null();

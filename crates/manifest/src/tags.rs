@@ -217,8 +217,9 @@ impl<'a> Tags<'a> {
                 _ if is_name(rest) => name_length(rest),
                 _ => first.len_utf8(),
             };
+            // Anywhere else it is a sign.
             let is_trim =
-                matches!(first, '-' | '+') && (words.is_empty() || rest[1..].starts_with(close));
+                matches!(first, '-' | '+') && (at == from || rest[1..].starts_with(close));
             if !first.is_whitespace() && !is_trim {
                 words.push(at..at + length);
             }
@@ -278,6 +279,10 @@ mod tests {
         assert_eq!(only_variable("{{ name }}"), Some("name"));
         assert_eq!(only_variable("{{-name-}}"), Some("name"));
         for other in ["a{{ b }}", "{{ a }} ", "{{ a.b }}", "{{ a | b }}", "{{ 'a' }}", "{% a %}"] {
+            assert_eq!(only_variable(other), None, "{other}");
+        }
+        // A sign is no trim.
+        for other in ["{{ -a }}", "{{ - a }}", "{{- -a }}"] {
             assert_eq!(only_variable(other), None, "{other}");
         }
     }

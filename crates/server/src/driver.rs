@@ -151,6 +151,8 @@ impl<E: Ending> Job<E> {
             })
             .await
         };
+        // However it ended, the time was the handler's.
+        mark(Stage::Handler);
         if let Ended::Paused(Pause::BecomesTask) = ended {
             return self.become_task().await;
         }

@@ -13,7 +13,7 @@ use crate::machine;
 
 /// Makes `haft bench` and all of these servers.
 pub(super) fn build(servers: &[&Server]) -> Result<(), Failure> {
-    let mut ours = command::cargo();
+    let mut ours = plain_cargo();
     ours.args(["build", "--release", "-p", "haft-cli"]);
     let mut packages: Vec<&str> = servers.iter().filter_map(|server| ours_of(server)).collect();
     packages.sort_unstable();
@@ -46,14 +46,19 @@ fn ours_of(server: &Server) -> Option<&'static str> {
     }
 }
 
-/// What this run of cargo was told about its own build must not reach the other.
-fn cargo(sources: &Path) -> Result<(), Failure> {
+/// What this run of cargo was told about its own build reaches neither ours nor theirs.
+fn plain_cargo() -> Command {
     let mut cargo = command::cargo();
-    cargo.args(["build", "--release", "--locked", "--target-dir", "target/peers/rust"]);
-    cargo.arg("--manifest-path").arg(sources.join("Cargo.toml"));
     for told in ["CARGO_ENCODED_RUSTFLAGS", "RUSTC_WORKSPACE_WRAPPER", "RUSTFLAGS"] {
         cargo.env_remove(told);
     }
+    cargo
+}
+
+fn cargo(sources: &Path) -> Result<(), Failure> {
+    let mut cargo = plain_cargo();
+    cargo.args(["build", "--release", "--locked", "--target-dir", "target/peers/rust"]);
+    cargo.arg("--manifest-path").arg(sources.join("Cargo.toml"));
     command::run(&mut cargo)
 }
 

@@ -58,6 +58,10 @@ pub(super) fn run(group: Group, arguments: &[String]) -> Result<(), Failure> {
         results::write(&path, &kept)?;
     }
     println!("\n{}\n{} has all of it", table::tables(group, &measured), path.display());
+    if measured.iter().all(|case| case["failed"].is_string()) {
+        let said = "nothing could be measured, the reasons are above".to_owned();
+        return Err(Failure::MachineLacks(said));
+    }
     Ok(())
 }
 

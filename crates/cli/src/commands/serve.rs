@@ -48,12 +48,13 @@ pub(crate) struct Args {
     pub(crate) metrics: Option<SocketAddr>,
     /// How many threads answer over HTTP [default: as many as this process may use processors]
     #[arg(long, value_name = "N", conflicts_with = "stdio")]
-    pub(crate) threads: Option<NonZeroUsize>,
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=THREADS_MAX))]
+    pub(crate) threads: Option<u16>,
     /// Let each thread keep its connections for as long as they last, instead of sharing the work:
     /// less to pay for each request, but a tool that keeps a thread busy holds up what is there
     #[arg(long, conflicts_with = "stdio")]
     pub(crate) per_core: bool,
-    /// Keep each of these threads on one processor
+    /// Keep each of these threads, and the programs that its tools start, on one processor
     #[arg(long, requires = "per_core")]
     pub(crate) pin: bool,
     /// Time each stage of each request as well: read, decode, validate, queue, handler, encode,
@@ -66,11 +67,15 @@ pub(crate) struct Args {
     pub(crate) profile: Option<PathBuf>,
 }
 
+/// More than any machine has use for, and few enough to be there.
+const THREADS_MAX: i64 = 256;
+
 impl Args {
     /// The processors that this process may use: its affinity and the quota of its control group
     /// are looked at.
     fn threads(&self) -> NonZeroUsize {
-        self.threads.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+        let typed = self.threads.and_then(|count| NonZeroUsize::new(count.into()));
+        typed.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
     }
 
     /// Which threads answer over HTTP.

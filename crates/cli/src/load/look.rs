@@ -9,7 +9,9 @@ use haft_bench::{Plan, Target};
 use haft_stages::Snapshot;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use std::io::{self, BufRead, BufReader, Write};
+use std::fs::Permissions;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -19,6 +21,8 @@ use tempfile::TempDir;
 const OPENING_TIME_MAX: Duration = Duration::from_secs(5);
 /// How long one may take to answer; a flame graph takes it some seconds to draw.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(60);
+/// The longest answer, a flame graph included.
+const ANSWER_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// What to look at.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -80,7 +84,9 @@ impl Look {
             }
             None => None,
         };
-        let folder = tempfile::Builder::new().prefix("haft-").tempdir()?;
+        // Whoever connects is believed.
+        let owner_only = Permissions::from_mode(0o700);
+        let folder = tempfile::Builder::new().prefix("haft-").permissions(owner_only).tempdir()?;
         let path = folder.path().join("inside");
         let listener = UnixListener::bind(&path)?;
         *launch = launch.clone().variables([(HAFT_INSIDE, path)]);
@@ -148,7 +154,8 @@ impl Look {
         let mut all = Vec::new();
         for door in &mut self.doors {
             let mut answer = String::new();
-            door.read_line(&mut answer).map_err(|error| gone(&error))?;
+            let mut bounded = door.take(ANSWER_BYTES_MAX);
+            bounded.read_line(&mut answer).map_err(|error| gone(&error))?;
             let seen: Seen = serde_json::from_str(&answer).map_err(|error| gone(&error))?;
             if let Some(problem) = seen.problem {
                 return Err(Failure::new(Exit::Other, problem));

@@ -49,7 +49,10 @@ impl Straight {
             match part {
                 Part::Text(part) => text.push_str(part),
                 Part::Name(name) => match values.get(name)? {
-                    Value::String(value) => text.push_str(value),
+                    // One argument may be named many times.
+                    Value::String(value) if text.len() + value.len() <= RENDERED_BYTES_MAX => {
+                        text.push_str(value);
+                    }
                     Value::Bool(value) => text.push_str(if *value { "true" } else { "false" }),
                     Value::Number(number) if !number.is_f64() => write!(text, "{number}").ok()?,
                     _ => return None,
@@ -117,6 +120,8 @@ mod tests {
             "{{ __filled_0 }} a",
             "{{ true }} a",
             "{{ range }} a",
+            "a {{ -a }}",
+            "a {{ - a }}",
         ] {
             assert!(Straight::new(source).is_none(), "{source}");
         }

@@ -65,7 +65,7 @@ impl Listener {
             }
         };
         drop(self.socket);
-        crew.end(stop).await;
+        crew.end(stop, limits.shutdown_grace).await;
         endpoint.sessions.end_all();
     }
 }

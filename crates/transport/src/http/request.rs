@@ -176,9 +176,10 @@ where
             first = frame;
         } else {
             if gathered.is_empty() {
-                // What was announced need not come.
-                let to_come = body.size_hint().lower().min(GATHERED_AT_ONCE) as usize;
-                gathered.reserve(first.len() + frame.len() + to_come);
+                // What was announced need not come: as much again as has come is made ready.
+                let come = first.len() + frame.len();
+                let to_come = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+                gathered.reserve(come + to_come.min(come));
             }
             gathered.extend_from_slice(&std::mem::take(&mut first));
             gathered.extend_from_slice(&frame);
@@ -187,9 +188,6 @@ where
     let bytes = if gathered.is_empty() { first } else { gathered.freeze() };
     Ok(Body { bytes, _held: held })
 }
-
-/// The most memory that is made ready for a body that has not come yet.
-const GATHERED_AT_ONCE: u64 = 256 * 1024;
 
 fn too_large(limits: &Limits) -> Unread {
     Unread::TooLarge(Malformed::MessageTooLong { limit: limits.message_bytes }.into())

@@ -5,14 +5,17 @@ use super::connections::Connections;
 use super::endpoint::Endpoint;
 use crate::bounds::{Bound, Share};
 use crate::stop::Stop;
+use std::convert::Infallible;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::runtime;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 /// Which threads answer the clients of a listener.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,11 +25,13 @@ pub enum Threads {
     #[default]
     Shared,
     /// Threads of the listener's own. Each has a share of the connections, for as long as those
-    /// last: nothing moves between processors, and what one of its tools keeps busy is held up.
+    /// last: nothing moves between threads. A tool that keeps one busy holds up its connections,
+    /// and what others wait for there: connections to other servers are shared by all.
     Own {
         /// How many. Those that the system does not grant are left out.
         count: NonZeroUsize,
-        /// Whether each stays on one of the processors that this process may use (Linux).
+        /// Whether each stays on one of the processors that this process may use (Linux), with the
+        /// programs and threads that its tools start.
         is_pinned: bool,
     },
 }
@@ -38,7 +43,7 @@ pub(super) enum Crew {
 }
 
 /// Nothing is ever sent; it is closed when the last thread has ended.
-type Ended = Receiver<std::convert::Infallible>;
+type Ended = Receiver<Infallible>;
 
 /// A thread, seen from the one that accepts.
 pub(super) struct Worker {
@@ -72,10 +77,9 @@ impl Crew {
                 if let Some(processor) = processor {
                     stay_on(processor);
                 }
-                runtime.block_on(work(Connections::new(endpoint), handed, orders));
-                // A tool that blocks a thread must not keep the listener.
+                runtime.block_on(work(Connections::new(endpoint), handed, orders, alive));
+                // A tool that blocks another thread must not keep this one.
                 runtime.shutdown_background();
-                drop(alive);
             };
             thread::Builder::new().name(format!("haft-http-{number}")).spawn(work).ok()?;
             Some(Worker { inbox, load: Bound::new(usize::MAX) })
@@ -96,10 +100,10 @@ impl Crew {
         match self {
             Self::Here(connections) => connections.begin(stream, room),
             Self::Threads { workers, .. } => {
-                let freest = workers.iter().min_by_key(|worker| worker.load.taken());
-                let freest = freest.expect("there is at least one");
-                // A socket that cannot be moved, or a thread that has gone: the client tries again.
-                if let Ok(stream) = stream.into_std() {
+                let alive = workers.iter().filter(|worker| !worker.inbox.is_closed());
+                let freest = alive.min_by_key(|worker| worker.load.taken());
+                // A socket that cannot be moved, or no thread left: the client is told by its end.
+                if let (Some(freest), Ok(stream)) = (freest, stream.into_std()) {
                     let load = freest.load.share_of(1);
                     _ = freest.inbox.try_send(Handed { stream, room, load });
                 }
@@ -115,23 +119,30 @@ impl Crew {
         }
     }
 
-    pub(super) async fn end(self, stop: Stop) {
+    /// Ends all connections, and then the threads: until all have ended, one may work for another.
+    /// A thread that a tool keeps busy is left behind.
+    pub(super) async fn end(self, stop: Stop, grace: Duration) {
         match self {
             Self::Here(connections) => connections.end(stop).await,
             Self::Threads { workers, order, mut ended } => {
                 order.send_replace(Some(stop));
                 drop(workers);
-                ended.recv().await;
+                _ = timeout(grace + LAST_LOOK, ended.recv()).await;
+                drop(order);
             }
         }
     }
 }
+
+/// How much longer than their requests threads may take to end.
+const LAST_LOOK: Duration = Duration::from_secs(1);
 
 /// What a thread does: takes connections, until there is an order to stop or nobody to give one.
 async fn work(
     mut connections: Connections,
     mut handed: Receiver<Handed>,
     mut orders: watch::Receiver<Option<Stop>>,
+    alive: Sender<Infallible>,
 ) {
     let stop = {
         let mut ordered = std::pin::pin!(orders.wait_for(Option::is_some));
@@ -151,6 +162,9 @@ async fn work(
         }
     };
     connections.end(stop).await;
+    drop(alive);
+    // Until nobody is left to give orders.
+    _ = orders.wait_for(|_| false).await;
 }
 
 /// The processors that this process may use.

@@ -8,9 +8,13 @@ use haft_proto::limits::Limits;
 use haft_proto::service::{Ask, Turn};
 use haft_transport::http::{Options, Threads};
 use haft_transport::stop::Stop;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::num::NonZeroUsize;
+use std::sync::{Arc, Barrier};
 use std::thread;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
 
 fn own(count: usize, is_pinned: bool) -> Options {
     let count = NonZeroUsize::new(count).expect("some");
@@ -53,11 +57,16 @@ async fn connections_are_spread_and_stay_where_they_are() {
 #[tokio::test]
 async fn a_pinned_thread_has_one_processor() {
     let fixture = Fixture::hooked_with(Limits::default(), where_it_runs, own(2, true)).await;
-    for _ in 0..2 {
-        let thread = told(&mut RawClient::connect(fixture.address).await).await;
+    let mut clients =
+        [RawClient::connect(fixture.address).await, RawClient::connect(fixture.address).await];
+    let mut processors = HashSet::new();
+    for client in &mut clients {
+        let thread = told(client).await;
         let allowed = thread.split(' ').next_back().expect("there is a last word");
-        assert!(allowed.parse::<usize>().is_ok(), "{thread}");
+        processors.insert(allowed.parse::<usize>().expect("one processor, and no range"));
     }
+    let there = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    assert_eq!(processors.len(), there.min(2));
 }
 
 #[tokio::test]
@@ -81,11 +90,36 @@ async fn calls_in_flight_are_answered_when_it_stops() {
     let mut slow = RawClient::connect(fixture.address).await;
     slow.send(&modern("tools/call", r#"{"name":"wait"}"#)).await;
     fixture.gate.began.notified().await;
-    let gate = std::sync::Arc::clone(&fixture.gate);
+    let (gate, address) = (Arc::clone(&fixture.gate), fixture.address);
     let stopping = tokio::spawn(fixture.stop(Stop::Gracefully));
+    while TcpStream::connect(address).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
     gate.open.notify_one();
     assert_eq!(slow.answer().await.json()["result"]["content"][0]["text"], "waited");
     stopping.await.expect("it stops");
+}
+
+#[tokio::test]
+async fn a_thread_that_a_tool_keeps_busy_is_left_behind() {
+    let (began, held) = (Arc::new(Notify::new()), Arc::new(Barrier::new(2)));
+    let busy = {
+        let (began, held) = (Arc::clone(&began), Arc::clone(&held));
+        move |ask: &Ask<'_>, _: &mut Vec<u8>| -> Option<Turn> {
+            if tool_of(ask) == "\"hello\"" {
+                began.notify_one();
+                held.wait();
+            }
+            None
+        }
+    };
+    let limits = Limits { shutdown_grace: Duration::ZERO, ..Limits::default() };
+    let fixture = Fixture::hooked_with(limits, busy, own(1, false)).await;
+    let mut client = RawClient::connect(fixture.address).await;
+    client.send(&modern("tools/call", r#"{"name":"hello"}"#)).await;
+    began.notified().await;
+    fixture.stop(Stop::Gracefully).await;
+    held.wait();
 }
 
 #[tokio::test]
