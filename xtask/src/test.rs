@@ -11,7 +11,7 @@ use crate::{bench, conformance, counts, deny, dependencies, fuzz, machine, retol
 
 /// How long each fuzz target runs here, and where its search begins: always at the same place, so
 /// that what is red can be made red again. `cargo xtask fuzz` begins anywhere.
-const FUZZ: [&str; 4] = ["--seconds", "60", "--seed", "1"];
+const FUZZ: [&str; 4] = ["--seconds", "30", "--seed", "1"];
 /// Packages that are no members of the workspace.
 const APART: [&str; 6] = [
     "benchmarks/peers/pforge",
