@@ -9,6 +9,8 @@ use haft_bench::{Cold, Comparison, Latency, Ratio, Report, shown_time as time};
 
 /// From how much of its threads on the load may be what was measured.
 const LOAD_BUSY: f64 = 0.9;
+/// How many seconds that takes to know: the system counts processor time in hundredths of one.
+const LOAD_KNOWN: f64 = 0.5;
 /// The columns that a bar of the distribution may take.
 const BAR: usize = 40;
 
@@ -90,7 +92,7 @@ fn remarks(report: &Report, printer: Printer) {
         let (count, first) = (wrong.count, one_line(&wrong.first));
         printer.note(format_args!("{BAD}{count} wrong{BAD:#}: {first}"));
     }
-    if report.load_use > LOAD_BUSY {
+    if report.load_use > LOAD_BUSY && report.seconds >= LOAD_KNOWN {
         printer.warn(&format!(
             "the load used {:.0}% of its threads: it may be what was measured; --threads adds more",
             report.load_use * 100.0

@@ -1,12 +1,11 @@
 //! `haft bench` against real servers: that every answer is counted and checked, over each wire in
 //! both eras, and what it says and exits with when a server is down, wrong, slow or dies.
 
+use crate::desk::Desk;
 use crate::foreign_servers::{listening, official, own};
 use crate::haft::{Ran, haft};
 use serde_json::Value;
 use std::fs;
-use std::path::PathBuf;
-use tempfile::TempDir;
 
 const FILE: &str = r#"
 server: { name: desk }
@@ -17,22 +16,8 @@ resources:
   - { uri: "desk://note", name: note, text: Tea. }
 "#;
 
-struct Desk {
-    folder: TempDir,
-    file: PathBuf,
-}
-
 fn desk() -> Desk {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("haft.yaml");
-    fs::write(&file, FILE).expect("a folder of ours");
-    Desk { folder, file }
-}
-
-impl Desk {
-    fn file(&self) -> &str {
-        self.file.to_str().expect("a path of text")
-    }
+    Desk::with(FILE)
 }
 
 /// A run of so many answers, which takes no time.
@@ -80,8 +65,8 @@ fn every_wire_is_loaded_in_both_eras() {
 #[test]
 fn what_is_counted_is_what_the_server_was_asked() {
     let desk = desk();
-    let log = desk.folder.path().join("log");
-    let file = desk.folder.path().join("counting.yaml");
+    let log = desk.path("log");
+    let file = desk.path("counting.yaml");
     let command = format!("[sh, -c, \"echo >> '{}'\"]", log.display());
     let text = format!(
         "server: {{ name: counting }}\ntools:\n  - {{ name: count, description: Counts., \
@@ -98,7 +83,7 @@ fn a_report_does_not_tell_what_lets_in() {
     let desk = desk();
     let server = own(&desk.file);
     let url = format!("{}?key=hunter2", server.url);
-    let page = desk.folder.path().join("report.html");
+    let page = desk.path("report.html");
     let more = ["-n", "3", "--header", "authorization: Bearer hunter2", "--html"];
     let shown = page.to_str().expect("a path");
     let by_url = bench(&[&url], &[&more[..], &[shown]].concat());
@@ -241,7 +226,7 @@ fn thresholds_and_baselines_fail_with_code_8_after_the_report() {
 
     let mut earlier = report(&[desk.file()], &asked);
     earlier["latency"]["p50_ns"] = 1.into();
-    let file = desk.folder.path().join("earlier.json");
+    let file = desk.path("earlier.json");
     fs::write(&file, earlier.to_string()).expect("a folder of ours");
     let baseline = ["--baseline", file.to_str().expect("a path")];
     let ran = bench(&[desk.file()], &[&asked[..], &baseline].concat());
@@ -257,7 +242,7 @@ fn thresholds_and_baselines_fail_with_code_8_after_the_report() {
 #[test]
 fn the_page_has_pictures_and_loads_nothing() {
     let desk = desk();
-    let file = desk.folder.path().join("report.html");
+    let file = desk.path("report.html");
     let shown = file.to_str().expect("a path");
     bench(&[desk.file()], &["echo", "text=<b>", "-n", "200", "--html", shown]).printed();
     let page = fs::read_to_string(file).expect("it was written");

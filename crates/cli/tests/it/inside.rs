@@ -1,15 +1,15 @@
 //! What haft tells of itself while it serves: how long requests are in each stage, and where the
 //! processor is.
 
+use crate::desk::Desk;
 use crate::foreign_servers::{official, own};
 use crate::haft::{Ran, haft};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use tempfile::TempDir;
 
 const FILE: &str = r#"
 server: { name: desk }
@@ -21,26 +21,8 @@ tools:
 /// How long `wait` takes.
 const WAIT_NS: u64 = 50_000_000;
 
-struct Desk {
-    folder: TempDir,
-    file: PathBuf,
-}
-
 fn desk() -> Desk {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("haft.yaml");
-    fs::write(&file, FILE).expect("a folder of ours");
-    Desk { folder, file }
-}
-
-impl Desk {
-    fn file(&self) -> &str {
-        self.file.to_str().expect("a path of text")
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
+    Desk::with(FILE)
 }
 
 fn bench(more: &[&str]) -> Ran {

@@ -6,6 +6,7 @@ mod bench;
 mod book;
 mod check_schema_new;
 mod completions;
+mod desk;
 mod dev;
 mod dialogs;
 mod doctor;
