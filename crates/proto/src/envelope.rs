@@ -152,8 +152,7 @@ pub fn read<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Incoming<'a>, Reject
     if bytes.len() > limits.message_bytes {
         return Err(unreadable(Malformed::MessageTooLong { limit: limits.message_bytes }));
     }
-    let text = std::str::from_utf8(bytes)
-        .map_err(|error| unreadable(Malformed::NotUtf8 { at: error.valid_up_to() }))?;
+    let text = text_of(bytes).map_err(unreadable)?;
     let mut cursor = Cursor::new(text, limits.depth);
     match cursor.peek_token() {
         None => Err(unreadable(Malformed::Empty)),
@@ -168,6 +167,13 @@ pub fn read<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Incoming<'a>, Reject
             }
         }
     }
+}
+
+/// The bytes as text. Only what is no text is looked at again, to say where.
+fn text_of(bytes: &[u8]) -> Result<&str, Malformed> {
+    simdutf8::basic::from_utf8(bytes).or_else(|_| {
+        std::str::from_utf8(bytes).map_err(|error| Malformed::NotUtf8 { at: error.valid_up_to() })
+    })
 }
 
 type ReadMessage<'a> = Result<Envelope<'a>, Rejected<'a>>;

@@ -44,6 +44,9 @@ pub struct Limits {
     pub streams_per_connection: u32,
     /// All headers of an HTTP request together.
     pub header_bytes: usize,
+    /// How much of an HTTP/1.1 connection is read at once, at most. A message that fits is not put
+    /// together from pieces; a connection that had long ones may keep as much memory while idle.
+    pub read_bytes: usize,
     /// How long the headers of an HTTP request may take to arrive, and an HTTP/1.1 connection may
     /// be idle.
     pub header_timeout: Duration,
@@ -128,6 +131,7 @@ impl Default for Limits {
             connections: 4096,
             streams_per_connection: 256,
             header_bytes: 32 * 1024,
+            read_bytes: 128 * 1024,
             header_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(30),
             write_stall: Duration::from_secs(30),

@@ -25,13 +25,13 @@
 //! # let _ = Tool::new("order", order);
 //! ```
 
+use crate::arguments;
 use crate::context::Context;
 use crate::core::Core;
 use crate::headers::Headers;
 use crate::reading::{Answering, refusal_of};
 use crate::room::Room;
 use crate::schema::derived;
-use crate::schema::wording::one_line;
 use crate::state::State;
 use haft_proto::encode;
 use haft_proto::error::Refusal;
@@ -458,7 +458,7 @@ where
     F: Fn(A, &Call<'_>) -> R + Send + Sync + 'static,
 {
     fn call(&self, call: Call<'_>, answer: Answer<'_>) -> Made {
-        match decode(call.arguments) {
+        match arguments::decode(call.arguments) {
             Ok(arguments) => (self.call)(arguments, &call).answer(answer),
             Err(refusal) => answer.result(&refusal),
         }
@@ -479,7 +479,7 @@ where
     T: Future<Output = R> + Send + 'static,
 {
     fn call(&self, call: Call<'_>, answer: Answer<'_>) -> Made {
-        match decode(call.arguments) {
+        match arguments::decode(call.arguments) {
             Ok(arguments) => {
                 let work = (self.call)(arguments, &call);
                 Made::Later(Box::pin(async move { work.await.into_result() }))
@@ -490,11 +490,4 @@ where
             }
         }
     }
-}
-
-/// The schema has been checked before; this fails only where the type is narrower than the schema.
-fn decode<A: DeserializeOwned>(arguments: &str) -> Result<A, ToolResult> {
-    serde_json::from_str(arguments).map_err(|error| {
-        ToolResult::error(format!("Invalid arguments: {}", one_line(&error.to_string())))
-    })
 }

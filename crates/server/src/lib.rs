@@ -14,6 +14,7 @@
 //! # Ok::<(), haft_server::BuildError>(())
 //! ```
 
+mod arguments;
 pub mod around;
 mod ask;
 mod builder;

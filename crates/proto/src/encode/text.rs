@@ -10,7 +10,8 @@ use crate::json::plain_bytes;
 /// assert_eq!(out, br#""a \"b\"\n""#);
 /// ```
 pub fn string(out: &mut Vec<u8>, text: &str) {
-    out.reserve(text.len() + 2);
+    // With room for what most answers end with, so that it need not grow again.
+    out.reserve(text.len() + 64);
     out.push(b'"');
     let mut rest = text.as_bytes();
     loop {

@@ -19,13 +19,19 @@ impl<'a> JsonStr<'a> {
     #[must_use]
     pub fn from_raw(raw: &'a str) -> Option<Self> {
         let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
-        Some(Self { inner, is_escaped: inner.contains('\\') })
+        Some(Self { inner, is_escaped: memchr::memchr(b'\\', inner.as_bytes()).is_some() })
     }
 
     /// What stands between the quotes, escapes and all.
     #[must_use]
     pub const fn raw(self) -> &'a str {
         self.inner
+    }
+
+    /// Whether something else is meant than what stands there.
+    #[must_use]
+    pub const fn is_escaped(self) -> bool {
+        self.is_escaped
     }
 
     /// The characters that are meant; borrowed unless there are escapes.

@@ -248,8 +248,10 @@ impl Node {
             let text = JsonStr::from_raw(raw).map(JsonStr::decode);
             found.say(place, choose(&self.allowed, text.as_deref(), &shorten(raw)))?;
         }
-        if let Some(text) = JsonStr::from_raw(raw) {
-            if self.length.min.is_some() || self.length.max.is_some() {
+        if raw.starts_with('"') {
+            if (self.length.min.is_some() || self.length.max.is_some())
+                && let Some(text) = JsonStr::from_raw(raw)
+            {
                 let count = text.decode().chars().count() as u64;
                 if let Some(expected) = self.length.broken_by(count) {
                     found.say(place, format!("must have {expected} characters, not {count}"))?;

@@ -74,8 +74,8 @@ pub(super) fn builder(limits: &Limits) -> Builder<TokioExecutor> {
         .http1()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_timeout)
-        // hyper's own least buffer.
-        .max_buf_size(limits.header_bytes.max(8192));
+        // A head has to fit, and hyper has a least size of its own.
+        .max_buf_size(limits.read_bytes.max(limits.header_bytes).max(8192));
     builder
         .http2()
         .timer(TokioTimer::new())

@@ -4,11 +4,12 @@
 use super::Options;
 use super::answer::{self, Answer};
 use super::guard::Guard;
+use super::heads::Heads;
 use super::refusals::{
-    VERBS, method_not_allowed, not_acceptable, refused, refused_to, try_again,
+    VERBS, headers_too_long, method_not_allowed, not_acceptable, refused, refused_to, try_again,
     unsupported_media_type,
 };
-use super::request::{self, Accepts, Unread, VERSION_HEADER, is_json, read_body};
+use super::request::{self, Accepts, Unread, is_json, read_body};
 use super::sessions::Sessions;
 use super::stopping::Stopping;
 use super::timed::Departure;
@@ -49,7 +50,7 @@ pub(super) struct Endpoint {
 
 /// What is known of a request while its message is answered.
 pub(super) struct Asking<'a> {
-    pub(super) headers: &'a HeaderMap,
+    pub(super) heads: Heads<'a>,
     pub(super) accepts: Accepts,
     /// Bytes of answers on the connection that it came by.
     pub(super) unread: &'a Arc<Bound>,
@@ -93,10 +94,11 @@ impl Endpoint {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let (parts, body) = request.into_parts();
-        let response = match self.guard.check(&parts.uri, &parts.headers) {
+        let heads = Heads::of(&parts.headers);
+        let response = match self.guard.check(&parts.uri, &heads) {
             Ok(()) => {
-                let mut response = self.route(&parts, body, unread, trip).await;
-                if let Some(origin) = self.guard.cors_origin(&parts.headers) {
+                let mut response = self.route(&parts, heads, body, unread, trip).await;
+                if let Some(origin) = self.guard.cors_origin(&heads) {
                     allow_origin(response.headers_mut(), origin);
                 }
                 response
@@ -112,6 +114,7 @@ impl Endpoint {
     async fn route<B>(
         &self,
         parts: &Parts,
+        heads: Heads<'_>,
         body: B,
         unread: &Arc<Bound>,
         trip: &Trip,
@@ -120,6 +123,9 @@ impl Endpoint {
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
+        if heads.are_too_long(&self.limits) {
+            return headers_too_long(&self.limits);
+        }
         if parts.uri.path() != self.path {
             let body = match self.two_paths(parts, body, unread).await {
                 Ok(response) => return response,
@@ -134,9 +140,9 @@ impl Endpoint {
             Verb::POST if unread.is_full() => {
                 try_again(None, Era::Modern, &unread::unread(&self.limits))
             }
-            Verb::POST => self.post(parts, body, unread, trip).await,
-            Verb::GET => self.get(&parts.headers),
-            Verb::DELETE => self.delete(&parts.headers),
+            Verb::POST => self.post(heads, body, unread, trip).await,
+            Verb::GET => self.get(&heads),
+            Verb::DELETE => self.delete(&heads),
             Verb::OPTIONS => preflight(&parts.headers),
             _ => method_not_allowed(
                 "Method not allowed: send messages by POST; GET listens, DELETE ends a session",
@@ -146,7 +152,7 @@ impl Endpoint {
 
     async fn post<B>(
         &self,
-        parts: &Parts,
+        heads: Heads<'_>,
         body: B,
         unread: &Arc<Bound>,
         trip: &Trip,
@@ -155,11 +161,10 @@ impl Endpoint {
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let headers = &parts.headers;
-        if !is_json(headers) {
+        if !is_json(&heads) {
             return unsupported_media_type();
         }
-        let accepts = Accepts::new(headers);
+        let accepts = Accepts::new(&heads);
         if !accepts.json && !accepts.events {
             return not_acceptable(
                 "Not acceptable: `Accept` must list `application/json` and `text/event-stream`",
@@ -170,7 +175,7 @@ impl Endpoint {
             Err(response) => return response,
         };
         trip.mark(Stage::Read);
-        let asking = Asking { headers, accepts, unread, trip };
+        let asking = Asking { heads, accepts, unread, trip };
         match envelope::read(&body.bytes, &self.limits) {
             Ok(Incoming::One(message)) => self.one(&asking, &message).await,
             Ok(Incoming::Batch(messages)) => self.batch(&asking, &messages).await,
@@ -195,12 +200,11 @@ impl Endpoint {
     async fn one(&self, asking: &Asking<'_>, message: &Envelope<'_>) -> Response<Answer> {
         // A request of an unknown version is told so in the order of its era's checks.
         if message.kind != Kind::Request
-            && let Err(refusal) = known_version(asking.headers)
+            && let Err(refusal) = known_version(&asking.heads)
         {
             return refused_to(None, Era::Modern, &refusal);
         }
-        let version = version_header(asking.headers);
-        match (admit::era_of(message, version), message.kind, message.id) {
+        match (admit::era_of(message, asking.heads.version()), message.kind, message.id) {
             (Era::Legacy, _, _) => self.legacy(asking, message).await,
             (Era::Modern, Kind::Request, Some(id)) => self.modern(asking, message, id).await,
             (Era::Modern, Kind::Notification, _) => answer::empty(StatusCode::ACCEPTED),
@@ -220,13 +224,9 @@ impl Endpoint {
     }
 }
 
-pub(super) fn version_header(headers: &HeaderMap) -> Option<&str> {
-    headers.get(&VERSION_HEADER).and_then(|value| value.to_str().ok()).map(str::trim)
-}
-
 /// A version header names a revision, if it is there (2025-06-18, "Protocol Version Header").
-pub(super) fn known_version(headers: &HeaderMap) -> Result<(), Refusal> {
-    match version_header(headers) {
+pub(super) fn known_version(heads: &Heads<'_>) -> Result<(), Refusal> {
+    match heads.version() {
         Some(version) if Revision::parse(version).is_none() => Err(admit::unsupported(version)),
         _ => Ok(()),
     }

@@ -3,7 +3,8 @@
 //! (Streamable HTTP, "Security Warning").
 
 use super::Options;
-use http::{HeaderMap, HeaderValue, Uri, header};
+use super::heads::Heads;
+use http::{HeaderValue, Uri};
 use std::net::{IpAddr, SocketAddr};
 
 /// The rule of one listener.
@@ -46,22 +47,22 @@ impl Guard {
         }
     }
 
-    pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), TurnedAway> {
+    pub(super) fn check(&self, uri: &Uri, heads: &Heads<'_>) -> Result<(), TurnedAway> {
         // HTTP/2 has the authority in the URI, HTTP/1.1 in a header; a request may have both.
         let authorities = uri.authority().map(|authority| authority.as_str().as_bytes());
-        let hosts = headers.get_all(header::HOST).into_iter().map(HeaderValue::as_bytes);
+        let hosts = heads.hosts().map(HeaderValue::as_bytes);
         if !authorities.into_iter().chain(hosts).all(|host| self.is_our_name(host)) {
             return Err(TurnedAway::Host);
         }
-        if !headers.get_all(header::ORIGIN).into_iter().all(|origin| self.may_call(origin)) {
+        if !heads.origins().all(|origin| self.may_call(origin)) {
             return Err(TurnedAway::Origin);
         }
         Ok(())
     }
 
     /// The origin that may read the answer, if the request has one that may call.
-    pub(super) fn cors_origin<'a>(&self, headers: &'a HeaderMap) -> Option<&'a HeaderValue> {
-        headers.get(header::ORIGIN).filter(|origin| self.may_call(origin))
+    pub(super) fn cors_origin<'a>(&self, heads: &Heads<'a>) -> Option<&'a HeaderValue> {
+        heads.origins().next().filter(|origin| self.may_call(origin))
     }
 
     fn is_our_name(&self, host: &[u8]) -> bool {
@@ -109,6 +110,7 @@ fn is_loopback_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use http::{HeaderMap, header};
 
     fn verdict(
         address: &str,
@@ -122,7 +124,7 @@ mod tests {
             headers.insert(header::ORIGIN, origin.parse().expect("a header"));
         }
         let guard = Guard::new(address.parse().expect("an address"), options);
-        guard.check(&Uri::from_static("/mcp"), &headers)
+        guard.check(&Uri::from_static("/mcp"), &Heads::of(&headers))
     }
 
     #[test]

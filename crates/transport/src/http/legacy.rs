@@ -3,7 +3,8 @@
 
 use super::answer::{self, ANSWER_BYTES, Answer};
 use super::call_stream::{CallStream, Finish, First};
-use super::endpoint::{Asking, Endpoint, known_version, version_header};
+use super::endpoint::{Asking, Endpoint, known_version};
+use super::heads::Heads;
 use super::news::{News, NoNews};
 use super::refusals::{get_not_acceptable, method_not_allowed, refused, refused_to};
 use super::request::{Accepts, HttpHeaders, LAST_EVENT_HEADER, SESSION_HEADER};
@@ -20,7 +21,7 @@ use haft_proto::error::{Mistake, Refusal};
 use haft_proto::method::Method;
 use haft_proto::service::{Outcome, Principal, Reply};
 use haft_proto::version::{Era, Revision};
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::{HeaderValue, Response, StatusCode};
 use std::cell::{OnceCell, RefCell};
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -36,7 +37,7 @@ impl Endpoint {
         if message.method.is_some_and(|method| method.decode() == Method::Initialize.name()) {
             return asking.trip.run(|| self.initialize(message));
         }
-        let session = match self.session(asking.headers) {
+        let session = match self.session(&asking.heads) {
             Ok(session) => session,
             Err(refusal) => return refused_to(message.id, Era::Legacy, &refusal),
         };
@@ -49,7 +50,7 @@ impl Endpoint {
             let stream = LazyStream::new(&session, asking);
             let mut out = Vec::with_capacity(ANSWER_BYTES);
             let sink = || stream.sink();
-            let headers = HttpHeaders(asking.headers);
+            let headers = HttpHeaders(asking.heads.all);
             let (kept, service) = (&session.conversation, &*self.service);
             let asked =
                 asking.trip.run(|| take(kept, service, message, Some(&headers), &sink, &mut out));
@@ -111,13 +112,13 @@ impl Endpoint {
         messages: &[Result<Envelope<'_>, Rejected<'_>>],
     ) -> Response<Answer> {
         let is_modern = |message: &Envelope<'_>| message.params.meta.protocol_version.is_some();
-        if let Err(refusal) = known_version(asking.headers) {
+        if let Err(refusal) = known_version(&asking.heads) {
             return refused_to(None, Era::Modern, &refusal);
         }
         if messages.iter().flatten().all(is_modern) && messages.iter().all(Result::is_ok) {
             return refused_to(None, Era::Modern, &batches_refused());
         }
-        let session = match self.session(asking.headers) {
+        let session = match self.session(&asking.heads) {
             Ok(session) => session,
             Err(refusal) => return refused_to(None, Era::Legacy, &refusal),
         };
@@ -132,7 +133,7 @@ impl Endpoint {
         let (stream, batch) = {
             let stream = LazyStream::new(&session, asking);
             let sink = || stream.sink();
-            let headers = HttpHeaders(asking.headers);
+            let headers = HttpHeaders(asking.heads.all);
             let batch =
                 Batch::take(&session.conversation, &*self.service, messages, Some(&headers), &sink);
             (stream.made, batch)
@@ -173,11 +174,11 @@ impl Endpoint {
     }
 
     /// Ends a session.
-    pub(super) fn delete(&self, headers: &HeaderMap) -> Response<Answer> {
-        if let Err(refusal) = known_version(headers) {
+    pub(super) fn delete(&self, heads: &Heads<'_>) -> Response<Answer> {
+        if let Err(refusal) = known_version(heads) {
             return refused_to(None, Era::Legacy, &refusal);
         }
-        let Some(id) = headers.get(&SESSION_HEADER) else {
+        let Some(id) = heads.session else {
             return method_not_allowed(NO_DELETE);
         };
         if id.to_str().is_ok_and(|id| self.sessions.end(id)) {
@@ -187,22 +188,22 @@ impl Endpoint {
     }
 
     /// Opens a stream of what is told unasked, or goes on with one that was broken.
-    pub(super) fn get(&self, headers: &HeaderMap) -> Response<Answer> {
-        if let Err(refusal) = known_version(headers) {
+    pub(super) fn get(&self, heads: &Heads<'_>) -> Response<Answer> {
+        if let Err(refusal) = known_version(heads) {
             return refused_to(None, Era::Legacy, &refusal);
         }
-        let version = version_header(headers).and_then(Revision::parse);
+        let version = heads.version().and_then(Revision::parse);
         if version.is_some_and(|revision| revision.era() == Era::Modern) {
             return method_not_allowed(NO_MODERN_GET);
         }
-        let session = match self.session(headers) {
+        let session = match self.session(heads) {
             Ok(session) => session,
             Err(refusal) => return refused_to(None, Era::Legacy, &refusal),
         };
-        if !Accepts::new(headers).events {
+        if !Accepts::new(heads).events {
             return get_not_acceptable();
         }
-        match headers.get(&LAST_EVENT_HEADER).filter(|_| session.streams.can_resume()) {
+        match heads.all.get(&LAST_EVENT_HEADER).filter(|_| session.streams.can_resume()) {
             Some(last) => self.resume(&session, last),
             None => self.tell(&session, None),
         }
@@ -245,8 +246,8 @@ impl Endpoint {
         }
     }
 
-    fn session(&self, headers: &HeaderMap) -> Result<Arc<Session>, Refusal> {
-        let id = headers.get(&SESSION_HEADER).ok_or_else(|| {
+    fn session(&self, heads: &Heads<'_>) -> Result<Arc<Session>, Refusal> {
+        let id = heads.session.ok_or_else(|| {
             Refusal::new(
                 Mistake::MissingSession,
                 "Invalid request: send `initialize` first and then its `Mcp-Session-Id`, or name \

@@ -7,6 +7,7 @@ mod call_stream;
 mod connections;
 mod endpoint;
 mod guard;
+mod heads;
 mod legacy;
 mod listen;
 mod modern;

@@ -41,7 +41,7 @@ impl Endpoint {
             let queue =
                 LazyQueue { limits: &self.limits, accepts: asking.accepts, made: OnceCell::new() };
             let mut out = Vec::with_capacity(ANSWER_BYTES);
-            let headers = HttpHeaders(asking.headers);
+            let headers = HttpHeaders(asking.heads.all);
             let sink = || queue.sink();
             let turn = asking
                 .trip

@@ -5,6 +5,7 @@ use super::request::Accepts;
 use haft_proto::encode;
 use haft_proto::envelope::Id;
 use haft_proto::error::{Mistake, Refusal};
+use haft_proto::limits::Limits;
 use haft_proto::service::{Outcome, Reply};
 use haft_proto::version::Era;
 use http::{HeaderValue, Response, StatusCode, header};
@@ -42,6 +43,14 @@ pub(super) fn method_not_allowed(message: &'static str) -> Response<Answer> {
 
 /// The verbs of the endpoint.
 pub(super) const VERBS: HeaderValue = HeaderValue::from_static("GET, POST, DELETE, OPTIONS");
+
+/// There is more in front of the body than is looked at.
+pub(super) fn headers_too_long(limits: &Limits) -> Response<Answer> {
+    let limit = limits.header_bytes;
+    let message = format!("Headers too long: they may have {limit} bytes together");
+    let refusal = Refusal::new(Mistake::InvalidRequest, message);
+    refused(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &refusal)
+}
 
 /// The body is not said to be JSON.
 pub(super) fn unsupported_media_type() -> Response<Answer> {

@@ -1,12 +1,13 @@
 //! What is read of a request before its message is looked at: its headers, and its body within the
 //! limits of size and time.
 
+use super::heads::Heads;
 use crate::bounds::{Bound, Share};
 use bytes::{Bytes, BytesMut};
 use haft_proto::error::{Malformed, Mistake, Refusal};
 use haft_proto::limits::Limits;
 use haft_proto::mirror::{self, Field, Headers};
-use http::{HeaderMap, HeaderName, header};
+use http::{HeaderMap, HeaderName};
 use http_body_util::BodyExt;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -50,15 +51,14 @@ pub(super) struct Accepts {
 
 impl Accepts {
     /// Without an `Accept` header, JSON: a client that wants a stream has to say so.
-    pub(super) fn new(headers: &HeaderMap) -> Self {
-        let values = || headers.get_all(header::ACCEPT).into_iter();
-        let mut said = values();
+    pub(super) fn new(heads: &Heads<'_>) -> Self {
+        let mut said = heads.accepts();
         if said.next().is_some_and(|value| value == BOTH) && said.next().is_none() {
             return Self { json: true, events: true };
         }
         let mut accepts = Self { json: false, events: false };
         let mut is_said = false;
-        for value in values() {
+        for value in heads.accepts() {
             is_said = true;
             for range in value.to_str().unwrap_or_default().split(',') {
                 let mut parts = range.split(';').map(str::trim);
@@ -86,8 +86,8 @@ fn is_refusal(parameter: &str) -> bool {
 }
 
 /// Whether the body says that it is JSON.
-pub(super) fn is_json(headers: &HeaderMap) -> bool {
-    let Some(kind) = headers.get(header::CONTENT_TYPE) else { return false };
+pub(super) fn is_json(heads: &Heads<'_>) -> bool {
+    let Some(kind) = heads.content_type else { return false };
     // As nearly all write it.
     if kind == "application/json" {
         return true;

@@ -4,6 +4,7 @@
 
 use super::answer::{self, Answer};
 use super::endpoint::{Endpoint, preflight};
+use super::heads::Heads;
 use super::refusals::{
     get_not_acceptable, method_not_allowed, refused, refused_to, try_again, unsupported_media_type,
 };
@@ -118,7 +119,7 @@ impl Endpoint {
     }
 
     fn open(&self, parts: &Parts, messages: &str, unread: &Arc<Bound>) -> Response<Answer> {
-        if !Accepts::new(&parts.headers).events {
+        if !Accepts::new(&Heads::of(&parts.headers)).events {
             return get_not_acceptable();
         }
         let id = match random() {
@@ -160,7 +161,7 @@ impl Endpoint {
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        if !is_json(&parts.headers) {
+        if !is_json(&Heads::of(&parts.headers)) {
             return unsupported_media_type();
         }
         let pairs = parts.uri.query().unwrap_or_default().split('&');

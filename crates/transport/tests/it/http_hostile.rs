@@ -234,11 +234,23 @@ async fn an_unknown_version_is_refused_whatever_the_message_is() {
 async fn headers_over_the_limit_are_refused() {
     let fixture = Fixture::start().await;
     let mut client = RawClient::connect(fixture.address).await;
-    let large = "x".repeat(64 * 1024);
-    assert_eq!(
-        client.ask(&modern_with(&[("x-large", &large)], "tools/list", "{}")).await.status,
-        431
-    );
+    let limits = Limits::default();
+    let large = "x".repeat(limits.header_bytes);
+    let refused = client.ask(&modern_with(&[("x-large", &large)], "tools/list", "{}")).await;
+    assert_eq!(refused.status, 431);
+    let message = "Headers too long: they may have 32768 bytes together";
+    assert_eq!(refused.json()["error"]["message"], message);
+    // As the limit is of all together.
+    let (half, other) = large.split_at(large.len() / 2);
+    let halves = modern_with(&[("x-half", half), ("x-other", other)], "tools/list", "{}");
+    assert_eq!(client.ask(&halves).await.status, 431);
+    let fits = "x".repeat(limits.header_bytes - 1024);
+    let fitting = client.ask(&modern_with(&[("x-large", &fits)], "tools/list", "{}")).await;
+    assert_eq!(fitting.status, 200);
+    // Such a head is not even read to its end.
+    let huge = "x".repeat(limits.read_bytes);
+    let unread = client.ask(&modern_with(&[("x-large", &huge)], "tools/list", "{}")).await;
+    assert_eq!(unread.status, 431);
     next_is_answered(&fixture).await;
 }
 
