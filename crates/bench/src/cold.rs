@@ -114,6 +114,7 @@ async fn first_answer(connection: &mut Connection, plan: &Plan) -> Result<(), Wr
                 if of != id {
                     return Err(Wrong::AnotherId(of.to_string()));
                 }
+                connection.flight.land(id);
                 return checker.judge(0, id, unjudged);
             }
         }

@@ -5,7 +5,7 @@ use crate::error::BenchError;
 use crate::flight::Flight;
 use crate::greeting::Greeting;
 use crate::http1::Answers;
-use crate::limits::ANSWER_BYTES_MAX;
+use crate::limits::{ANSWER_BYTES_MAX, FAREWELL};
 use crate::plan::{Ask, Plan, Target};
 use crate::request::{FIRST_ID, Message, head, headers};
 use crate::stream::{Door, Stream};
@@ -33,6 +33,8 @@ pub(crate) struct Connection {
     pub(crate) requests: Vec<Request>,
     /// How many requests have been made of it.
     pub(crate) asked: u64,
+    /// What ends the session of a legacy client over HTTP, or nothing.
+    farewell: Arc<[u8]>,
 }
 
 /// Bytes on their way.
@@ -247,12 +249,19 @@ impl Connection {
         let method = Method::Initialize.name();
         let session = greeted.map_err(|wrong| BenchError::Greeting { method, wrong })?;
         let requests = plan.asks.iter().map(|ask| request(plan, ask, session.as_ref())).collect();
+        let farewell = session.as_ref().map(|session| farewell(plan, session)).unwrap_or_default();
         let flight = Flight::new(plan.load.in_flight);
-        Ok((Self { bytes, flight, requests, asked: 0 }, opened))
+        Ok((Self { bytes, flight, requests, asked: 0, farewell }, opened))
     }
 
-    /// Ends it in an orderly way.
-    pub(crate) async fn close(self) {
+    /// Ends it in an orderly way, and its session first: a server would keep that for long. Where
+    /// answers are still to come there is no place for it.
+    pub(crate) async fn close(mut self) {
+        if !self.farewell.is_empty() && self.flight.is_empty() && self.bytes.unsent() == 0 {
+            self.bytes.out.extend_from_slice(&self.farewell);
+            // Whatever it is answered with, the connection ends.
+            _ = timeout(FAREWELL, self.bytes.exchange()).await;
+        }
         self.bytes.stream.close().await;
     }
 }
@@ -289,9 +298,16 @@ async fn initialized(
         return Ok(());
     };
     let headers = headers(&ask, plan.revision, session, own);
-    bytes.out.extend_from_slice(&head(uri, &headers, message.len()));
+    bytes.out.extend_from_slice(&head("POST", uri, &headers, message.len()));
     bytes.out.extend_from_slice(&message);
     bytes.exchange().await?.check_status()
+}
+
+/// What ends a session (2025-11-25, Streamable HTTP, "Session Management").
+fn farewell(plan: &Plan, session: &HeaderValue) -> Arc<[u8]> {
+    let Target::Url { uri, headers: own, .. } = &plan.target else { return Arc::default() };
+    let headers = headers(&Greeting::end().0, plan.revision, Some(session), own);
+    head("DELETE", uri, &headers, 0)
 }
 
 fn request(plan: &Plan, ask: &Ask, session: Option<&HeaderValue>) -> Request {
@@ -309,7 +325,7 @@ fn framed(plan: &Plan, ask: &Ask, session: Option<&HeaderValue>, message: Messag
             // A session is begun without one.
             let session = session.filter(|_| ask.method != Method::Initialize);
             let headers = headers(ask, plan.revision, session, own);
-            Request { head: head(uri, &headers, message.len()), message, tail: b"" }
+            Request { head: head("POST", uri, &headers, message.len()), message, tail: b"" }
         }
     }
 }

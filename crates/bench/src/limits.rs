@@ -33,5 +33,7 @@ pub const LATENCY_MAX: Duration = Duration::from_secs(60 * 60);
 pub const SERIES_MAX: usize = 1_024;
 /// How much of a wrong answer a report quotes, in bytes.
 pub const EXCERPT_BYTES_MAX: usize = 200;
+/// How long the end of a session may take.
+pub const FAREWELL: Duration = Duration::from_secs(1);
 /// The most processes that are looked at to find those of a server.
 pub const PROCESSES_MAX: usize = 100_000;

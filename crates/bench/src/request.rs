@@ -129,6 +129,7 @@ pub(crate) const SESSION_HEADER: &str = "mcp-session-id";
 
 /// The head of a request in HTTP/1.1, with the length of a body.
 pub(crate) fn head(
+    verb: &str,
     uri: &Uri,
     headers: &[(HeaderName, HeaderValue)],
     body_bytes: usize,
@@ -138,7 +139,7 @@ pub(crate) fn head(
     // Who puts a password into a URL means a header; it is not ours to invent.
     let host = host.rsplit('@').next().unwrap_or(host);
     let mut head = format!(
-        "POST {path} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\n\
+        "{verb} {path} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\n\
          accept: application/json, text/event-stream\r\nuser-agent: haft-bench\r\n\
          content-length: {body_bytes}\r\n"
     )
@@ -180,7 +181,7 @@ mod tests {
     #[test]
     fn a_password_in_a_url_does_not_become_the_host() {
         let uri: Uri = "http://me:secret@localhost:1/mcp".parse().expect("a URI");
-        let head = String::from_utf8(head(&uri, &[], 0).to_vec()).expect("text");
+        let head = String::from_utf8(head("POST", &uri, &[], 0).to_vec()).expect("text");
         assert!(head.contains("host: localhost:1\r\n") && !head.contains("secret"), "{head}");
     }
 }

@@ -6,6 +6,11 @@ use crate::foreign_servers::{listening, official, own};
 use crate::haft::{Ran, haft};
 use serde_json::Value;
 use std::fs;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 const FILE: &str = r#"
 server: { name: desk }
@@ -187,6 +192,51 @@ fn beginnings_are_timed_stage_by_stage() {
         assert!(0 < at("opened") && at("opened") <= at("greeted"), "{found}");
         assert!(at("greeted") < at("answered"), "{found}");
     }
+}
+
+/// An address before another one, and how many sessions were ended by it.
+fn counting(url: &str) -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let before = listener.local_addr().expect("an address");
+    let behind = url.trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
+    let ended = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&ended);
+    thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let server = TcpStream::connect(&behind).expect("the server listens");
+            let (mut to, mut from) = (client.try_clone().expect("a socket"), client);
+            let mut answers = server.try_clone().expect("a socket");
+            thread::spawn(move || io::copy(&mut answers, &mut to));
+            let (mut server, counter) = (server, Arc::clone(&counter));
+            thread::spawn(move || {
+                let mut piece = [0; 4096];
+                while let Ok(length @ 1..) = from.read(&mut piece) {
+                    let begins = piece.starts_with(b"DELETE /mcp HTTP/1.1\r\n");
+                    counter.fetch_add(begins.into(), Ordering::SeqCst);
+                    if server.write_all(&piece[..length]).is_err() {
+                        break;
+                    }
+                }
+                _ = server.shutdown(Shutdown::Both);
+            });
+        }
+    });
+    (url.replacen(&url["http://".len()..url.len() - "/mcp".len()], &before.to_string(), 1), ended)
+}
+
+#[test]
+fn a_session_that_a_load_begins_it_also_ends() {
+    let desk = desk();
+    let server = own(&desk.file);
+    let (url, ended) = counting(&server.url);
+    // But for the one in which the tool was looked up.
+    let ended = || ended.swap(0, Ordering::SeqCst).saturating_sub(1);
+    report(&[&url], &["echo", "text=a", "--era", "legacy", "--cold", "5"]);
+    assert_eq!(ended(), 5);
+    report(&[&url], &["echo", "text=a", "--era", "legacy", "-n", "30", "-c", "3"]);
+    assert_eq!(ended(), 3);
+    report(&[&url], &["echo", "text=a", "--era", "modern", "-n", "30", "-c", "3"]);
+    assert_eq!(ended(), 0);
 }
 
 #[test]
