@@ -7,9 +7,9 @@
 //! for a program is the handler's, waiting for a turn is the queue's.
 //!
 //! ```
-//! use haft_stages::{Snapshot, Stage, Trip, mark};
+//! use haft_stages::{Reads, Snapshot, Stage, Trip, mark};
 //! haft_stages::turn_on();
-//! let trip = Trip::begin();
+//! let trip = Trip::begin(&Reads::default());
 //! trip.mark(Stage::Decode);
 //! let sum = trip.run(|| {
 //!     let sum = 1 + 2;
@@ -30,4 +30,4 @@ mod trip;
 
 pub use snapshot::{Snapshot, Spent};
 pub use stage::Stage;
-pub use trip::{Trip, is_on, mark, reading, turn_off, turn_on};
+pub use trip::{Reads, Trip, is_on, mark, turn_off, turn_on};

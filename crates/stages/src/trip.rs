@@ -3,14 +3,14 @@
 
 use crate::histogram::Histogram;
 use crate::stage::Stage;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// Whether requests are timed.
 static IS_ON: AtomicBool = AtomicBool::new(false);
-/// When that began, by our own clock.
+/// When that began, by our own clock: what begins before is not counted.
 static SINCE: AtomicU64 = AtomicU64::new(0);
 static HISTOGRAMS: OnceLock<Histograms> = OnceLock::new();
 
@@ -24,8 +24,6 @@ pub(crate) struct Histograms {
 thread_local! {
     /// The request that this thread works on.
     static CURRENT: RefCell<Option<Arc<Laps>>> = const { RefCell::new(None) };
-    /// When this thread last began and ended to read.
-    static LAST_READ: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
 }
 
 /// From now on requests are timed, and what was counted before is forgotten. Those that are on
@@ -68,18 +66,31 @@ fn mark_current(stage: Stage) {
     });
 }
 
-/// Reads from a wire. If something came, the next trip on this thread begins with it.
-#[inline]
-pub fn reading<T>(read: impl FnOnce() -> T, has_come: impl FnOnce(&T) -> bool) -> T {
-    if !is_on() {
-        return read();
+/// When a connection was last read. Cheap to clone; all clones are of one connection.
+#[derive(Clone, Debug, Default)]
+pub struct Reads(Arc<LastRead>);
+
+#[derive(Debug, Default)]
+struct LastRead {
+    began: AtomicU64,
+    ended: AtomicU64,
+}
+
+impl Reads {
+    /// Reads from the connection. If something came, its next trips begin with it.
+    #[inline]
+    pub fn reading<T>(&self, read: impl FnOnce() -> T, has_come: impl FnOnce(&T) -> bool) -> T {
+        if !is_on() {
+            return read();
+        }
+        let began = now();
+        let done = read();
+        if has_come(&done) {
+            self.0.began.store(began, Ordering::Relaxed);
+            self.0.ended.store(now(), Ordering::Relaxed);
+        }
+        done
     }
-    let began = now();
-    let done = read();
-    if has_come(&done) {
-        LAST_READ.set((began, now()));
-    }
-    done
 }
 
 pub(crate) fn histograms() -> Option<&'static Histograms> {
@@ -100,6 +111,7 @@ pub struct Trip(Option<Arc<Laps>>);
 /// How long a request was in each stage until now, in nanoseconds.
 #[derive(Debug, Default)]
 struct Laps {
+    began: u64,
     marked: AtomicU64,
     spent: [AtomicU64; Stage::ALL.len()],
     /// Whether it got as far as being asked: what is no request has no answer to be timed.
@@ -107,23 +119,26 @@ struct Laps {
 }
 
 impl Trip {
-    /// A request whose bytes are what this thread has read last.
+    /// A request that is taken up now, whose bytes are what its connection has read last: since
+    /// then it was in the queue.
     #[inline]
     #[must_use]
-    pub fn begin() -> Self {
-        if is_on() { Self::timed() } else { Self(None) }
+    pub fn begin(reads: &Reads) -> Self {
+        if is_on() { Self::timed(&reads.0) } else { Self(None) }
     }
 
     #[cold]
     #[inline(never)]
-    fn timed() -> Self {
-        let (mut began, mut ended) = LAST_READ.get();
+    fn timed(read: &LastRead) -> Self {
+        let now = now();
+        let mut began = read.began.load(Ordering::Relaxed);
+        let mut ended = read.ended.load(Ordering::Relaxed);
         if began < SINCE.load(Ordering::Relaxed) {
-            ended = now();
-            began = ended;
+            (began, ended) = (now, now);
         }
-        let laps = Laps { marked: began.into(), ..Laps::default() };
+        let laps = Laps { began, marked: began.into(), ..Laps::default() };
         laps.mark(Stage::Read, ended);
+        laps.mark(Stage::Queue, now);
         Self(Some(Arc::new(laps)))
     }
 
@@ -155,7 +170,7 @@ impl Trip {
     pub fn end(&self) {
         if let (Some(laps), Some(histograms)) = (&self.0, HISTOGRAMS.get()) {
             laps.mark(Stage::Write, now());
-            laps.count(histograms);
+            laps.count(histograms, SINCE.load(Ordering::Relaxed));
         }
     }
 
@@ -193,9 +208,9 @@ impl Laps {
         }
     }
 
-    /// Counts it once, however often it ends.
-    fn count(&self, histograms: &Histograms) {
-        if !self.is_asked.swap(false, Ordering::Relaxed) {
+    /// Counts it once, however often it ends, if it began since what is counted was forgotten.
+    fn count(&self, histograms: &Histograms, since: u64) {
+        if !self.is_asked.swap(false, Ordering::Relaxed) || self.began < since {
             return;
         }
         let mut all = 0;
@@ -225,11 +240,11 @@ mod tests {
         laps.mark(Stage::Queue, 30);
         laps.mark(Stage::Handler, 100);
         laps.mark(Stage::Write, 101);
-        laps.count(&histograms);
+        laps.count(&histograms, 0);
         assert_eq!(sums(&histograms), [5, 2, 0, 20, 73, 0, 1]);
         assert_eq!(histograms.all.max(), 101);
         // An answer in two writes is one request.
-        laps.count(&histograms);
+        laps.count(&histograms, 0);
         assert_eq!(histograms.all.counts().len(), 1);
     }
 
@@ -238,8 +253,27 @@ mod tests {
         let (laps, histograms) = (Laps::default(), Histograms::default());
         laps.mark(Stage::Read, 5);
         laps.mark(Stage::Write, 9);
-        laps.count(&histograms);
+        laps.count(&histograms, 0);
         assert_eq!(sums(&histograms), [0; 7]);
+    }
+
+    #[test]
+    fn what_began_before_the_count_did_is_not_in_it() {
+        let (laps, histograms) = (Laps { began: 5, ..Laps::default() }, Histograms::default());
+        laps.mark(Stage::Decode, 7);
+        laps.count(&histograms, 6);
+        assert_eq!(histograms.all.counts().len(), 0);
+    }
+
+    #[test]
+    fn a_connection_is_not_read_by_what_reads_another() {
+        let read = LastRead { began: 5.into(), ended: 7.into() };
+        let other = Reads::default();
+        other.reading(|| (), |()| true);
+        let trip = Trip::timed(&read);
+        let laps = trip.0.as_ref().expect("it is timed");
+        assert_eq!(laps.spent[Stage::Read as usize].load(Ordering::Relaxed), 2);
+        assert!(laps.spent[Stage::Queue as usize].load(Ordering::Relaxed) > 0);
     }
 
     #[test]

@@ -236,6 +236,45 @@ fn prometheus_is_told_of_stages_over_http_in_both_eras() {
     assert!(!served.told().contains("haft_stage"), "it was not asked for");
 }
 
+/// A modern call of a tool, in HTTP.
+fn call(url: &str, tool: &str, arguments: &str) -> String {
+    let meta = r#""_meta":{
+        "io.modelcontextprotocol/protocolVersion":"2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities":{}}"#;
+    let params = format!(r#"{{"name":"{tool}","arguments":{arguments},{meta}}}"#);
+    let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
+    let host = url.trim_start_matches("http://").trim_end_matches("/mcp");
+    format!(
+        "POST /mcp HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\n\
+         accept: application/json, text/event-stream\r\nmcp-protocol-version: 2026-07-28\r\n\
+         mcp-method: tools/call\r\nmcp-name: {tool}\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+fn connect(url: &str) -> TcpStream {
+    let host = url.trim_start_matches("http://").trim_end_matches("/mcp");
+    TcpStream::connect(host).expect("it listens")
+}
+
+#[test]
+fn a_request_behind_another_on_its_connection_is_in_the_queue() {
+    let desk = desk();
+    let served = serve(&desk.file, &["--stages"]);
+    let mut stream = connect(&served.url);
+    let both = [call(&served.url, "wait", "{}"), call(&served.url, "echo", r#"{"text":"a"}"#)];
+    stream.write_all(both.concat().as_bytes()).expect("it reads");
+    let mut lines = BufReader::new(stream).lines().map(|line| line.expect("text"));
+    for _ in 0..2 {
+        // The first answer's body has no line of its own.
+        lines.find(|line| line.ends_with("HTTP/1.1 200 OK")).expect("it is answered");
+    }
+    // The second is told of once it is written, which is when it is read here.
+    while served.count("haft_stage_seconds_count{stage=\"write\"}") < 2 {}
+    let long = ["read", "queue", "handler"].map(|stage| served.long(stage));
+    assert_eq!(long, [0, 1, 1], "{}", served.told());
+}
+
 #[cfg(not(feature = "profile"))]
 #[test]
 fn a_haft_that_cannot_profile_says_how_to_get_one_and_makes_no_file() {

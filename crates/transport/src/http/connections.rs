@@ -7,7 +7,6 @@ use super::timed::{Departures, Timed};
 use crate::bounds::Bound;
 use crate::stop::Stop;
 use haft_proto::limits::Limits;
-use haft_stages::Trip;
 use http::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -100,8 +99,8 @@ where
     let stream = Timed::new(stream, departures.clone());
     let shared = Arc::new((Arc::clone(endpoint), unread, departures));
     let service = service_fn(move |request: Request<Incoming>| {
-        // Here, on the thread that has just read the connection.
-        let (shared, trip) = (Arc::clone(&shared), Trip::begin());
+        // Here, where HTTP has just taken it from what was read.
+        let (shared, trip) = (Arc::clone(&shared), shared.2.begin());
         async move {
             let (endpoint, unread, departures) = &*shared;
             let departure = departures.of(trip.clone());

@@ -18,8 +18,8 @@ pub(super) struct Sent {
     answer: Answer,
     /// `None` where all of it has been counted.
     unread: Option<Arc<Bound>>,
-    /// Dropped with the rest, once HTTP has all of it.
-    _departure: Option<Departure>,
+    /// `None` once HTTP has all of it, or if nobody wants to know.
+    departure: Option<Departure>,
 }
 
 /// What holds less than this is not counted: HTTP holds as much for each stream.
@@ -33,7 +33,16 @@ impl Sent {
             }
             answer => (answer, Some(Arc::clone(unread))),
         };
-        Self { answer, unread, _departure: departure }
+        let mut sent = Self { answer, unread, departure };
+        sent.depart_if_over(false);
+        sent
+    }
+
+    /// There is nothing more that HTTP would ask for.
+    fn depart_if_over(&mut self, is_at_end: bool) {
+        if is_at_end || matches!(self.answer, Answer::Whole(None)) {
+            self.departure.take().map(Departure::depart).unwrap_or_default();
+        }
     }
 }
 
@@ -45,9 +54,10 @@ impl Body for Sent {
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let Self { answer, unread, .. } = self.get_mut();
-        let bytes = ready!(answer.poll_bytes(cx));
-        let bytes = bytes.map(|bytes| match unread {
+        let sent = self.get_mut();
+        let bytes = ready!(sent.answer.poll_bytes(cx));
+        sent.depart_if_over(bytes.is_none());
+        let bytes = bytes.map(|bytes| match &sent.unread {
             Some(unread) => counted(bytes, unread),
             None => bytes,
         });

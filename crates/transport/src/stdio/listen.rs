@@ -14,7 +14,7 @@ use haft_proto::error::{Malformed, Mistake, Refusal};
 use haft_proto::framing::{Line, Lines};
 use haft_proto::limits::Limits;
 use haft_proto::service::{Principal, Service};
-use haft_stages::{Stage, Trip};
+use haft_stages::{Reads, Trip};
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::io;
@@ -59,7 +59,7 @@ async fn converse(
     (input, output): (Pipe, Pipe),
     stop: impl Future<Output = Stop>,
 ) -> io::Result<()> {
-    let mut connection = Connection::new(service, limits);
+    let mut connection = Connection::new(service, limits, &input);
     let ended = connection.drive(&input, &output, stop).await;
     connection.conversation.with(Conversation::end);
     match ended {
@@ -95,6 +95,7 @@ struct Connection {
     service: Arc<dyn Service>,
     limits: Limits,
     lines: Lines,
+    reads: Reads,
     conversation: RefCell<Conversation>,
     running: JoinSet<Finished>,
     /// What is said about calls.
@@ -118,11 +119,12 @@ struct Connection {
 const LAST_WRITE: Duration = Duration::from_secs(1);
 
 impl Connection {
-    fn new(service: Arc<dyn Service>, limits: &Limits) -> Self {
+    fn new(service: Arc<dyn Service>, limits: &Limits, input: &Pipe) -> Self {
         Self {
             service,
             limits: limits.clone(),
             lines: Lines::new(limits.message_bytes),
+            reads: input.reads.clone(),
             conversation: RefCell::new(Conversation::new(Principal::Local, limits)),
             running: JoinSet::new(),
             queue: Queue::new(limits),
@@ -292,9 +294,7 @@ impl Connection {
     }
 
     fn take_line(&mut self, line: &[u8]) {
-        let trip = Trip::begin();
-        // Behind the lines that were read with it.
-        trip.mark(Stage::Queue);
+        let trip = Trip::begin(&self.reads);
         trip.run(|| self.take_message(line, &trip));
     }
 

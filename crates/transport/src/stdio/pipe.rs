@@ -2,7 +2,7 @@
 //! and sockets are made non-blocking for as long as they are used; a terminal keeps its mode, which
 //! it shares with the shell; a file is always ready.
 
-use haft_stages::reading;
+use haft_stages::Reads;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 use rustix::io::Errno;
@@ -20,6 +20,7 @@ pub(super) struct Pipe {
     is_nonblocking: bool,
     /// What to put back at the end.
     former_flags: Option<OFlags>,
+    pub(super) reads: Reads,
 }
 
 impl Pipe {
@@ -60,19 +61,19 @@ impl Pipe {
             Err(error) if error.raw_os_error() == Some(Errno::PERM.raw_os_error()) => None,
             Err(error) => return Err(error),
         };
-        Ok(Self { fd, readiness, is_nonblocking, former_flags })
+        Ok(Self { fd, readiness, is_nonblocking, former_flags, reads: Reads::default() })
     }
 
     /// Reads what is there, or waits until something is. 0 at the end. Safe to drop while it waits:
     /// nothing has been read then.
     pub(super) async fn read(&self, room: &mut [u8]) -> io::Result<usize> {
         let Some(readiness) = &self.readiness else {
-            return Ok(reading(|| rustix::io::read(&self.fd, room), Result::is_ok)?);
+            return Ok(self.reads.reading(|| rustix::io::read(&self.fd, room), Result::is_ok)?);
         };
         loop {
             let mut ready = readiness.readable().await?;
             match self.if_ready(PollFlags::IN, || {
-                reading(|| rustix::io::read(&self.fd, &mut *room), Result::is_ok)
+                self.reads.reading(|| rustix::io::read(&self.fd, &mut *room), Result::is_ok)
             }) {
                 Ok(count) => {
                     // A pipe that gave less than there was room for is empty now, and the next
