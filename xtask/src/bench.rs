@@ -1,15 +1,20 @@
 //! `cargo xtask bench`: the benchmarks of this repository, and haft beside its peers and the limits
 //! of the machine. People and `test` call it; it never judges a number.
 
+mod aim;
 mod answers;
 mod build;
 mod comparing;
+mod facts;
 mod measure;
 mod place;
+mod record;
 mod results;
 mod running;
 mod scenario;
 mod server;
+mod shell;
+mod shown;
 mod table;
 mod wishes;
 

@@ -15,6 +15,7 @@ const RETRY: Duration = Duration::from_millis(20);
 
 /// A server on a port of its own.
 pub(super) struct Running {
+    words: Vec<String>,
     child: Child,
     port: u16,
 }
@@ -33,9 +34,14 @@ impl Running {
         let child = command.spawn();
         let child = child.map_err(|source| Failure::file(words.join(" "), source))?;
         // The guard is there before anything can fail.
-        let mut running = Self { child, port };
-        running.wait(&words.join(" "))?;
+        let mut running = Self { words, child, port };
+        running.wait()?;
         Ok(running)
+    }
+
+    /// What started it.
+    pub(super) fn words(&self) -> &[String] {
+        &self.words
     }
 
     pub(super) fn url(&self) -> String {
@@ -43,7 +49,8 @@ impl Running {
     }
 
     #[expect(clippy::disallowed_methods, reason = "nothing else is to be done meanwhile")]
-    fn wait(&mut self, line: &str) -> Result<(), Failure> {
+    fn wait(&mut self) -> Result<(), Failure> {
+        let line = &self.words.join(" ");
         let began = Instant::now();
         while TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_err() {
             let ended = self.child.try_wait().map_err(|source| Failure::file(line, source))?;

@@ -57,9 +57,14 @@ impl Wishes {
         words.map(str::to_owned).to_vec()
     }
 
+    /// How long each of two servers is loaded in a case, in seconds.
+    pub(super) fn each(&self) -> f64 {
+        if self.quick { 0.4 } else { self.seconds as f64 }
+    }
+
     /// How often a cold start is timed in a round, and how many rounds there are.
     pub(super) const fn cold(&self) -> (u32, u32) {
-        if self.quick { (2, 1) } else { (20, 5) }
+        if self.quick { (2, 1) } else { (10, 10) }
     }
 }
 
