@@ -128,10 +128,10 @@ impl Measured {
 }
 
 /// Why there are no figures, where nobody says why.
-const NOTHING: &str = "no figures came out of it";
+pub(super) const NOTHING: &str = "no figures came out of it";
 
 /// What is kept of a comparison; who fails in the middle of it says why in its report.
-fn compared(said: &Value) -> Result<Value, String> {
+pub(super) fn compared(said: &Value) -> Result<Value, String> {
     let ended = ["first", "second"].iter().find_map(|side| said[side]["ended"].as_str());
     let kept = record::rates(said).filter(|_| ended.is_none());
     kept.ok_or_else(|| ended.unwrap_or(NOTHING).to_owned())
@@ -143,7 +143,8 @@ fn typed(words: &[String], tools: Option<usize>) -> String {
     tools.map_or_else(|| line.clone(), |count| format!("TOOLS={count} {line}"))
 }
 
-fn json_of(command: &mut Command) -> Result<Value, String> {
+/// What a program prints as JSON, or why it fails, in its own words.
+pub(super) fn json_of(command: &mut Command) -> Result<Value, String> {
     let output = command.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
     if !output.status.success() {
         return Err(reason(&String::from_utf8_lossy(&output.stderr)));
