@@ -2,8 +2,8 @@
 //! result or error are. Ours beside serde_json, sonic-rs and simd-json, as they come out of a build
 //! for any x86-64; ours alone also finds what is in the parameters.
 //! `cargo xtask bench codec` sets them beside each other, in turns; `cargo bench -p haft-benchmarks
-//! --bench codec` times each. What they allocate is counted by the test `readings`, as a counter would
-//! be in the way of times.
+//! --bench codec` times each. What they allocate is counted by the test `readings`, as a counter
+//! would be in the way of times.
 
 #[path = "codec/readers.rs"]
 mod readers;

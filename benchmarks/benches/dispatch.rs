@@ -1,6 +1,6 @@
-//! A call of a typed tool from the bytes of the message to the bytes of its answer, in both eras; and how
-//! a name becomes a tool: as the registry looks it up, beside other ways. What pforge takes for the
-//! same call is told by `benchmarks/pforge-dispatch`.
+//! A call of a typed tool from the bytes of the message to the bytes of its answer, in both eras;
+//! and how a name becomes a tool: as the registry looks it up, beside other ways. What pforge takes
+//! for the same call is told by `benchmarks/pforge-dispatch`.
 //! `cargo xtask bench dispatch` sets all of them beside each other, in turns; `cargo bench -p
 //! haft-benchmarks --bench dispatch` times ours. What they allocate is counted by the test
 //! `allocations`, as a counter would be in the way of times.

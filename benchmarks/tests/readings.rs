@@ -1,5 +1,5 @@
-//! How often each way to read a message touches the heap, and that ours never does. One test, as the
-//! counter counts the whole process. `cargo xtask bench codec` reads what it prints.
+//! How often each way to read a message touches the heap, and that ours never does. One test, as
+//! the counter counts the whole process. `cargo xtask bench codec` reads what it prints.
 
 #[path = "../benches/codec/readers.rs"]
 mod readers;

@@ -8,9 +8,11 @@ mod comparing;
 mod facts;
 mod measure;
 mod memory;
+pub(crate) mod pages;
 mod pairs;
 mod place;
 mod program;
+mod reach;
 mod record;
 mod results;
 pub(crate) mod running;
@@ -42,8 +44,8 @@ pub(crate) fn typed(words: &[String]) -> String {
     shell::line(words)
 }
 
-/// How many times as many answers a second the other server of a comparison gives, and between which
-/// that is; `words` are those that this `haft bench` is told.
+/// How many times as many answers a second the other server of a comparison gives, and between
+/// which that is; `words` are those that this `haft bench` is told.
 pub(crate) fn compared(haft: &str, words: &[&str]) -> Result<String, Failure> {
     let mut all = Place::find().load();
     all.extend([haft, "bench", "--json"].map(str::to_owned));
@@ -65,6 +67,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     match arguments {
         [first, rest @ ..] if first == "peers" => comparing::run(Group::Peer, rest),
         [first, rest @ ..] if first == "limits" => comparing::run(Group::Limit, rest),
+        [first, rest @ ..] if first == "table" => pages::run(rest),
         [first, rest @ ..] if first == memory::TABLE => memory::run(rest),
         [first, rest @ ..] if Table::named(first).is_some() => {
             Table::named(first).map_or(Ok(()), |table| single::run(table, rest))

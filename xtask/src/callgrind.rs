@@ -1,5 +1,5 @@
-//! Instructions of one turn of something, by valgrind's callgrind: unlike times, they are the same on a
-//! busy machine. `counts` and `bench` call it; it judges nothing.
+//! Instructions of one turn of something, by valgrind's callgrind: unlike times, they are the same
+//! on a busy machine. `counts` and `bench` call it; it judges nothing.
 
 use std::process::{Command, Stdio};
 

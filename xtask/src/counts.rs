@@ -67,8 +67,8 @@ pub(crate) fn judge_all() -> Result<Verdict, Failure> {
     Ok(verdict)
 }
 
-/// What to say of what takes less by as much as would be red if it were more: until the file says so,
-/// a part of it can be lost again unseen.
+/// What to say of what takes less by as much as would be red if it were more: until the file says
+/// so, a part of it can be lost again unseen.
 fn fallen(before: &Counts, now: &Counts) -> Vec<String> {
     if before.compiler != now.compiler {
         return Vec::new();
@@ -77,8 +77,8 @@ fn fallen(before: &Counts, now: &Counts) -> Vec<String> {
         let before = *before.scenarios.get(scenario)?;
         (now * 1000 < before * (1000 - CHANGE_MAX)).then(|| {
             format!(
-                "`{scenario}` takes {now} instructions a message, {before} before: run `cargo xtask \
-                 counts --update`, so that it stays so"
+                "`{scenario}` takes {now} instructions a message, {before} before: run \
+                 `cargo xtask counts --update`, so that it stays so"
             )
         })
     };

@@ -19,8 +19,8 @@ const PLAIN: &str = "target/release/haft";
 /// What is served: a text that comes back, and tools enough for a list.
 const SERVED: &str = include_str!("pgo/haft.yaml");
 
-/// What is asked: a word that people know it by, what `haft bench` is told of it, and how often it is
-/// asked to train.
+/// What is asked: a word that people know it by, what `haft bench` is told of it, and how often it
+/// is asked to train.
 struct Work {
     name: &'static str,
     words: &'static [&'static str],
@@ -68,8 +68,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     if is_compared { compare(&served) } else { Ok(()) }
 }
 
-/// The triple that rustc builds for here. A build that names it keeps its flags from build scripts and
-/// macros, which are no part of the work.
+/// The triple that rustc builds for here. A build that names it keeps its flags from build scripts
+/// and macros, which are no part of the work.
 fn host() -> Result<String, Failure> {
     let told = command::output(Command::new("rustc").arg("-vV"))?;
     let host = told.lines().find_map(|line| line.strip_prefix("host: "));
@@ -97,8 +97,8 @@ fn build(name: &str, flag: &str, host: &str) -> Result<String, Failure> {
     command::built(cargo.arg("--target-dir").arg(Path::new(FOLDER).join(name)), "haft")
 }
 
-/// Lets the build do all of the work, as a server and as the load, and makes sure that each server has
-/// written down what it did.
+/// Lets the build do all of the work, as a server and as the load, and makes sure that each server
+/// has written down what it did.
 fn train(haft: &str, served: &Path, raw: &Path) -> Result<(), Failure> {
     let served = served.display().to_string();
     let counted = ["env", &format!("LLVM_PROFILE_FILE={}/%p-%m.profraw", raw.display()), haft]

@@ -1,5 +1,5 @@
-//! Constant answers on hyper and tokio, as cheap as hyper lets them be: what the stack costs without
-//! anything on it, timeouts included. It is HTTP/1.1 alone.
+//! Constant answers on hyper and tokio, as cheap as hyper lets them be: what the stack costs
+//! without anything on it, timeouts included. It is HTTP/1.1 alone.
 
 use crate::answers::{Answers, Constant, Digits, ID_DIGITS};
 use crate::limits::COPY_BYTES;

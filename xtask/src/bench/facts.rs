@@ -1,5 +1,5 @@
-//! What a reader of results wants to know of a run: when, of which commit, by which compiler, on what
-//! kind of machine. `results` keeps it once for all cases of the run; it names no machine.
+//! What a reader of results wants to know of a run: when, of which commit, by which compiler, on
+//! what kind of machine. `results` keeps it once for all cases of the run; it names no machine.
 
 use std::process::Command;
 

@@ -1,5 +1,5 @@
-//! Measures one case: runs `haft bench` against a server and haft in turns. `comparing` goes through
-//! the cases; no figure is computed here.
+//! Measures one case: runs `haft bench` against a server and haft in turns. `comparing` goes
+//! through the cases; no figure is computed here.
 
 use std::process::{Command, Stdio};
 

@@ -1,6 +1,6 @@
-//! `cargo xtask bench memory`: what a server holds, at rest, for each tool, and after a million calls
-//! over ten thousand connections; and what the other tests of `benchmarks/` count. It measures, keeps
-//! and prints; the counting is in those tests and in `haft bench`.
+//! `cargo xtask bench memory`: what a server holds, at rest, for each tool, and after a million
+//! calls over ten thousand connections; and what the other tests of `benchmarks/` count. It
+//! measures, keeps and prints; the counting is in those tests and in `haft bench`.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,6 @@
-//! What single messages and checks are set beside, and how far haft means to get: the table of Reach for
-//! `codec`, `dispatch` and `schemas`. The other modules go through it; nothing is run here.
+//! What single messages and checks are set beside, and how far haft means to get: the table of
+//! Reach for `codec`, `dispatch` and `schemas`. The other modules go through it; nothing is run
+//! here.
 
 use serde_json::{Map, Value};
 

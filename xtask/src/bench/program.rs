@@ -1,5 +1,5 @@
-//! Programs that run one case at a time: benchmarks of ours, and what others' packages take in process.
-//! `single` times them in turns; what a case is, only the program knows.
+//! Programs that run one case at a time: benchmarks of ours, and what others' packages take in
+//! process. `single` times them in turns; what a case is, only the program knows.
 
 use std::process::{Command, Stdio};
 

@@ -1,6 +1,6 @@
-//! The files with what was measured, `benchmarks/results/TABLE.json`: fit to be kept with the sources,
-//! a line for each case and for each run. A case that is measured again takes the place of the earlier
-//! one, unless it failed; nothing is measured here.
+//! The files with what was measured, `benchmarks/results/TABLE.json`: fit to be kept with the
+//! sources, a line for each case and for each run. A case that is measured again takes the place of
+//! the earlier one, unless it failed; nothing is measured here.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -17,10 +17,10 @@ const KEPT: &str = "benchmarks/results";
 const QUICK: &str = "target/peers/results";
 
 /// What one file has.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Results {
     path: PathBuf,
-    runs: Vec<Value>,
+    pub(super) runs: Vec<Value>,
     pub(super) cases: Vec<Value>,
 }
 

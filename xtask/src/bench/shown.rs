@@ -1,5 +1,5 @@
-//! How figures look in the tables: ratios, intervals, aims, and the marks that are explained below them.
-//! Every table uses it; nothing is computed here.
+//! How figures look in the tables: ratios, intervals, aims, and the marks that are explained below
+//! them. Every table uses it; nothing is computed here.
 
 use super::aim::{Aim, Interval};
 

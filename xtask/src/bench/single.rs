@@ -1,6 +1,6 @@
-//! `cargo xtask bench codec`, `… dispatch` and `… schemas`: what single messages and checks take, each
-//! of ours in turns with each of others, on one processor. It builds, measures, keeps and prints; the
-//! cases themselves are in `benchmarks/benches`.
+//! `cargo xtask bench codec`, `… dispatch` and `… schemas`: what single messages and checks take,
+//! each of ours in turns with each of others, on one processor. It builds, measures, keeps and
+//! prints; the cases themselves are in `benchmarks/benches`.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -54,7 +54,8 @@ pub(super) fn run(table: Table, arguments: &[String]) -> Result<(), Failure> {
         let of: Vec<&Pair> = pairs.iter().filter(|pair| pair.scenario == *scenario).collect();
         let taken = taken(&of, &programs, place, wishes.quick)?;
         for pair in of {
-            let case = case_of(pair, &taken, &allocations)?;
+            let mut case = case_of(pair, &taken, &allocations)?;
+            case["milliseconds"] = times(wishes.quick).1.into();
             kept.put(case.clone());
             measured.push(case);
         }
@@ -75,6 +76,11 @@ fn programs(pairs: &[Pair]) -> Result<BTreeMap<Program, String>, Failure> {
     Ok(paths)
 }
 
+/// How many rounds there are, and how long each case is timed in one.
+const fn times(is_quick: bool) -> (usize, u32) {
+    if is_quick { (QUICK_ROUNDS, QUICK_MILLISECONDS) } else { (ROUNDS, MILLISECONDS) }
+}
+
 /// Times all cases of a scenario in turns; who begins takes turns too.
 fn taken(
     pairs: &[&Pair],
@@ -85,8 +91,7 @@ fn taken(
     let mut all: Vec<&Turn> = pairs.iter().flat_map(|pair| [&pair.theirs, &pair.ours]).collect();
     all.sort();
     all.dedup();
-    let (rounds, milliseconds) =
-        if is_quick { (QUICK_ROUNDS, QUICK_MILLISECONDS) } else { (ROUNDS, MILLISECONDS) };
+    let (rounds, milliseconds) = times(is_quick);
     let mut taken = Taken::new();
     for _ in 0..rounds {
         for turn in &all {

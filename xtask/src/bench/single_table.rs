@@ -1,5 +1,5 @@
-//! What single messages and checks take as tables in Markdown. `single` prints them and `pages` writes
-//! them; they are made of results alone.
+//! What single messages and checks take as tables in Markdown. `single` prints them and `pages`
+//! writes them; they are made of results alone.
 
 use serde_json::Value;
 
