@@ -8,6 +8,9 @@ const WIDE: f64 = 1.25;
 /// How sure an interval is of having the median in it.
 const CONFIDENCE: f64 = 0.95;
 
+/// An end of an interval beyond which it says nothing.
+const END_MAX: f64 = 1e9;
+
 /// A ratio, and between which it is with 95% confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Interval {
@@ -45,14 +48,17 @@ impl Interval {
         Some(Self { ratio, low, high })
     }
 
-    /// As it is kept.
+    /// As it is kept; an end that is nowhere is null.
     pub(super) fn to_json(self) -> Value {
-        json!([round(self.ratio), round(self.low), round(self.high)])
+        let high = if self.high > END_MAX { Value::Null } else { round(self.high) };
+        json!([round(self.ratio), round(self.low), high])
     }
 
     pub(super) fn read(value: &Value) -> Option<Self> {
         let at = |index: usize| value.get(index)?.as_f64();
-        Some(Self { ratio: at(0)?, low: at(1)?, high: at(2)? })
+        let is_open = value.get(2)?.is_null();
+        let high = if is_open { f64::MAX } else { at(2)? };
+        Some(Self { ratio: at(0)?, low: at(1)?, high })
     }
 
     /// Whether it is so wide that its middle says little.
@@ -168,5 +174,8 @@ mod tests {
         assert_eq!(kept, ["23000", "1051000", "0.001235", "2", "0"]);
         let interval = between(1.5, 2.5);
         assert_eq!(Interval::read(&interval.to_json()), Some(interval));
+        let open = Interval::of(vec![2.0]).expect("a ratio");
+        assert_eq!(open.to_json().to_string(), "[2,0,null]");
+        assert_eq!(Interval::read(&open.to_json()), Some(open));
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn run(group: Group, arguments: &[String]) -> Result<(), Failure> {
     build::build(&servers)?;
     let place = Place::find();
     let mut kept = Results::open(group.name(), wishes.quick)?;
-    kept.begin(facts::facts(place));
+    kept.begin(facts::facts(place)?);
     let mut measured = Vec::new();
     for (at, (scenario, server)) in pairs.iter().enumerate() {
         println!("{} of {}: {} against {}", at + 1, pairs.len(), scenario.name, server.name);
@@ -77,12 +77,13 @@ fn wanted(group: Group, wishes: &Wishes) -> Vec<(&'static Scenario, &'static Ser
 /// A case as it is kept.
 fn case_of(case: &Case<'_>, measured: Measured, group: Group) -> Result<Value, Failure> {
     let (scenario, server) = (case.scenario, case.server);
-    let mut kept = json!({
-        "scenario": scenario.name,
-        "against": server.name,
-        "aim": scenario.reach(server, group),
-        "versions": { server.name: server.version()?, "haft": HAFT.version()? },
-    });
+    let mut kept = json!({ "scenario": scenario.name, "against": server.name });
+    if let Some(aim) = scenario.reach(server, group) {
+        kept["aim"] = round(aim);
+    }
+    if let Some(version) = server.version()? {
+        kept["versions"] = json!({ server.name: version });
+    }
     let Measured { start, bench, result } = measured;
     let mut commands = json!({ "start": start, "bench": bench });
     if scenario.wire == Wire::Cold {

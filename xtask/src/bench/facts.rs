@@ -6,22 +6,25 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::place::Place;
+use super::server::HAFT;
 use crate::command;
+use crate::failure::Failure;
 
 /// What was measured; the owner of the checkout in CI may be somebody else.
 const DESCRIBE: [&str; 5] = ["-c", "safe.directory=*", "describe", "--always", "--dirty"];
 
 /// What is known of a run that begins now.
-pub(super) fn facts(place: Place) -> Value {
+pub(super) fn facts(place: Place) -> Result<Value, Failure> {
     let mut facts = json!({
         "at": said(Command::new("date").args(["-u", "+%Y-%m-%dT%H:%M:%SZ"])),
         "commit": said(Command::new("git").args(DESCRIBE)),
+        "haft": HAFT.version()?,
         "rustc": said(Command::new("rustc").arg("--version")),
     });
     if let (Some(facts), Value::Object(machine)) = (facts.as_object_mut(), place.described()) {
         facts.extend(machine);
     }
-    facts
+    Ok(facts)
 }
 
 /// What a program says in one line, if it is there.

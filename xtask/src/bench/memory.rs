@@ -66,7 +66,7 @@ pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
     }
     let place = Place::find();
     let mut kept = Results::open(TABLE, wishes.quick)?;
-    kept.begin(facts::facts(place));
+    kept.begin(facts::facts(place)?);
     let heap = if wanted.iter().any(|it| it.name.starts_with("heap")) {
         counted("memory")?
     } else {

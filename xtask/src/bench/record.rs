@@ -8,14 +8,13 @@ use super::aim::{Interval, round};
 /// What is kept of two servers under load. None if there are no figures to compare.
 pub(super) fn rates(said: &Value) -> Option<Value> {
     let mut ratios = Map::new();
-    for ratio in said["ratios"].as_array()? {
+    for ratio in said["ratios"].as_array()?.iter().filter(|it| it["figure"] != "average") {
         let at = |key: &str| ratio[key].as_f64();
         let interval = Interval { ratio: at("ratio")?, low: at("low")?, high: at("high")? };
         ratios.insert(ratio["figure"].as_str()?.to_owned(), interval.to_json());
     }
     ratios.contains_key("per_second").then(|| {
         json!({
-            "revision": said["second"]["revision"],
             "rounds": said["rounds"],
             "theirs": side(&said["first"]),
             "haft": side(&said["second"]),
@@ -27,15 +26,14 @@ pub(super) fn rates(said: &Value) -> Option<Value> {
 /// One server, all its rounds together.
 fn side(said: &Value) -> Value {
     let kept = |value: &Value, by: f64| value.as_f64().map_or(Value::Null, |it| round(it / by));
-    let (latency, server) = (&said["latency"], &said["server"]);
+    let latency = &said["latency"];
     json!({
         "per_second": kept(&said["per_second"], 1.0),
         "p50_us": kept(&latency["p50_ns"], 1e3),
         "p90_us": kept(&latency["p90_ns"], 1e3),
         "p99_us": kept(&latency["p99_ns"], 1e3),
         "p99_9_us": kept(&latency["p99_9_ns"], 1e3),
-        "cpu_us": kept(&server["cpu_ns_per_answer"], 1e3),
-        "memory_mib": kept(&server["memory_after_bytes"], f64::from(1 << 20)),
+        "cpu_us": kept(&said["server"]["cpu_ns_per_answer"], 1e3),
         "load_use": kept(&said["load_use"], 1.0),
     })
 }
@@ -50,7 +48,6 @@ pub(super) fn beginnings(rounds: &[[Value; 2]]) -> Option<Value> {
     let interval = Interval::of(haft.iter().zip(&theirs).map(|(of, to)| of / to).collect())?;
     let kept = |nanos: &[f64]| nanos.iter().map(|nanos| round(nanos / 1e6)).collect::<Vec<_>>();
     Some(json!({
-        "revision": rounds.first()?[1]["revision"],
         "rounds": rounds.len(),
         "theirs": { "p50_ms": kept(&theirs) },
         "haft": { "p50_ms": kept(&haft) },
@@ -68,16 +65,18 @@ mod tests {
         let side = json!({
             "per_second": 23_000.4, "revision": "2025-11-25", "load_use": 0.271_83,
             "latency": { "p50_ns": 66_559, "p99_ns": 3_409_919 }, "series": [1, 2, 3],
-            "server": { "cpu_ns_per_answer": 60_859.6, "memory_after_bytes": 5_836_800 },
+            "server": { "cpu_ns_per_answer": 60_859.6 },
         });
-        let ratio = json!({ "figure": "per_second", "ratio": 1.175_15, "low": 1.08, "high": 1.27 });
-        let said = json!({ "first": side, "second": side, "rounds": 10, "ratios": [ratio] });
+        let ratio = |figure: &str| json!({ "figure": figure, "ratio": 1.175_15, "low": 1.08, "high": 1.27 });
+        let ratios = ["per_second", "average"].map(ratio);
+        let said = json!({ "first": side, "second": side, "rounds": 10, "ratios": ratios });
         let kept = rates(&said).expect("figures");
         assert_eq!(kept["ratios"]["per_second"], json!([1.175, 1.08, 1.27]));
         assert_eq!(kept["haft"]["p50_us"], json!(66.56));
         assert_eq!(kept["theirs"]["cpu_us"], json!(60.86));
-        assert_eq!((&kept["rounds"], &kept["haft"]["memory_mib"]), (&json!(10), &json!(5.566)));
+        assert_eq!(kept["rounds"], 10);
         assert!(!kept.to_string().contains("series"), "{kept}");
+        assert!(kept["ratios"].get("average").is_none(), "no table has it");
         assert!(rates(&json!({ "ratios": [] })).is_none(), "nothing to compare");
     }
 

@@ -11,8 +11,6 @@ const EXPLAINED: [(char, &str); 2] = [
     (LOADED, "the load was at the end of its processor, not the server."),
     (WIDE, "the rounds differ by more than a quarter: a first impression, to be measured again."),
 ];
-/// An end of an interval beyond which it says nothing.
-const END_MAX: f64 = 1e6;
 
 /// The notes below a table, for the marks that are in it.
 pub(super) fn notes(table: &str) -> String {
@@ -22,7 +20,7 @@ pub(super) fn notes(table: &str) -> String {
 
 /// A ratio, between which it is, and the mark if that is wide.
 pub(super) fn interval(of: Interval) -> String {
-    let high = if of.high > END_MAX { "∞".to_owned() } else { times(of.high) };
+    let high = if of.high == f64::MAX { "∞".to_owned() } else { times(of.high) };
     let mark = if of.is_wide() { format!(" {WIDE}") } else { String::new() };
     format!("{} ({} to {high}){mark}", times(of.ratio), times(of.low))
 }

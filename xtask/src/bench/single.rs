@@ -45,7 +45,7 @@ pub(super) fn run(table: Table, arguments: &[String]) -> Result<(), Failure> {
     let allocations =
         table.allocations().map_or_else(|| Ok(BTreeMap::new()), memory::allocations)?;
     let mut kept = Results::open(table.name(), wishes.quick)?;
-    kept.begin(facts::facts(place));
+    kept.begin(facts::facts(place)?);
     let mut scenarios: Vec<&str> = pairs.iter().map(|pair| pair.scenario).collect();
     scenarios.dedup();
     let mut measured = Vec::new();
