@@ -64,10 +64,14 @@ mod tests {
     fn of_a_comparison_its_figures_are_kept() {
         let side = json!({
             "per_second": 23_000.4, "revision": "2025-11-25", "load_use": 0.271_83,
-            "latency": { "p50_ns": 66_559, "p99_ns": 3_409_919 }, "series": [1, 2, 3],
+            "latency": { "p50_ns": 66_559, "p99_ns": 3_409_919 },
+            "series": [1, 2, 3],
             "server": { "cpu_ns_per_answer": 60_859.6 },
         });
-        let ratio = |figure: &str| json!({ "figure": figure, "ratio": 1.175_15, "low": 1.08, "high": 1.27 });
+        let ratio = |figure: &str| {
+            let (low, high) = (1.08, 1.27);
+            json!({ "figure": figure, "ratio": 1.175_15, "low": low, "high": high })
+        };
         let ratios = ["per_second", "average"].map(ratio);
         let said = json!({ "first": side, "second": side, "rounds": 10, "ratios": ratios });
         let kept = rates(&said).expect("figures");
