@@ -217,7 +217,7 @@ mod tests {
         let rest = json!({ "scenario": "heap-at-rest", "value": 9216 });
         let tool = json!({ "scenario": "heap-per-tool", "value": 4200 });
         let table = table(&[rest, tool]);
-        assert!(table.contains("| 9 216 bytes | ≤ 524288: met |"), "{table}");
+        assert!(table.contains("| 9 216 bytes | ≤ 524 288: met |"), "{table}");
         assert!(table.contains("| 4 200 bytes | ≤ 256: not met |"), "{table}");
         assert_eq!(table.lines().count(), 4);
     }

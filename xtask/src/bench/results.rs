@@ -74,6 +74,7 @@ impl Results {
         if let Some(run) = self.runs.last() {
             case["run"] = run["at"].clone();
         }
+        leave_out_nulls(&mut case);
         let is_same = |one: &Value| ["scenario", "against"].iter().all(|key| one[key] == case[key]);
         match self.cases.iter().position(is_same) {
             Some(at) if has_failed(&case) && !has_failed(&self.cases[at]) => Put::EarlierKept,
@@ -106,6 +107,14 @@ impl Results {
             |all: &[Value]| all.iter().map(Value::to_string).collect::<Vec<_>>().join(",\n");
         let (runs, cases) = (lines(&self.runs), lines(&self.cases));
         format!("{{\"format\":{FORMAT},\"runs\":[\n{runs}\n],\"cases\":[\n{cases}\n]}}\n")
+    }
+}
+
+/// Takes out what is not there; in a list it has a place.
+fn leave_out_nulls(value: &mut Value) {
+    if let Value::Object(members) = value {
+        members.retain(|_, member| !member.is_null());
+        members.values_mut().for_each(leave_out_nulls);
     }
 }
 
@@ -150,6 +159,15 @@ mod tests {
             assert_eq!(all.put(case(against, times)), Put::Taken);
         }
         assert_eq!(rounds(&all), [("rmcp", 2), ("mcp-go", 1), ("go-sdk", 2)]);
+    }
+
+    #[test]
+    fn what_is_not_there_takes_no_room() {
+        let mut all = empty();
+        let interval = json!([2, 0, null]);
+        all.put(json!({ "aim": null, "haft": { "ns": [1], "allocations": null }, "of": interval }));
+        let kept = json!({ "haft": { "ns": [1] }, "of": interval, "run": "monday" });
+        assert_eq!(all.cases, [kept]);
     }
 
     #[test]

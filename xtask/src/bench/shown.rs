@@ -31,9 +31,10 @@ pub(super) fn aim(aim: Option<Aim>, of: Interval) -> String {
 }
 
 pub(super) fn aimed(aim: Aim) -> String {
+    let number = |aim: f64| if aim < 1000.0 { aim.to_string() } else { grouped(aim) };
     match aim {
-        Aim::AtLeast(aim) => format!("≥ {aim}"),
-        Aim::AtMost(aim) => format!("≤ {aim}"),
+        Aim::AtLeast(aim) => format!("≥ {}", number(aim)),
+        Aim::AtMost(aim) => format!("≤ {}", number(aim)),
     }
 }
 
