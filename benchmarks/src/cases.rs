@@ -40,3 +40,29 @@ fn nanoseconds(at_least: Duration, turns: &mut Turns) -> f64 {
         times = times.saturating_mul(2);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::nanoseconds;
+    use std::cell::Cell;
+    use std::rc::Rc;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn a_time_is_that_of_one_turn_of_as_many_as_are_needed() {
+        const TURN: Duration = Duration::from_micros(50);
+        let at_least = Duration::from_millis(5);
+        let most = Rc::new(Cell::new(0));
+        let seen = Rc::clone(&most);
+        let nanos = nanoseconds(
+            at_least,
+            &mut (Box::new(move |times| {
+                most.set(times);
+                let began = Instant::now();
+                while began.elapsed() < TURN * times {}
+            }) as super::Turns),
+        );
+        assert!(nanos >= TURN.as_nanos() as f64, "{nanos}");
+        assert!(nanos * f64::from(seen.get()) >= at_least.as_nanos() as f64, "{nanos}");
+    }
+}

@@ -5,7 +5,7 @@ mod aim;
 mod answers;
 pub(crate) mod build;
 mod comparing;
-mod facts;
+pub(crate) mod facts;
 mod measure;
 mod memory;
 pub(crate) mod pages;
@@ -44,16 +44,18 @@ pub(crate) fn typed(words: &[String]) -> String {
     shell::line(words)
 }
 
-/// How many times as many answers a second the other server of a comparison gives, and between
-/// which that is; `words` are those that this `haft bench` is told.
-pub(crate) fn compared(haft: &str, words: &[&str]) -> Result<String, Failure> {
+/// How many times as many answers a second the other server of a comparison gives, and how much
+/// processor time it takes for one, each with between which that is; `words` are those that this
+/// `haft bench` is told.
+pub(crate) fn compared(haft: &str, words: &[&str]) -> Result<[String; 2], Failure> {
     let mut all = Place::find().load();
     all.extend([haft, "bench", "--json"].map(str::to_owned));
     all.extend(words.iter().map(|word| (*word).to_owned()));
     let said = measure::json_of(&mut server::command(&all)).map_err(Failure::SuiteBroken)?;
     let kept = measure::compared(&said).map_err(Failure::SuiteBroken)?;
-    let ratio = Interval::read(&kept["ratios"]["per_second"]);
-    ratio.map(shown::interval).ok_or_else(|| Failure::SuiteBroken(measure::NOTHING.to_owned()))
+    Ok(["per_second", "cpu"].map(|figure| {
+        Interval::read(&kept["ratios"][figure]).map_or_else(String::new, shown::interval)
+    }))
 }
 
 /// Runs every benchmark once, without optimisation: that it runs, and not how fast.

@@ -49,8 +49,8 @@ const CHORES: &[Chore] = &[
     },
     Chore {
         name: "bench",
-        arguments: "[peers|limits|NAME] [ARGS...]",
-        purpose: "measure, alone or beside others",
+        arguments: "[TABLE|table|NAME] [ARGS...]",
+        purpose: "measure, alone or beside others; `table` writes the pages",
         run: bench::run,
     },
     Chore {

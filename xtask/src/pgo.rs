@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::bench;
 use crate::bench::build::plain_cargo;
 use crate::bench::running::Running;
+use crate::bench::{self, facts};
 use crate::command;
 use crate::failure::Failure;
 
@@ -18,6 +18,7 @@ const BINARY: &str = "target/pgo/haft";
 const PLAIN: &str = "target/release/haft";
 /// What is served: a text that comes back, and tools enough for a list.
 const SERVED: &str = include_str!("pgo/haft.yaml");
+const SERVED_AS: &str = "haft.yaml";
 
 /// What is asked: a word that people know it by, what `haft bench` is told of it, and how often it
 /// is asked to train.
@@ -36,16 +37,31 @@ const ERAS: [&str; 2] = ["legacy", "modern"];
 /// How many requests wait at once, over HTTP and over stdio.
 const AT_ONCE: [&str; 2] = ["1", "32"];
 
-/// Builds, and compares if it is asked to.
+/// Builds, or compares if it is asked to, and builds before that unless this very source was built.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let is_compared = match arguments {
         [] => false,
         [only] if only == "--compare" => true,
         _ => return Err(Failure::BadArguments("`pgo` takes `--compare` or nothing".to_owned())),
     };
+    let folder = std::path::absolute(FOLDER).map_err(|source| Failure::file(FOLDER, source))?;
+    let (stamp, now) = (folder.join("commit"), facts::commit().unwrap_or_default());
+    let built = fs::read_to_string(&stamp).unwrap_or_default();
+    if !is_compared || !is_same(&built, &now) {
+        make(&folder)?;
+        fs::write(&stamp, now).map_err(|source| Failure::file(stamp.display(), source))?;
+    }
+    if is_compared { compare(&folder.join(SERVED_AS)) } else { Ok(()) }
+}
+
+/// Whether what was built is what would be built; who has changed something may have changed more.
+fn is_same(built: &str, now: &str) -> bool {
+    built == now && !now.is_empty() && !now.ends_with("-dirty")
+}
+
+fn make(folder: &Path) -> Result<(), Failure> {
     let host = host()?;
     let profdata = profdata(&host)?;
-    let folder = std::path::absolute(FOLDER).map_err(|source| Failure::file(FOLDER, source))?;
     let (raw, merged) = (folder.join("raw"), folder.join("haft.profdata"));
     let unusable = |source| Failure::file(FOLDER, source);
     // Profiles of an earlier build are of other code.
@@ -53,7 +69,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
         fs::remove_dir_all(&raw).map_err(unusable)?;
     }
     fs::create_dir_all(&raw).map_err(unusable)?;
-    let served = folder.join("haft.yaml");
+    let served = folder.join(SERVED_AS);
     fs::write(&served, SERVED).map_err(unusable)?;
 
     println!("== a build that counts what it does");
@@ -65,7 +81,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let optimised = build("optimised", &format!("-Cprofile-use={}", merged.display()), &host)?;
     fs::copy(&optimised, BINARY).map_err(unusable)?;
     println!("{BINARY} has {}", size(BINARY)?);
-    if is_compared { compare(&served) } else { Ok(()) }
+    Ok(())
 }
 
 /// The triple that rustc builds for here. A build that names it keeps its flags from build scripts
@@ -144,7 +160,8 @@ fn compare(served: &Path) -> Result<(), Failure> {
     let mut cargo = plain_cargo();
     command::run(cargo.args(["build", "--release", "-p", "haft-cli", "--bin", "haft"]))?;
     let served = served.display().to_string();
-    let mut table = "| what | by profile is × (95%) |\n| --- | --- |\n".to_owned();
+    let mut table = "| what | by profile is × (95%) | its CPU × (95%) |\n".to_owned();
+    table += "| --- | --- | --- |\n";
     for work in &WORKS {
         for at_once in AT_ONCE {
             let of = |binary: &str| {
@@ -156,8 +173,8 @@ fn compare(served: &Path) -> Result<(), Failure> {
             let mut words = vec![from.as_str()];
             words.extend(work.words);
             words.extend(["--compare", &to, "--connections", at_once, "--duration", "4s"]);
-            let ratio = bench::compared(PLAIN, &words)?;
-            table += &format!("| HTTP, {}, {at_once} at once | {ratio} |\n", work.name);
+            let [rate, cpu] = bench::compared(PLAIN, &words)?;
+            table += &format!("| HTTP, {}, {at_once} at once | {rate} | {cpu} |\n", work.name);
             let both = [PLAIN, BINARY].map(|binary| {
                 let words = [binary, "serve", &served, "--stdio"].map(str::to_owned);
                 bench::typed(&[bench::on_server_core(), words.to_vec()].concat())
@@ -166,8 +183,8 @@ fn compare(served: &Path) -> Result<(), Failure> {
             words.extend(work.words);
             words.extend(["--compare-command", &both[1], "--in-flight", at_once]);
             words.extend(["--duration", "4s"]);
-            let ratio = bench::compared(PLAIN, &words)?;
-            table += &format!("| stdio, {}, {at_once} at once | {ratio} |\n", work.name);
+            let [rate, cpu] = bench::compared(PLAIN, &words)?;
+            table += &format!("| stdio, {}, {at_once} at once | {rate} | {cpu} |\n", work.name);
         }
     }
     println!("\n{table}\n{PLAIN} has {}, {BINARY} {}", size(PLAIN)?, size(BINARY)?);
@@ -181,13 +198,19 @@ fn size(path: &str) -> Result<String, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::{profdata, run};
+    use super::{is_same, profdata, run};
 
     #[test]
     fn a_missing_component_is_one_line_that_says_how_to_install_it() {
         let said = profdata("no-such-host").expect_err("nothing is there").to_string();
         assert!(said.contains("`rustup component add llvm-tools`"), "{said}");
         assert_eq!(said.lines().count(), 1);
+    }
+
+    #[test]
+    fn only_a_build_of_this_very_source_is_compared_as_it_is() {
+        assert!(is_same("abc", "abc"));
+        assert!(!is_same("abc", "abd") && !is_same("abc-dirty", "abc-dirty") && !is_same("", ""));
     }
 
     #[test]

@@ -17,7 +17,7 @@ const DESCRIBE: [&str; 5] = ["-c", "safe.directory=*", "describe", "--always", "
 pub(super) fn facts(place: Place) -> Result<Value, Failure> {
     let mut facts = json!({
         "at": said(Command::new("date").args(["-u", "+%Y-%m-%dT%H:%M:%SZ"])),
-        "commit": said(Command::new("git").args(DESCRIBE)),
+        "commit": commit(),
         "haft": HAFT.version()?,
         "rustc": said(Command::new("rustc").arg("--version")),
     });
@@ -25,6 +25,11 @@ pub(super) fn facts(place: Place) -> Result<Value, Failure> {
         facts.extend(machine);
     }
     Ok(facts)
+}
+
+/// Which commit this is, with `-dirty` behind it where something else is.
+pub(crate) fn commit() -> Option<String> {
+    said(Command::new("git").args(DESCRIBE))
 }
 
 /// What a program says in one line, if it is there.
