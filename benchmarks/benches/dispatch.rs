@@ -1,13 +1,12 @@
-//! A call of a typed tool from its bytes to the bytes of its answer, in both eras; and how a name
-//! becomes a tool: as the registry looks it up, beside other ways. What pforge takes for the same
-//! call is told by `benchmarks/pforge-dispatch`.
-//! `cargo bench -p haft-benchmarks --bench dispatch`, with `-- --instructions` for counts of
-//! instructions in place of times.
+//! A call of a typed tool from the bytes of the message to the bytes of its answer, in both eras;
+//! and how a name becomes a tool: as the registry looks it up, beside other ways. What pforge takes
+//! for the same call is told by `benchmarks/pforge-dispatch`.
+//! `cargo xtask bench dispatch` sets all of them beside each other, in turns; `cargo bench -p
+//! haft-benchmarks --bench dispatch` times ours. What they allocate is counted by the test
+//! `allocations`, as a counter would be in the way of times.
 
-#![expect(clippy::print_stdout, reason = "a benchmark says what it measured")]
-
-use divan::{AllocProfiler, Bencher, black_box};
-use haft_benchmarks::instructions::{self, Wish};
+use divan::{Bencher, black_box};
+use haft_benchmarks::cases::{self, Turns};
 use haft_benchmarks::{LEGACY_CALL, MODERN_CALL, answer};
 use haft_proto::limits::Limits;
 use haft_server::Server;
@@ -17,10 +16,8 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::sync::Arc;
 
-#[global_allocator]
-static ALLOCATOR: AllocProfiler = AllocProfiler::system();
-
-const CALLS: [(&str, &str); 2] = [("legacy", LEGACY_CALL), ("modern", MODERN_CALL)];
+const CALLS: [(&str, &str); 2] =
+    [("haft_legacy_message", LEGACY_CALL), ("haft_modern_message", MODERN_CALL)];
 const WAYS: [&str; 4] = ["fx", "std", "phf", "sorted"];
 const SIZES: [usize; 4] = [2, 16, 130, 1000];
 const ANSWER_BYTES: usize = 1 << 16;
@@ -32,45 +29,32 @@ fn add(a: i64, b: i64) -> i64 {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    match instructions::wish() {
-        Wish::Run(case, times) => run(&case, times),
-        Wish::Instructions => tell_instructions()?,
-        Wish::Times => divan::main(),
+    if !cases::asked(prepared)? {
+        divan::main();
     }
     Ok(())
 }
 
-fn run(case: &str, times: u32) {
+/// A case is one of `CALLS`, or WAY/SIZE.
+fn prepared(case: &str) -> Turns {
     if let Some((way, size)) = case.split_once('/') {
         let table = Table::new(way, size.parse().expect("a number"));
-        for turn in 0..times as usize {
-            black_box(table.find(black_box(&table.names[turn % table.names.len()])));
-        }
-        return;
+        let mut turn = 0;
+        return Box::new(move |times| {
+            for _ in 0..times {
+                turn = (turn + 1) % table.names.len();
+                black_box(table.find(black_box(&table.names[turn])));
+            }
+        });
     }
-    let (server, limits) = (server(), Limits::default());
+    let (server, limits, call) = (server(), Limits::default(), call(case));
     let mut out = Vec::with_capacity(ANSWER_BYTES);
-    for _ in 0..times {
-        out.clear();
-        assert!(answer(&server, &limits, black_box(call(case)), &mut out));
-    }
-}
-
-fn tell_instructions() -> Result<(), Box<dyn Error>> {
-    println!("instructions of one call");
-    for (name, _) in CALLS {
-        println!("{name:<10} {:>8}", instructions::of(name)?);
-    }
-    println!("instructions of one look-up");
-    println!("{:<10}{}", "names", WAYS.map(|way| format!("{way:>8}")).concat());
-    for size in SIZES {
-        let mut line = format!("{size:<10}");
-        for way in WAYS {
-            line += &format!("{:>8}", instructions::of(&format!("{way}/{size}"))?);
+    Box::new(move |times| {
+        for _ in 0..times {
+            out.clear();
+            assert!(answer(&server, &limits, black_box(call), &mut out));
         }
-        println!("{line}");
-    }
-    Ok(())
+    })
 }
 
 fn server() -> Server {

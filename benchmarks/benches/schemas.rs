@@ -1,52 +1,38 @@
-//! Time and allocations of a check of arguments, and of a check that fails and is followed by a
-//! repair. `cargo bench -p haft-benchmarks --bench schemas`, with `-- --instructions` for counts of
-//! instructions of a check, ours and the jsonschema crate's.
-
-#![expect(clippy::print_stdout, reason = "a benchmark says what it measured")]
+//! Time of a check of arguments, and of a check that fails and is followed by a repair.
+//! `cargo xtask bench schemas` sets ours beside the jsonschema crate's, in turns; `cargo bench -p
+//! haft-benchmarks --bench schemas` times each.
 
 use divan::counter::BytesCount;
-use divan::{AllocProfiler, Bencher, black_box};
-use haft_benchmarks::instructions::{self, Wish};
+use divan::{Bencher, black_box};
+use haft_benchmarks::cases::{self, Turns};
 use haft_server::schema::Schema;
 use jsonschema::Validator;
 use serde_json::Value;
 use std::error::Error;
 
-#[global_allocator]
-static ALLOCATOR: AllocProfiler = AllocProfiler::system();
-
-const CASES: [&str; 3] = ["ours_of_text", "jsonschema_of_value", "jsonschema_of_text"];
-
 fn main() -> Result<(), Box<dyn Error>> {
-    match instructions::wish() {
-        Wish::Run(case, times) => run(&case, times),
-        Wish::Instructions => {
-            let ours = instructions::of(CASES[0])?;
-            println!("instructions of one check, and how many times ours that is");
-            for case in CASES {
-                let count = instructions::of(case)?;
-                println!("{case:<20} {count:>8} {:>6.2}x", count as f64 / ours as f64);
-            }
-        }
-        Wish::Times => divan::main(),
+    if !cases::asked(prepared)? {
+        divan::main();
     }
     Ok(())
 }
 
-fn run(case: &str, times: u32) {
+fn prepared(case: &str) -> Turns {
     let (schema, validator) = (compile(TICKET), validator());
     assert!(schema.is_direct() && schema.check(FILED).is_ok() && schema.check(MISFILED).is_err());
     let misfiled: Value = serde_json::from_str(MISFILED).expect("it is JSON");
     let value: Value = serde_json::from_str(FILED).expect("it is JSON");
     assert!(validator.is_valid(&value) && !validator.is_valid(&misfiled));
-    for _ in 0..times {
-        assert!(match case {
-            "ours_of_text" => schema.check(black_box(FILED)).is_ok(),
-            "jsonschema_of_value" => validator.is_valid(black_box(&value)),
-            "jsonschema_of_text" => of_text(&validator),
-            _ => panic!("there is no case `{case}`"),
-        });
+    match case {
+        "ours_of_text" => repeated(move || schema.check(black_box(FILED)).is_ok()),
+        "jsonschema_of_value" => repeated(move || validator.is_valid(black_box(&value))),
+        "jsonschema_of_text" => repeated(move || of_text(&validator)),
+        _ => panic!("there is no case `{case}`"),
     }
+}
+
+fn repeated(mut is_valid: impl FnMut() -> bool + 'static) -> Turns {
+    Box::new(move |times| (0..times).for_each(|_| assert!(is_valid())))
 }
 
 /// A tool as real servers have it: eight properties, of which one is nested and one a list.

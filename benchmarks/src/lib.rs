@@ -1,7 +1,7 @@
 //! What the benchmarks and the allocation tests measure: a server, messages for it, and the path of
 //! a message from its bytes to the bytes of its answer, without a wire.
 
-pub mod instructions;
+pub mod cases;
 
 use haft_proto::admit;
 use haft_proto::envelope::{self, Incoming};

@@ -41,7 +41,11 @@ fn a_server_holds_little_and_no_more_after_many_calls() {
     let large = server(2 + TOOLS);
     let per_tool = (live_bytes() - before - at_rest) / TOOLS;
     let definition = (listed(&large, &limits) - listed(&small, &limits)) / TOOLS;
-    println!("{at_rest} bytes at rest, {per_tool} for each tool more of {definition} listed");
+    // In bytes, for `cargo xtask bench memory`.
+    for (name, bytes) in [("at_rest", at_rest), ("per_tool", per_tool), ("definition", definition)]
+    {
+        println!("counted {name} {bytes}");
+    }
     assert!(at_rest < AT_REST_MAX, "{at_rest} bytes at rest");
     let most = definition * DEFINITIONS_MAX;
     assert!(per_tool < most, "{per_tool} bytes a tool, whose definition has {definition}");

@@ -1,15 +1,27 @@
 //! `cargo xtask bench`: the benchmarks of this repository, and haft beside its peers and the limits
 //! of the machine. People and `test` call it; it never judges a number.
 
+mod aim;
 mod answers;
-mod build;
+pub(crate) mod build;
 mod comparing;
+pub(crate) mod facts;
 mod measure;
+mod memory;
+pub(crate) mod pages;
+mod pairs;
 mod place;
+mod program;
+mod reach;
+mod record;
 mod results;
-mod running;
+pub(crate) mod running;
 mod scenario;
 mod server;
+mod shell;
+mod shown;
+mod single;
+mod single_table;
 mod table;
 mod wishes;
 
@@ -17,7 +29,34 @@ use std::path::Path;
 
 use crate::command;
 use crate::failure::Failure;
+use aim::Interval;
+use pairs::Table;
+use place::Place;
 use server::Group;
+
+/// What a server's words begin with, so that it has a processor for itself.
+pub(crate) fn on_server_core() -> Vec<String> {
+    Place::find().server()
+}
+
+/// Words as they can be typed.
+pub(crate) fn typed(words: &[String]) -> String {
+    shell::line(words)
+}
+
+/// How many times as many answers a second the other server of a comparison gives, and how much
+/// processor time it takes for one, each with between which that is; `words` are those that this
+/// `haft bench` is told.
+pub(crate) fn compared(haft: &str, words: &[&str]) -> Result<[String; 2], Failure> {
+    let mut all = Place::find().load();
+    all.extend([haft, "bench", "--json"].map(str::to_owned));
+    all.extend(words.iter().map(|word| (*word).to_owned()));
+    let said = measure::json_of(&mut server::command(&all)).map_err(Failure::SuiteBroken)?;
+    let kept = measure::compared(&said).map_err(Failure::SuiteBroken)?;
+    Ok(["per_second", "cpu"].map(|figure| {
+        Interval::read(&kept["ratios"][figure]).map_or_else(String::new, shown::interval)
+    }))
+}
 
 /// Runs every benchmark once, without optimisation: that it runs, and not how fast.
 pub(crate) fn run_once() -> Result<(), Failure> {
@@ -30,6 +69,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     match arguments {
         [first, rest @ ..] if first == "peers" => comparing::run(Group::Peer, rest),
         [first, rest @ ..] if first == "limits" => comparing::run(Group::Limit, rest),
+        [first, rest @ ..] if first == "table" => pages::run(rest),
+        [first, rest @ ..] if first == memory::TABLE => memory::run(rest),
+        [first, rest @ ..] if Table::named(first).is_some() => {
+            Table::named(first).map_or(Ok(()), |table| single::run(table, rest))
+        }
         [first, rest @ ..] if is_in(HERE, "benches", first) => {
             let mut cargo = command::cargo();
             cargo.args(["bench", "-p", "haft-benchmarks", "--bench", first, "--"]);

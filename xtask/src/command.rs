@@ -55,6 +55,22 @@ pub(crate) fn output(command: &mut Command) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// Builds, and returns the path of the program of that name, as cargo tells it.
+pub(crate) fn built(cargo: &mut Command, name: &str) -> Result<String, Failure> {
+    let told = output(cargo.arg("--message-format=json-render-diagnostics"))?;
+    let missing = || Failure::MachineLacks(format!("cargo tells of no `{name}`, update Rust"));
+    executable(&told, name).ok_or_else(missing)
+}
+
+/// The path of a program in what cargo tells, a message a line. Others may be built besides.
+fn executable(told: &str, name: &str) -> Option<String> {
+    told.lines().find_map(|line| {
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        let path = message.get("executable")?.as_str()?;
+        (message["target"]["name"] == name).then(|| path.to_owned())
+    })
+}
+
 /// Whether the program exists and ends well, in silence.
 pub(crate) fn works(program: &str, arguments: &[&str]) -> bool {
     Command::new(program)
@@ -99,13 +115,23 @@ fn missing(command: &Command, source: std::io::Error) -> Failure {
 mod tests {
     use std::process::Command;
 
-    use super::{Failure, cargo, line, output, run};
+    use super::{Failure, cargo, executable, line, output, run};
 
     #[test]
     fn a_command_that_fails_is_named_with_its_exit_code() {
         let failure = run(Command::new("git").arg("no-such-subcommand-of-git")).unwrap_err();
         assert!(matches!(failure, Failure::CommandFailed { code: Some(1), .. }), "{failure:?}");
         assert!(failure.to_string().contains("`git no-such-subcommand-of-git`"), "{failure}");
+    }
+
+    #[test]
+    fn a_program_is_found_by_its_name_among_others_that_were_built() {
+        let told = |name: &str| {
+            format!(r#"{{"target":{{"name":"{name}"}},"executable":"target/{name}"}}"#)
+        };
+        let told = format!("{}\nnoise\n{}\n", told("counted"), told("codec"));
+        assert_eq!(executable(&told, "codec").as_deref(), Some("target/codec"));
+        assert_eq!(executable(&told, "other"), None);
     }
 
     #[test]

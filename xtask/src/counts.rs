@@ -5,8 +5,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
+use crate::callgrind;
 use crate::command;
 use crate::failure::Failure;
 
@@ -14,15 +15,8 @@ const BASELINE: &str = "benchmarks/instructions.txt";
 /// What `benchmarks/src/bin/counted.rs` knows.
 const SCENARIOS: [&str; 6] =
     ["envelope", "error", "legacy_call", "modern_call", "refused_call", "list"];
-/// How often each scenario runs, first and then. The difference leaves out the start.
-const TIMES: [u64; 2] = [500, 1500];
-/// How much more a message may take than it did, in thousandths.
-const GROWTH_MAX: u64 = 30;
-/// Copies without what some processors have and others have not: `rep movsb`, of which callgrind
-/// counts each byte, and wide registers. What a C library does not know of these it ignores.
-const PLAIN_COPIES: &str =
-    "glibc.cpu.hwcaps=-AVX2,-AVX512F,-AVX512VL,-ERMS,-FSRM,-AVX_Fast_Unaligned_Load,-Prefer_ERMS";
-
+/// How much more a message may take than it did, and how much less untold, in thousandths.
+const CHANGE_MAX: u64 = 30;
 /// Instructions for each message, and what they were counted with.
 #[derive(Debug, PartialEq, Eq)]
 struct Counts {
@@ -66,7 +60,29 @@ pub(crate) fn judge_all() -> Result<Verdict, Failure> {
     let before = Counts::parse(&text)?;
     let now = count()?;
     print!("{}", table(&before, &now));
-    judge(&before, &now)
+    let verdict = judge(&before, &now)?;
+    for fallen in fallen(&before, &now) {
+        println!("{fallen}");
+    }
+    Ok(verdict)
+}
+
+/// What to say of what takes less by as much as would be red if it were more: until the file says
+/// so, a part of it can be lost again unseen.
+fn fallen(before: &Counts, now: &Counts) -> Vec<String> {
+    if before.compiler != now.compiler {
+        return Vec::new();
+    }
+    let has_fallen = |scenario: &String, now: u64| {
+        let before = *before.scenarios.get(scenario)?;
+        (now * 1000 < before * (1000 - CHANGE_MAX)).then(|| {
+            format!(
+                "`{scenario}` takes {now} instructions a message, {before} before: run \
+                 `cargo xtask counts --update`, so that it stays so"
+            )
+        })
+    };
+    now.scenarios.iter().filter_map(|(scenario, now)| has_fallen(scenario, *now)).collect()
 }
 
 fn judge(before: &Counts, now: &Counts) -> Result<Verdict, Failure> {
@@ -82,7 +98,7 @@ fn judge(before: &Counts, now: &Counts) -> Result<Verdict, Failure> {
                 "it has no `{scenario}`, run `cargo xtask counts --update`"
             )));
         };
-        if now * 1000 > before * (1000 + GROWTH_MAX) {
+        if now * 1000 > before * (1000 + CHANGE_MAX) {
             let (scenario, before, now) = (scenario.clone(), *before, *now);
             return Err(Failure::MoreInstructions { scenario, before, now });
         }
@@ -102,72 +118,34 @@ fn table(before: &Counts, now: &Counts) -> String {
 
 /// Builds the scenarios and runs each.
 fn count() -> Result<Counts, Failure> {
-    let binary = build()?;
+    let mut cargo = command::cargo();
+    cargo.args(["build", "--release", "--package", "haft-benchmarks", "--bin", "counted"]);
+    let binary = command::built(&mut cargo, "counted")?;
     let mut scenarios = BTreeMap::new();
     for scenario in SCENARIOS {
-        let [few, many] = TIMES;
-        let few_took = instructions(&binary, scenario, few)?;
-        let many_took = instructions(&binary, scenario, many)?;
-        let each = many_took.saturating_sub(few_took) / (many - few);
-        if each == 0 {
-            let said = format!("`{scenario}` takes no instructions, so `counted` does nothing");
-            return Err(Failure::MachineLacks(said));
-        }
-        scenarios.insert(scenario.to_owned(), each);
+        scenarios.insert(scenario.to_owned(), callgrind::each(&binary, scenario)?);
     }
     Ok(Counts { compiler: compiler()?, scenarios })
 }
 
-/// The path of the binary, as cargo tells it.
-fn build() -> Result<String, Failure> {
-    let mut cargo = command::cargo();
-    cargo.args(["build", "--release", "--package", "haft-benchmarks", "--bin", "counted"]);
-    let told = command::output(cargo.arg("--message-format=json-render-diagnostics"))?;
-    let executable = |line| {
-        let message: serde_json::Value = serde_json::from_str(line).ok()?;
-        message.get("executable")?.as_str().map(str::to_owned)
-    };
-    told.lines()
-        .find_map(executable)
-        .ok_or_else(|| Failure::MachineLacks("cargo tells of no binary, update Rust".to_owned()))
-}
-
-/// What a run takes from its first instruction to its last.
-fn instructions(binary: &str, scenario: &str, times: u64) -> Result<u64, Failure> {
-    let mut valgrind = Command::new("valgrind");
-    valgrind.env("GLIBC_TUNABLES", PLAIN_COPIES).args([
-        "--tool=callgrind",
-        "--callgrind-out-file=/dev/null",
-        binary,
-        scenario,
-        &times.to_string(),
-    ]);
-    let line = command::line(&valgrind);
-    let missing = |source| Failure::CommandMissing { line, source };
-    let ended = valgrind.stdin(Stdio::null()).output().map_err(missing)?;
-    let told = String::from_utf8_lossy(&ended.stderr);
-    if !ended.status.success() {
-        print!("{told}");
-    }
-    command::judge(&valgrind, ended.status)?;
-    collected(&told).ok_or_else(|| {
-        print!("{told}");
-        Failure::MachineLacks("valgrind tells of no instructions, update it".to_owned())
-    })
-}
-
-/// The number behind `Collected :` in what callgrind tells.
-fn collected(told: &str) -> Option<u64> {
-    let (_, behind) = told.split_once("Collected :")?;
-    behind.split_whitespace().next()?.parse().ok()
-}
-
-/// The compiler, the processor that it compiles for, and the C library, whose copies count as well.
+/// The compiler, the processor that it compiles for and what it was told besides, the C library,
+/// whose copies count as well, and who counted.
 fn compiler() -> Result<String, Failure> {
     let version = command::output(Command::new("rustc").arg("--version"))?;
     let library = command::output(Command::new("getconf").arg("GNU_LIBC_VERSION"));
     let library = library.unwrap_or_else(|_| "another C library".to_owned());
-    Ok(format!("{} on {} with {}", version.trim(), std::env::consts::ARCH, library.trim()))
+    let flags = ["CARGO_ENCODED_RUSTFLAGS", "RUSTFLAGS"].map(|name| std::env::var(name).ok());
+    Ok(key(&version, &library, &callgrind::version()?, flags))
+}
+
+/// One line of all that counts depend on. Where cargo is told flags twice, it takes the first.
+fn key(rustc: &str, library: &str, valgrind: &str, flags: [Option<String>; 2]) -> String {
+    let [encoded, plain] = flags;
+    let flags = encoded.map(|flags| flags.replace('\u{1f}', " ")).or(plain).unwrap_or_default();
+    let flags = if flags.trim().is_empty() { "no flags".to_owned() } else { flags };
+    let flags = flags.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (rustc, library) = (rustc.trim(), library.trim());
+    format!("{rustc} on {} with {library}, {flags}, by {valgrind}", std::env::consts::ARCH)
 }
 
 impl Counts {
@@ -195,7 +173,7 @@ fn unusable(why: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::{Counts, Failure, Verdict, collected, judge, table};
+    use super::{Counts, Failure, Verdict, fallen, judge, table};
 
     fn counts(compiler: &str, list: u64) -> Counts {
         let scenarios = [("envelope".to_owned(), 1000), ("list".to_owned(), list)].into();
@@ -244,9 +222,25 @@ mod tests {
     }
 
     #[test]
-    fn the_count_is_found_in_what_callgrind_tells() {
-        let told = "==7== Events    : Ir\n==7== Collected : 4711\n==7== \n";
-        assert_eq!(collected(told), Some(4711));
-        assert_eq!(collected("==7== Segmentation fault"), None);
+    fn a_fall_is_told_as_a_growth_is() {
+        let before = counts("rustc 1", 2000);
+        let told = |list: u64| fallen(&before, &counts("rustc 1", list));
+        assert!(told(1940).is_empty() && told(2500).is_empty());
+        let [said] = &told(1939)[..] else { panic!("one has fallen") };
+        assert!(said.contains("`list`") && said.contains("counts --update"), "{said}");
+        assert!(fallen(&before, &counts("rustc 2", 100)).is_empty(), "of another compiler");
+    }
+
+    #[test]
+    fn counts_of_other_flags_or_another_valgrind_are_of_another_compiler() {
+        let some = |flags: &str| Some(flags.to_owned());
+        let key = |valgrind, flags| super::key("rustc 1\n", "glibc 2\n", valgrind, flags);
+        let plain = key("valgrind-3.19.0", [None, None]);
+        assert_eq!(plain, key("valgrind-3.19.0", [None, some(" ")]));
+        let native = key("valgrind-3.19.0", [None, some("-C  target-cpu=native")]);
+        assert!(native.contains("-C target-cpu=native") && native != plain, "{native}");
+        assert_eq!(native, key("valgrind-3.19.0", [some("-C\u{1f}target-cpu=native"), None]));
+        assert_ne!(plain, key("valgrind-3.20.0", [None, None]));
+        assert_eq!(plain.lines().count(), 1, "it is the first line of the file");
     }
 }

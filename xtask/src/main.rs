@@ -5,6 +5,7 @@
 #![expect(clippy::print_stderr, reason = "a chore talks to the person who started it")]
 
 mod bench;
+mod callgrind;
 mod command;
 mod conformance;
 mod counts;
@@ -13,6 +14,7 @@ mod dependencies;
 mod failure;
 mod fuzz;
 mod machine;
+mod pgo;
 mod retold;
 mod test;
 mod tidy;
@@ -47,8 +49,8 @@ const CHORES: &[Chore] = &[
     },
     Chore {
         name: "bench",
-        arguments: "[peers|limits|NAME] [ARGS...]",
-        purpose: "measure, alone or beside others",
+        arguments: "[TABLE|table|NAME] [ARGS...]",
+        purpose: "measure, alone or beside others; `table` writes the pages",
         run: bench::run,
     },
     Chore {
@@ -56,6 +58,12 @@ const CHORES: &[Chore] = &[
         arguments: "[--update]",
         purpose: "instructions of single messages",
         run: counts::run,
+    },
+    Chore {
+        name: "pgo",
+        arguments: "[--compare]",
+        purpose: "a haft optimised by a profile",
+        run: pgo::run,
     },
     Chore { name: "deny", arguments: "", purpose: "judge the dependencies", run: deny::run },
 ];

@@ -12,6 +12,7 @@ mod tokens;
 
 use std::process::Command;
 
+use crate::bench::pages;
 use crate::command;
 use crate::dependencies;
 use crate::failure::Failure;
@@ -26,7 +27,7 @@ pub(crate) fn run(_: &[String]) -> Result<(), Failure> {
     sources.and(graph)
 }
 
-/// Checks every file that git knows or would add.
+/// Checks every file that git knows or would add, and that pages tell what was measured.
 pub(crate) fn sources() -> Result<(), Failure> {
     let files = read_all()?;
     let mut findings: Vec<Finding> = files.iter().flat_map(rules::check).collect();
@@ -38,7 +39,7 @@ pub(crate) fn sources() -> Result<(), Failure> {
     }
     if findings.is_empty() {
         println!("{} files are tidy", files.len());
-        return Ok(());
+        return pages::check();
     }
     Err(Failure::Untidy { findings: findings.len() })
 }

@@ -1,6 +1,7 @@
-//! Five ways to read a JSON-RPC message: ours, and four of others. Each finds the same facts, in
-//! the form that is cheapest for it. Called by `codec`; it measures nothing.
+//! Six ways to read a JSON-RPC message: ours, and five of others. Each finds the same facts, in the
+//! form that is cheapest for it. Called by `codec` and `readings`; it measures nothing.
 
+use haft_benchmarks::{ERROR, LEGACY_CALL, MODERN_CALL, NOTIFICATION, RESPONSE};
 use haft_proto::envelope::{self, Incoming};
 use haft_proto::limits::Limits;
 use serde::Deserialize;
@@ -9,6 +10,35 @@ use serde_json::value::RawValue;
 use simd_json::prelude::{ValueAsScalar, ValueObjectAccess};
 
 pub(crate) use haft_proto::envelope::Kind;
+
+/// What is read.
+pub(crate) const MESSAGES: [(&str, &str); 5] = [
+    ("legacy_request", LEGACY_CALL),
+    ("modern_request", MODERN_CALL),
+    ("notification", NOTIFICATION),
+    ("response", RESPONSE),
+    ("error", ERROR),
+];
+
+/// Makes sure that all read the same out of each message.
+pub(crate) fn agree() {
+    let (limits, mut simd) = (Limits::default(), Simd::new());
+    for (name, message) in MESSAGES {
+        let bytes = message.as_bytes();
+        let theirs = dom_twice(bytes).expect("it is a message").facts();
+        let ours = ours(bytes, &limits).expect("it is a message");
+        let others: [(&str, Facts); 5] = [
+            ("dom_once", dom_once(bytes).expect("it is a message").facts()),
+            ("serde_once", serde_once(bytes).expect("it is a message").facts()),
+            ("sonic", sonic(bytes).expect("it is a message").facts()),
+            ("simd", simd.read(bytes).expect("it is a message").facts()),
+            ("ours", facts_of_ours(&ours)),
+        ];
+        for (reader, facts) in others {
+            assert_eq!(facts, theirs, "{reader} of {name}");
+        }
+    }
+}
 
 /// What a reading is asked for. An answer's result or error is `said`, the parameters of the others
 /// too.
@@ -30,23 +60,37 @@ fn kind(has_method: bool, has_id: bool, has_result: bool, has_error: bool) -> Op
     }
 }
 
-/// A DOM to see what the message is, and a second one to take it apart.
-pub(crate) struct DomTwice {
+/// A message that was taken out of a DOM.
+pub(crate) struct Dom {
     kind: Kind,
     id: Option<Value>,
     method: Option<String>,
     said: Option<Value>,
 }
 
-pub(crate) fn dom_twice(bytes: &[u8]) -> Option<DomTwice> {
-    let first: Value = serde_json::from_slice(bytes).ok()?;
-    let has = |name| first.get(name).is_some();
-    if first.get("jsonrpc")?.as_str()? != "2.0" {
+/// A DOM to see what the message is, and a second one to take it apart.
+pub(crate) fn dom_twice(bytes: &[u8]) -> Option<Dom> {
+    let kind = kind_of_dom(&serde_json::from_slice(bytes).ok()?)?;
+    taken_apart(serde_json::from_slice(bytes).ok()?, kind)
+}
+
+/// One DOM for both.
+pub(crate) fn dom_once(bytes: &[u8]) -> Option<Dom> {
+    let tree: Value = serde_json::from_slice(bytes).ok()?;
+    let kind = kind_of_dom(&tree)?;
+    taken_apart(tree, kind)
+}
+
+fn kind_of_dom(tree: &Value) -> Option<Kind> {
+    let has = |name| tree.get(name).is_some();
+    if tree.get("jsonrpc")?.as_str()? != "2.0" {
         return None;
     }
-    let kind = kind(has("method"), has("id"), has("result"), has("error"))?;
-    let mut second: Value = serde_json::from_slice(bytes).ok()?;
-    let object = second.as_object_mut()?;
+    kind(has("method"), has("id"), has("result"), has("error"))
+}
+
+fn taken_apart(mut tree: Value, kind: Kind) -> Option<Dom> {
+    let object = tree.as_object_mut()?;
     let method = match object.remove("method") {
         Some(Value::String(method)) => Some(method),
         Some(_) => return None,
@@ -57,10 +101,10 @@ pub(crate) fn dom_twice(bytes: &[u8]) -> Option<DomTwice> {
         Kind::Response => object.remove("result"),
         Kind::Error => object.remove("error"),
     };
-    Some(DomTwice { kind, id: object.remove("id"), method, said })
+    Some(Dom { kind, id: object.remove("id"), method, said })
 }
 
-impl DomTwice {
+impl Dom {
     pub(crate) fn facts(self) -> Facts {
         Facts { kind: self.kind, id: self.id, method: self.method, said: self.said }
     }

@@ -26,9 +26,18 @@ pub struct Constant {
 /// An answer to the greeting, and one to everything else.
 #[derive(Clone, Debug)]
 pub struct Answers {
-    greeting: Constant,
-    other: Constant,
+    /// By their [`Which`].
+    constants: [Constant; 2],
     id: Finder<'static>,
+}
+
+/// Which answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// The one to `initialize`.
+    Greeting,
+    /// The one to everything else.
+    Other,
 }
 
 /// Why a file has no answers.
@@ -93,8 +102,7 @@ impl Answers {
         let mut lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         match (lines.next(), lines.next(), lines.next()) {
             (Some(greeting), Some(other), None) => Ok(Self {
-                greeting: Constant::read(greeting, &id)?,
-                other: Constant::read(other, &id)?,
+                constants: [Constant::read(greeting, &id)?, Constant::read(other, &id)?],
                 id,
             }),
             _ => Err(UnusableAnswers("there are not two lines".to_owned())),
@@ -103,12 +111,24 @@ impl Answers {
 
     /// What to answer to a message, of which the beginning is enough; nothing to a notification.
     #[must_use]
-    pub fn to(&self, message: &[u8]) -> Option<(&Constant, Digits)> {
+    pub fn to(&self, message: &[u8]) -> Option<(Which, Digits)> {
         let at = self.id.find(message)? + ID.len();
         let rest = message.get(at..)?;
         let (digits, rest) = rest.split_first_chunk::<ID_DIGITS>()?;
-        let constant = if rest.starts_with(GREETING) { &self.greeting } else { &self.other };
-        Some((constant, *digits))
+        let which = if rest.starts_with(GREETING) { Which::Greeting } else { Which::Other };
+        Some((which, *digits))
+    }
+
+    /// The answer itself.
+    #[must_use]
+    pub fn constant(&self, which: Which) -> &Constant {
+        &self.constants[which as usize]
+    }
+
+    /// Something made of each answer, by its [`Which`].
+    #[cfg(target_os = "linux")]
+    pub(crate) fn each<T>(&self, make: impl FnMut(&Constant) -> T) -> [T; 2] {
+        self.constants.each_ref().map(make)
     }
 }
 
@@ -121,7 +141,8 @@ mod tests {
 
     fn answer(message: &str) -> Option<String> {
         let answers = Answers::of(TEXT).expect("two lines");
-        let (constant, digits) = answers.to(message.as_bytes())?;
+        let (which, digits) = answers.to(message.as_bytes())?;
+        let constant = answers.constant(which);
         let text = [&constant.before[..], &digits, &constant.after].concat();
         assert_eq!(text.len(), constant.len());
         Some(String::from_utf8(text).expect("text"))

@@ -1,11 +1,10 @@
 //! Constant answers over HTTP/1.1 by one thread and epoll alone: what the system's sockets let
 //! anybody do. It understands the requests of `haft bench` and few others.
 
-use crate::answers::{Answers, Constant, Digits};
-use crate::limits::{EVENTS_MAX, MESSAGE_BYTES_MAX, READ_BYTES};
+use crate::answers::{Answers, Constant, Digits, ID_DIGITS};
+use crate::limits::{COPY_BYTES, EVENTS_MAX, MESSAGE_BYTES_MAX, READ_BYTES};
 use memchr::memmem::Finder;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
-use std::collections::HashMap;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::{TcpListener, TcpStream};
 
@@ -21,9 +20,9 @@ pub fn serve(answers: &Answers, listener: &TcpListener) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let watch = epoll::create(CreateFlags::CLOEXEC)?;
     epoll::add(&watch, listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
-    let words = Words::new();
-    let mut clients: HashMap<u64, Client> = HashMap::new();
-    let mut next = LISTENER + 1;
+    let (words, replies) = (Words::new(), answers.each(Reply::new));
+    // By their keys less one; what was closed is used again.
+    let (mut clients, mut free): (Vec<Option<Client>>, Vec<usize>) = (Vec::new(), Vec::new());
     let mut events = Vec::with_capacity(EVENTS_MAX);
     loop {
         events.clear();
@@ -35,16 +34,20 @@ pub fn serve(answers: &Answers, listener: &TcpListener) -> io::Result<()> {
             let key = event.data.u64();
             if key == LISTENER {
                 if let Some(client) = accept(listener)? {
-                    let key = EventData::new_u64(next);
+                    let place = free.pop().unwrap_or_else(|| {
+                        clients.push(None);
+                        clients.len() - 1
+                    });
+                    let key = EventData::new_u64(place as u64 + 1);
                     epoll::add(&watch, &client.stream, key, EventFlags::IN)?;
-                    clients.insert(next, client);
-                    next += 1;
+                    clients[place] = Some(client);
                 }
                 continue;
             }
-            let Some(client) = clients.get_mut(&key) else { continue };
+            let place = usize::try_from(key - 1).map_err(io::Error::other)?;
+            let Some(client) = &mut clients[place] else { continue };
             let was_stuck = client.is_stuck();
-            let moved = client.go_on(answers, &words);
+            let moved = client.go_on(answers, &replies, &words);
             match moved {
                 Ok(true) if client.is_stuck() == was_stuck => {}
                 Ok(true) => {
@@ -52,9 +55,31 @@ pub fn serve(answers: &Answers, listener: &TcpListener) -> io::Result<()> {
                     epoll::modify(&watch, &client.stream, EventData::new_u64(key), flags)?;
                 }
                 // The system forgets a socket that is closed.
-                Ok(false) | Err(_) => drop(clients.remove(&key)),
+                Ok(false) | Err(_) => {
+                    clients[place] = None;
+                    free.push(place);
+                }
             }
         }
+    }
+}
+
+/// An answer with its head, all but the id, made once.
+struct Reply {
+    before: Vec<u8>,
+    after: Vec<u8>,
+}
+
+impl Reply {
+    /// With a date, because haft's answers have one.
+    fn new(constant: &Constant) -> Self {
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+             date: Thu, 01 Jan 2026 00:00:00 GMT\r\n\r\n",
+            constant.len()
+        );
+        let before = [head.as_bytes(), &constant.before].concat();
+        Self { before, after: constant.after.to_vec() }
     }
 }
 
@@ -63,7 +88,8 @@ fn accept(listener: &TcpListener) -> io::Result<Option<Client>> {
         Ok((stream, _)) => {
             stream.set_nonblocking(true)?;
             stream.set_nodelay(true)?;
-            Ok(Some(Client { stream, inbox: vec![0; READ_BYTES], filled: 0, unsent: Vec::new() }))
+            let (inbox, outbox) = (vec![0; READ_BYTES], Vec::with_capacity(COPY_BYTES));
+            Ok(Some(Client { stream, inbox, filled: 0, outbox, unsent: Vec::new() }))
         }
         Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
         Err(error) => Err(error),
@@ -103,6 +129,8 @@ struct Client {
     stream: TcpStream,
     inbox: Vec<u8>,
     filled: usize,
+    /// Where short answers are put together.
+    outbox: Vec<u8>,
     /// What the system did not take at once.
     unsent: Vec<u8>,
 }
@@ -113,7 +141,12 @@ impl Client {
     }
 
     /// Does what can be done now; false if the client is gone.
-    fn go_on(&mut self, answers: &Answers, words: &Words) -> io::Result<bool> {
+    fn go_on(
+        &mut self,
+        answers: &Answers,
+        replies: &[Reply; 2],
+        words: &Words,
+    ) -> io::Result<bool> {
         if self.is_stuck() {
             let count = written(self.stream.write(&self.unsent))?;
             self.unsent.drain(..count);
@@ -137,7 +170,7 @@ impl Client {
                 break;
             }
             match answers.to(&self.inbox[begin..end]) {
-                Some((constant, digits)) => self.send(constant, &digits)?,
+                Some((which, digits)) => self.send(&replies[which as usize], &digits)?,
                 None => self.send_bytes(&[IoSlice::new(ACCEPTED)])?,
             }
             self.inbox.copy_within(end..self.filled, 0);
@@ -147,20 +180,26 @@ impl Client {
         Ok(self.filled < self.inbox.len())
     }
 
-    fn send(&mut self, constant: &Constant, digits: &Digits) -> io::Result<()> {
-        let length = constant.len();
-        // With a date, because haft's answers have one.
-        let head = format!(
-            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\
-             date: Thu, 01 Jan 2026 00:00:00 GMT\r\n\r\n"
-        );
-        let pieces = [head.as_bytes(), &constant.before, digits, &constant.after];
-        self.send_bytes(&pieces.map(IoSlice::new))
+    fn send(&mut self, reply: &Reply, digits: &Digits) -> io::Result<()> {
+        let pieces = [&reply.before[..], digits, &reply.after];
+        if reply.before.len() + ID_DIGITS + reply.after.len() > COPY_BYTES {
+            return self.send_bytes(&pieces.map(IoSlice::new));
+        }
+        // One piece is cheaper to write than three, if it is short.
+        let mut outbox = std::mem::take(&mut self.outbox);
+        outbox.clear();
+        pieces.iter().for_each(|piece| outbox.extend_from_slice(piece));
+        let sent = self.send_bytes(&[IoSlice::new(&outbox)]);
+        self.outbox = outbox;
+        sent
     }
 
     fn send_bytes(&mut self, pieces: &[IoSlice<'_>]) -> io::Result<()> {
-        let mut sent =
-            if self.is_stuck() { 0 } else { written(self.stream.write_vectored(pieces))? };
+        let mut sent = match pieces {
+            _ if self.is_stuck() => 0,
+            [piece] => written(self.stream.write(piece))?,
+            pieces => written(self.stream.write_vectored(pieces))?,
+        };
         for piece in pieces {
             let here = sent.min(piece.len());
             self.unsent.extend_from_slice(&piece[here..]);

@@ -9,7 +9,7 @@ mod pipe;
 mod said;
 mod stack;
 
-pub use answers::{Answers, Constant, Digits, UnusableAnswers};
+pub use answers::{Answers, Constant, Digits, UnusableAnswers, Which};
 #[cfg(target_os = "linux")]
 pub use epoll::serve as serve_epoll;
 pub use pipe::serve as serve_pipe;

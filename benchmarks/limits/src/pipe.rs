@@ -45,7 +45,8 @@ pub fn serve(answers: &Answers) -> io::Result<()> {
 fn answer_all(answers: &Answers, mut lines: &[u8], out: &mut Vec<u8>) {
     while let Some(end) = memchr(b'\n', lines) {
         let (line, rest) = lines.split_at(end + 1);
-        if let Some((constant, digits)) = answers.to(line) {
+        if let Some((which, digits)) = answers.to(line) {
+            let constant = answers.constant(which);
             out.extend_from_slice(&constant.before);
             out.extend_from_slice(&digits);
             out.extend_from_slice(&constant.after);

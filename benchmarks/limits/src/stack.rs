@@ -1,38 +1,38 @@
-//! Constant answers on hyper and tokio, configured as haft configures them: what the stack costs
-//! without anything on it.
+//! Constant answers on hyper and tokio, as cheap as hyper lets them be: what the stack costs
+//! without anything on it, timeouts included. It is HTTP/1.1 alone.
 
-use crate::answers::{Answers, Constant, Digits};
+use crate::answers::{Answers, Constant, Digits, ID_DIGITS};
+use crate::limits::COPY_BYTES;
 use bytes::{Buf, Bytes, buf::Chain};
 use http::{HeaderValue, Request, Response, StatusCode, header};
-use http_body_util::{BodyExt, Either, Empty, Full};
-use hyper::body::Incoming;
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Body, Incoming};
+use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
+use hyper_util::rt::TokioIo;
 use std::convert::Infallible;
-use std::io::{self, Cursor};
-use std::sync::Arc;
+use std::io;
 use tokio::net::TcpListener;
 
-/// The pieces of a constant, which are not copied.
-type Pieces = Chain<Chain<Bytes, Cursor<Digits>>, Bytes>;
-type Body = Either<Full<Pieces>, Empty<Pieces>>;
+/// A short answer is all in the first piece; of a long one, the second is not copied.
+type Pieces = Full<Chain<Bytes, Bytes>>;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// Serves until the process ends.
 ///
 /// # Errors
 /// Connections cannot be accepted any more.
 pub async fn serve(answers: Answers, listener: TcpListener) -> io::Result<()> {
-    let (answers, builder) = (Arc::new(answers), builder());
+    // Nobody counts who refers to it.
+    let answers: &'static Answers = Box::leak(Box::new(answers));
+    let builder = http1::Builder::new();
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
-        let answers = Arc::clone(&answers);
-        let service = service_fn(move |request| {
-            let answers = Arc::clone(&answers);
-            async move { Ok::<_, Infallible>(answer(&answers, request).await) }
-        });
-        let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
+        let service =
+            service_fn(|request| async { Ok::<_, Infallible>(answer(answers, request).await) });
+        let connection = builder.serve_connection(TokioIo::new(stream), service);
         tokio::spawn(async move {
             // Whatever ends a connection, its client has noticed already.
             let _ = connection.await;
@@ -40,43 +40,44 @@ pub async fn serve(answers: Answers, listener: TcpListener) -> io::Result<()> {
     }
 }
 
-/// As `haft-transport` does it.
-fn builder() -> Builder<TokioExecutor> {
-    let limits = haft_proto::limits::Limits::default();
-    let mut builder = Builder::new(TokioExecutor::new());
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.header_timeout)
-        .max_buf_size(limits.header_bytes.max(8192));
-    builder
-}
-
-async fn answer(answers: &Answers, request: Request<Incoming>) -> Response<Body> {
-    let mut body = request.into_body();
+async fn answer(answers: &Answers, request: Request<Incoming>) -> Response<Pieces> {
+    let (head, mut body) = request.into_parts();
     let mut found = None;
     let mut is_first = true;
     // The id is in the first piece; the others are read, as they would be by anybody.
-    while let Some(Ok(frame)) = body.frame().await {
+    while !body.is_end_stream() {
+        let Some(Ok(frame)) = body.frame().await else { break };
         if let (true, Some(data)) = (is_first, frame.data_ref()) {
             found = answers.to(data);
             is_first = false;
         }
     }
-    match found {
-        Some((constant, digits)) => answered(constant, digits),
-        None => {
-            let mut response = Response::new(Either::Right(Empty::new()));
-            *response.status_mut() = StatusCode::ACCEPTED;
-            response
+    // The request's own map is used again: hyper takes it back with its room.
+    let mut headers = head.headers;
+    headers.clear();
+    let (status, body) = match found {
+        Some((which, digits)) => {
+            headers.insert(header::CONTENT_TYPE, JSON);
+            (StatusCode::OK, pieces(answers.constant(which), &digits))
         }
-    }
+        None => (StatusCode::ACCEPTED, Bytes::new().chain(Bytes::new())),
+    };
+    let mut response = Response::new(Full::new(body));
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    response
 }
 
-fn answered(constant: &Constant, digits: Digits) -> Response<Body> {
-    let pieces = constant.before.clone().chain(Cursor::new(digits)).chain(constant.after.clone());
-    let mut response = Response::new(Either::Left(Full::new(pieces)));
-    let json = HeaderValue::from_static("application/json");
-    response.headers_mut().insert(header::CONTENT_TYPE, json);
-    response
+fn pieces(constant: &Constant, digits: &Digits) -> Chain<Bytes, Bytes> {
+    let is_short = constant.len() <= COPY_BYTES;
+    let copied =
+        constant.before.len() + ID_DIGITS + if is_short { constant.after.len() } else { 0 };
+    let mut first = Vec::with_capacity(copied);
+    first.extend_from_slice(&constant.before);
+    first.extend_from_slice(digits);
+    if is_short {
+        first.extend_from_slice(&constant.after);
+        return Bytes::from(first).chain(Bytes::new());
+    }
+    Bytes::from(first).chain(constant.after.clone())
 }

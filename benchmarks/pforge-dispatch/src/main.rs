@@ -1,13 +1,11 @@
 //! What pforge takes for a call of `add`: its registry alone, from the bytes of the arguments to
-//! the bytes of the sum, and the whole message through pmcp, without a wire. To be set beside
-//! `cargo bench -p haft-benchmarks --bench dispatch`. Prints nanoseconds, or with `--instructions`
-//! what callgrind counts: `cargo run --release --manifest-path
-//! benchmarks/pforge-dispatch/Cargo.toml`.
+//! the bytes of the sum, and the whole message through pmcp, without a wire. `cargo xtask bench
+//! dispatch` sets it beside haft's, in turns: `--time registry_alone 100` prints nanoseconds.
 
-#[path = "../../src/instructions.rs"]
-mod instructions;
+#[path = "../../src/cases.rs"]
+mod cases;
 
-use instructions::Wish;
+use cases::Turns;
 use pforge_runtime::{Handler, HandlerRegistry};
 use pmcp::server::builder::ServerCoreBuilder;
 use pmcp::server::cancellation::RequestHandlerExtra;
@@ -20,7 +18,7 @@ use serde_json::Value;
 use std::error::Error;
 use std::hint::black_box;
 use std::sync::Arc;
-use std::time::Instant;
+use tokio::runtime::Runtime;
 use tokio::sync::RwLock;
 
 const ARGUMENTS: &[u8] = br#"{"a":17,"b":25}"#;
@@ -29,9 +27,6 @@ const INITIALIZE: &str = concat!(
     r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","#,
     r#""capabilities":{},"clientInfo":{"name":"bench","version":"1.0.0"}}}"#
 );
-const CASES: [&str; 2] = ["registry", "message"];
-const ROUNDS: usize = 15;
-const TURNS: u32 = 20_000;
 
 #[derive(Deserialize, JsonSchema)]
 struct Add {
@@ -74,52 +69,44 @@ impl pmcp::server::ToolHandler for Tool {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    match instructions::wish() {
-        Wish::Run(case, times) => {
-            runtime.block_on(run(&case, times))?;
-        }
-        Wish::Instructions => {
-            for case in CASES {
-                println!("{case:<10} {:>8} instructions", instructions::of(case)?);
-            }
-        }
-        Wish::Times => {
-            for case in CASES {
-                let mut rounds = Vec::new();
-                for _ in 0..ROUNDS {
-                    rounds.push(runtime.block_on(run(case, TURNS))?);
-                }
-                rounds.sort_by(f64::total_cmp);
-                let (fastest, median) = (rounds[0], rounds[ROUNDS / 2]);
-                println!("{case:<10} {fastest:>8.0} ns at best, {median:>8.0} ns in the median");
-            }
-        }
+    if !cases::asked(|case| prepared(case, runtime))? {
+        return Err("--time or --run, a case and a number".into());
     }
     Ok(())
 }
 
-/// How many nanoseconds a turn took.
-async fn run(case: &str, times: u32) -> Result<f64, Box<dyn Error>> {
+fn prepared(case: &str, runtime: Runtime) -> Turns {
     let mut registry = HandlerRegistry::new();
     registry.register("add", Adder);
-    if case == "registry" {
-        let began = Instant::now();
-        for _ in 0..times {
-            let answer = registry.dispatch(black_box("add"), black_box(ARGUMENTS)).await?;
-            assert_eq!(answer, br#"{"sum":42}"#);
+    match case {
+        "registry_alone" => {
+            let answer = runtime.block_on(registry.dispatch("add", ARGUMENTS));
+            assert_eq!(answer.expect("it has the tool"), br#"{"sum":42}"#);
+            Box::new(move |times| {
+                runtime.block_on(async {
+                    for _ in 0..times {
+                        black_box(&registry.dispatch(black_box("add"), black_box(ARGUMENTS)).await);
+                    }
+                });
+            })
         }
-        return Ok(began.elapsed().as_nanos() as f64 / f64::from(times));
+        "pmcp_message" => {
+            let tool = Tool { registry: Arc::new(RwLock::new(registry)) };
+            let server = ServerCoreBuilder::new().name("bench").version("1.0.0").tool("add", tool);
+            let server = server.build().expect("it is right");
+            runtime.block_on(answer(&server, INITIALIZE)).expect("it greets");
+            let sum = runtime.block_on(answer(&server, CALL)).expect("an answer");
+            assert!(sum.windows(2).any(|two| two == b"42"));
+            Box::new(move |times| {
+                runtime.block_on(async {
+                    for _ in 0..times {
+                        black_box(&answer(&server, black_box(CALL)).await.is_ok());
+                    }
+                });
+            })
+        }
+        _ => panic!("there is no case `{case}`"),
     }
-    let tool = Tool { registry: Arc::new(RwLock::new(registry)) };
-    let server = ServerCoreBuilder::new().name("bench").version("1.0.0").tool("add", tool);
-    let server = server.build()?;
-    answer(&server, INITIALIZE).await?;
-    let began = Instant::now();
-    for _ in 0..times {
-        let answer = answer(&server, black_box(CALL)).await?;
-        assert!(answer.windows(2).any(|two| two == b"42"));
-    }
-    Ok(began.elapsed().as_nanos() as f64 / f64::from(times))
 }
 
 /// From the bytes of a message to the bytes of its answer.

@@ -47,7 +47,7 @@ fn ours_of(server: &Server) -> Option<&'static str> {
 }
 
 /// What this run of cargo was told about its own build reaches neither ours nor theirs.
-fn plain_cargo() -> Command {
+pub(crate) fn plain_cargo() -> Command {
     let mut cargo = command::cargo();
     for told in ["CARGO_ENCODED_RUSTFLAGS", "RUSTC_WORKSPACE_WRAPPER", "RUSTFLAGS"] {
         cargo.env_remove(told);

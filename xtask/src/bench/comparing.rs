@@ -2,21 +2,17 @@
 //! what came out, and prints it as tables. What one server does wrong does not keep the others from
 //! theirs.
 
-use std::process::Command;
+use serde_json::{Map, Value, json};
 
-use serde_json::{Value, json};
-
+use super::aim::round;
 use super::measure::{Case, Measured};
 use super::place::Place;
-use super::scenario::{SCENARIOS, Scenario};
+use super::results::{self, Put, Results};
+use super::scenario::{SCENARIOS, Scenario, Wire};
 use super::server::{Group, HAFT, Kit, Server};
 use super::wishes::Wishes;
-use super::{answers, build, results, table};
-use crate::command;
+use super::{answers, build, facts, table};
 use crate::failure::Failure;
-
-/// What was measured; the owner of the checkout in CI may be somebody else.
-const DESCRIBE: [&str; 5] = ["-c", "safe.directory=*", "describe", "--always", "--dirty"];
 
 /// Measures.
 pub(super) fn run(group: Group, arguments: &[String]) -> Result<(), Failure> {
@@ -40,8 +36,8 @@ pub(super) fn run(group: Group, arguments: &[String]) -> Result<(), Failure> {
     }
     build::build(&servers)?;
     let place = Place::find();
-    let path = results::path(group, &wishes);
-    let mut kept = results::read(&path)?;
+    let mut kept = Results::open(group.name(), wishes.quick)?;
+    kept.begin(facts::facts(place)?);
     let mut measured = Vec::new();
     for (at, (scenario, server)) in pairs.iter().enumerate() {
         println!("{} of {}: {} against {}", at + 1, pairs.len(), scenario.name, server.name);
@@ -52,12 +48,14 @@ pub(super) fn run(group: Group, arguments: &[String]) -> Result<(), Failure> {
         if let Some(why) = case["failed"].as_str() {
             println!("  failed: {why}");
         }
-        results::put(&mut kept, case.clone());
+        if kept.put(case.clone()) == Put::EarlierKept {
+            println!("  {} keeps what was measured of it before", kept.path().display());
+        }
         measured.push(case);
         // Whatever ends a long run, what was measured until then is there.
-        results::write(&path, &kept)?;
+        kept.write()?;
     }
-    println!("\n{}\n{} has all of it", table::tables(group, &measured), path.display());
+    println!("\n{}\n{} has all of it", table::tables(group, &measured), kept.path().display());
     if measured.iter().all(|case| case["failed"].is_string()) {
         let said = "nothing could be measured, the reasons are above".to_owned();
         return Err(Failure::MachineLacks(said));
@@ -79,30 +77,26 @@ fn wanted(group: Group, wishes: &Wishes) -> Vec<(&'static Scenario, &'static Ser
 /// A case as it is kept.
 fn case_of(case: &Case<'_>, measured: Measured, group: Group) -> Result<Value, Failure> {
     let (scenario, server) = (case.scenario, case.server);
-    let Measured { command, result } = measured;
-    let (mut result, failed) = match result {
-        Ok(result) => (result, Value::Null),
-        Err(why) => (Value::Null, Value::String(why)),
-    };
-    results::trimmed(&mut result);
-    Ok(json!({
-        "scenario": scenario.name,
-        "title": scenario.title,
-        "against": server.name,
-        "versions": { server.name: server.version()?, "haft": HAFT.version()? },
-        "commit": said(Command::new("git").args(DESCRIBE)),
-        "measured_at": said(Command::new("date").args(["-u", "+%Y-%m-%dT%H:%M:%SZ"])),
-        "machine": case.place.described(),
-        "reach": scenario.reach(server, group),
-        "command": command,
-        "failed": failed,
-        "result": result,
-    }))
-}
-
-/// What a program says in one line, if it is there.
-fn said(program: &mut Command) -> Option<String> {
-    command::output(program).ok().map(|line| line.trim().to_owned())
+    let mut kept = json!({ "scenario": scenario.name, "against": server.name });
+    if let Some(aim) = scenario.reach(server, group) {
+        kept["aim"] = round(aim);
+    }
+    if let Some(version) = server.version()? {
+        kept["versions"] = json!({ server.name: version });
+    }
+    let Measured { start, bench, result } = measured;
+    let mut commands = json!({ "start": start, "bench": bench });
+    if scenario.wire == Wire::Cold {
+        commands["times"] = case.wishes.cold().0.into();
+    } else {
+        commands["seconds"] = round(case.wishes.each());
+    }
+    let figures = result.unwrap_or_else(|why| results::failed(&why));
+    let all = kept.as_object_mut().expect("it was made one");
+    for more in [commands, figures] {
+        all.extend(more.as_object().cloned().unwrap_or_else(Map::new));
+    }
+    Ok(kept)
 }
 
 #[cfg(test)]

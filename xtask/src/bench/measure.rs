@@ -1,15 +1,16 @@
-//! Measures one case: runs `haft bench` against a server and haft in turns, and keeps its own JSON.
-//! `comparing` goes through the cases; no figure is computed here.
+//! Measures one case: runs `haft bench` against a server and haft in turns. `comparing` goes
+//! through the cases; no figure is computed here.
 
 use std::process::{Command, Stdio};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::place::Place;
 use super::running::Running;
 use super::scenario::{Scenario, Wire};
 use super::server::{self, HAFT, LEGACY, Server};
 use super::wishes::Wishes;
+use super::{record, shell};
 use crate::failure::Failure;
 
 /// What is measured, and how.
@@ -22,9 +23,12 @@ pub(super) struct Case<'a> {
     pub(super) answers: &'a str,
 }
 
-/// What came out: the command as a person would type it, and what it printed.
+/// What came out: the commands as a person would type them, and what was found.
 pub(super) struct Measured {
-    pub(super) command: String,
+    /// How the two servers are started: the other one, and haft.
+    pub(super) start: [String; 2],
+    /// How they are measured.
+    pub(super) bench: String,
     pub(super) result: Result<Value, String>,
 }
 
@@ -33,8 +37,8 @@ impl Case<'_> {
     pub(super) fn measure(&self) -> Result<Measured, Failure> {
         match self.scenario.wire {
             Wire::Http => self.over_http(),
-            Wire::Stdio => self.over_stdio(),
-            Wire::Cold => self.starts(),
+            Wire::Stdio => Ok(self.over_stdio()),
+            Wire::Cold => Ok(self.starts()),
         }
     }
 
@@ -58,52 +62,54 @@ impl Case<'_> {
             words.extend(["--era", self.scenario.era].map(str::to_owned));
         }
         words.extend(self.wishes.timing());
-        Ok(self.bench(words, &self.place.load()))
+        let start = [&theirs, &ours].map(|server| typed(server.words(), tools));
+        let (bench, said) = self.bench(words, &self.place.load());
+        Ok(Measured { start, bench, result: said.and_then(|said| compared(&said)) })
     }
 
-    fn over_stdio(&self) -> Result<Measured, Failure> {
-        let line = |words: Vec<String>| [self.place.server(), words].concat().join(" ");
-        let theirs = line(self.server.over_stdio(self.answers));
-        let mut words = vec!["--command".to_owned(), theirs];
+    fn over_stdio(&self) -> Measured {
+        let on_core = |words: Vec<String>| [self.place.server(), words].concat();
+        let both = [self.server.over_stdio(self.answers), HAFT.over_stdio("")].map(on_core);
+        let mut words = vec!["--command".to_owned(), shell::line(&both[0])];
         words.extend(self.scenario.ask.words());
-        words.extend(["--compare-command".to_owned(), line(HAFT.over_stdio(""))]);
+        words.extend(["--compare-command".to_owned(), shell::line(&both[1])]);
         words.extend(["--era", self.scenario.era].map(str::to_owned));
         words.extend(self.wishes.timing());
-        Ok(self.bench(words, &self.place.load()))
+        let (bench, said) = self.bench(words, &self.place.load());
+        let start = both.map(|words| typed(&words, self.scenario.tools()));
+        Measured { start, bench, result: said.and_then(|said| compared(&said)) }
     }
 
     /// `haft bench --cold` has one server; they take turns here, and who begins takes turns too.
     /// They are bound to no processor, as whoever starts a server binds it to none.
-    fn starts(&self) -> Result<Measured, Failure> {
+    fn starts(&self) -> Measured {
         let (times, rounds) = self.wishes.cold();
-        let mut all = [Vec::new(), Vec::new()];
-        let mut command = String::new();
+        let both = [self.server.over_stdio(self.answers), HAFT.over_stdio("")];
+        let start = both.clone().map(|words| typed(&words, self.scenario.tools()));
+        let (mut all, mut bench) = (Vec::new(), String::new());
         for round in 0..rounds as usize {
+            let mut pair = [Value::Null, Value::Null];
             for at in [round % 2, 1 - round % 2] {
-                let words = match at {
-                    0 => self.server.over_stdio(self.answers),
-                    _ => HAFT.over_stdio(""),
-                };
-                let mut words = vec!["--command".to_owned(), words.join(" ")];
+                let mut words = vec!["--command".to_owned(), shell::line(&both[at])];
                 words.extend(self.scenario.ask.words());
                 words.extend(["--era", self.scenario.era].map(str::to_owned));
                 words.extend(["--cold".to_owned(), times.to_string()]);
-                let measured = self.bench(words, &[]);
-                match measured.result {
-                    Ok(found) => all[at].push(found),
-                    Err(_) => return Ok(measured),
-                }
+                let (line, said) = self.bench(words, &[]);
                 if at == 0 {
-                    command = measured.command;
+                    bench = line;
+                }
+                match said {
+                    Ok(said) => pair[at] = said,
+                    Err(why) => return Measured { start, bench, result: Err(why) },
                 }
             }
+            all.push(pair);
         }
-        let [first, second] = all;
-        let result = Ok(json!({ "first": first, "second": second }));
-        Ok(Measured { command, result })
+        let kept = record::beginnings(&all).ok_or_else(|| NOTHING.to_owned());
+        Measured { start, bench, result: kept }
     }
 
-    fn bench(&self, words: Vec<String>, before: &[String]) -> Measured {
+    fn bench(&self, words: Vec<String>, before: &[String]) -> (String, Result<Value, String>) {
         let tools = self.scenario.tools();
         let mut all = before.to_vec();
         all.extend(["target/release/haft", "bench"].map(str::to_owned));
@@ -111,27 +117,34 @@ impl Case<'_> {
         all.extend(self.scenario.load.iter().map(|word| (*word).to_owned()));
         let mut command = server::command(&all);
         command.arg("--json").envs(tools.map(|count| ("TOOLS", count.to_string())));
-        Measured { command: typed(&all, tools), result: json_of(&mut command) }
+        (typed(&all, tools), json_of(&mut command))
     }
 }
 
 impl Measured {
     fn failed(why: String) -> Self {
-        Self { command: String::new(), result: Err(why) }
+        Self { start: Default::default(), bench: String::new(), result: Err(why) }
     }
+}
+
+/// Why there are no figures, where nobody says why.
+pub(super) const NOTHING: &str = "no figures came out of it";
+
+/// What is kept of a comparison; who fails in the middle of it says why in its report.
+pub(super) fn compared(said: &Value) -> Result<Value, String> {
+    let ended = ["first", "second"].iter().find_map(|side| said[side]["ended"].as_str());
+    let kept = record::rates(said).filter(|_| ended.is_none());
+    kept.ok_or_else(|| ended.unwrap_or(NOTHING).to_owned())
 }
 
 /// As it can be typed into a shell.
 fn typed(words: &[String], tools: Option<usize>) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=,".contains(letter);
-    let quote = |word: &String| {
-        if word.chars().all(is_plain) { word.clone() } else { format!("'{word}'") }
-    };
-    let line = words.iter().map(quote).collect::<Vec<_>>().join(" ");
+    let line = shell::line(words);
     tools.map_or_else(|| line.clone(), |count| format!("TOOLS={count} {line}"))
 }
 
-fn json_of(command: &mut Command) -> Result<Value, String> {
+/// What a program prints as JSON, or why it fails, in its own words.
+pub(super) fn json_of(command: &mut Command) -> Result<Value, String> {
     let output = command.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
     if !output.status.success() {
         return Err(reason(&String::from_utf8_lossy(&output.stderr)));
@@ -149,7 +162,8 @@ fn reason(said: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{json_of, typed};
+    use super::{compared, json_of, typed};
+    use serde_json::json;
     use std::process::Command;
 
     #[test]
@@ -165,5 +179,14 @@ mod tests {
         let script = r#"echo noise >&2; echo '{"error":{"message":"it is down"}}' >&2; exit 3"#;
         command.args(["-c", script]);
         assert_eq!(json_of(&mut command), Err("it is down".to_owned()));
+    }
+
+    #[test]
+    fn a_server_that_dies_in_the_middle_is_no_success() {
+        let ratio = json!({ "figure": "per_second", "ratio": 2.0, "low": 1.9, "high": 2.1 });
+        let mut said = json!({ "first": {}, "second": {}, "ratios": [ratio] });
+        assert!(compared(&said).is_ok());
+        said["first"]["ended"] = "it is gone".into();
+        assert_eq!(compared(&said), Err("it is gone".to_owned()));
     }
 }

@@ -52,11 +52,11 @@ impl Place {
     /// What a reader of results wants to know of the machine.
     pub(super) fn described(self) -> Value {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-        let kernel = read("/proc/sys/kernel/osrelease");
+        let release = read("/proc/sys/kernel/osrelease");
         json!({
             "processor": model(&read("/proc/cpuinfo")),
             "processors": thread::available_parallelism().map_or(1, usize::from),
-            "kernel": kernel.trim(),
+            "kernel": kernel(&release),
             "server_on": if self == Self::Apart { "processor 0" } else { "any" },
             "load_on": if self == Self::Apart { "processor 1" } else { "any" },
         })
@@ -69,9 +69,23 @@ fn model(text: &str) -> &str {
     line.and_then(|line| line.split_once(": ")).map_or("unknown", |(_, name)| name.trim())
 }
 
+/// The two numbers of a release: what a vendor puts behind them may name a machine.
+fn kernel(release: &str) -> String {
+    let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|it| it.is_ascii_digit());
+    let numbers: Vec<&str> = release.trim().split(['.', '-']).take_while(is_number).collect();
+    numbers.iter().take(2).copied().collect::<Vec<_>>().join(".")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::model;
+    use super::{kernel, model};
+
+    #[test]
+    fn a_kernel_is_two_numbers() {
+        assert_eq!(kernel("6.1.0-28-some-cloud-amd64\n"), "6.1");
+        assert_eq!(kernel("6.18-of-ada"), "6.18");
+        assert_eq!(kernel(""), "");
+    }
 
     #[test]
     fn the_processor_has_a_name() {

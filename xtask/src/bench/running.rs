@@ -2,11 +2,12 @@
 //! is asked of them here.
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::server::command;
+use super::server;
+use crate::command;
 use crate::failure::Failure;
 
 /// How long a server may take until it listens; an interpreted one takes seconds.
@@ -14,36 +15,54 @@ const START_MAX: Duration = Duration::from_secs(60);
 const RETRY: Duration = Duration::from_millis(20);
 
 /// A server on a port of its own.
-pub(super) struct Running {
+pub(crate) struct Running {
+    words: Vec<String>,
     child: Child,
     port: u16,
 }
 
 impl Running {
     /// Starts the program of these words, made for a port, and waits until it listens.
-    pub(super) fn start(
+    pub(crate) fn start(
         words: impl FnOnce(u16) -> Vec<String>,
         tools: Option<usize>,
     ) -> Result<Self, Failure> {
         let port = free_port()?;
         let words = words(port);
-        let mut command = command(&words);
+        let mut command = server::command(&words);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.envs(tools.map(|count| ("TOOLS", count.to_string())));
         let child = command.spawn();
         let child = child.map_err(|source| Failure::file(words.join(" "), source))?;
         // The guard is there before anything can fail.
-        let mut running = Self { child, port };
-        running.wait(&words.join(" "))?;
+        let mut running = Self { words, child, port };
+        running.wait()?;
         Ok(running)
     }
 
-    pub(super) fn url(&self) -> String {
+    /// What started it.
+    pub(crate) fn words(&self) -> &[String] {
+        &self.words
+    }
+
+    pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}/mcp", self.port)
     }
 
+    /// Asks it to end, and waits until it has: what it writes at its end is there.
+    pub(crate) fn stop(mut self) -> Result<(), Failure> {
+        let line = self.words.join(" ");
+        command::run(Command::new("kill").args(["-TERM", &self.child.id().to_string()]))?;
+        let status = self.child.wait().map_err(|source| Failure::file(&line, source))?;
+        if status.success() {
+            return Ok(());
+        }
+        Err(Failure::SuiteBroken(format!("`{line}` ended with {status}")))
+    }
+
     #[expect(clippy::disallowed_methods, reason = "nothing else is to be done meanwhile")]
-    fn wait(&mut self, line: &str) -> Result<(), Failure> {
+    fn wait(&mut self) -> Result<(), Failure> {
+        let line = &self.words.join(" ");
         let began = Instant::now();
         while TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_err() {
             let ended = self.child.try_wait().map_err(|source| Failure::file(line, source))?;

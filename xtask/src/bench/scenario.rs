@@ -1,6 +1,9 @@
 //! What is asked of the servers, how hard, and how far haft means to get: the table of Reach. The
 //! other modules go through it; nothing is run here.
 
+use serde_json::Value;
+
+use super::aim::Aim;
 use super::server::{Group, LEGACY, Server};
 
 /// What one server is asked while haft is asked the same in turns.
@@ -153,6 +156,22 @@ pub(super) const SCENARIOS: &[Scenario] = &[
 ];
 
 impl Scenario {
+    /// The one of a name.
+    pub(super) fn named(name: &str) -> Option<&'static Self> {
+        SCENARIOS.iter().find(|scenario| scenario.name == name)
+    }
+
+    /// Whether beginnings are timed, and not answers counted.
+    pub(super) fn is_cold(&self) -> bool {
+        self.wire == Wire::Cold
+    }
+
+    /// The aim that a case was measured with.
+    pub(super) fn aim(&self, case: &Value) -> Option<Aim> {
+        let aim = case["aim"].as_f64()?;
+        Some(if self.is_cold() { Aim::AtMost(aim) } else { Aim::AtLeast(aim) })
+    }
+
     /// Whether a server can be measured in it.
     pub(super) fn suits(&self, server: &Server, group: Group) -> bool {
         let is_modern = self.era == "modern";

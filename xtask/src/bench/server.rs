@@ -212,11 +212,15 @@ impl Server {
     /// The version of the package that it is made of, if there is one.
     pub(super) fn version(&self) -> Result<Option<String>, Failure> {
         let Some((path, package)) = self.made_of else { return Ok(None) };
-        let text = fs::read_to_string(path).map_err(|source| Failure::file(path, source))?;
-        let found = version(&text, package);
-        let missing = || Failure::SuiteBroken(format!("{path} has no version of {package}"));
-        found.map(Some).ok_or_else(missing)
+        version_in(path, package).map(Some)
     }
+}
+
+/// The version of a package that a manifest or a lock file names.
+pub(super) fn version_in(path: &str, package: &str) -> Result<String, Failure> {
+    let text = fs::read_to_string(path).map_err(|source| Failure::file(path, source))?;
+    let missing = || Failure::SuiteBroken(format!("{path} has no version of {package}"));
+    version(&text, package).ok_or_else(missing)
 }
 
 /// The number that comes next after the first mention of a package.

@@ -41,6 +41,16 @@ impl Wishes {
         Ok(wishes)
     }
 
+    /// The same for a table whose cases take as long as they do.
+    pub(super) fn parse_untimed(table: &str, arguments: &[String]) -> Result<Self, Failure> {
+        if arguments.iter().any(|it| it.starts_with('-') && it != "--quick") {
+            return Err(Failure::BadArguments(format!(
+                "`bench {table}` takes --quick, and words that the name of a case must have"
+            )));
+        }
+        Self::parse(arguments)
+    }
+
     /// Whether a case is among those that are wanted.
     pub(super) fn want(&self, scenario: &str, server: &str) -> bool {
         self.words.iter().all(|word| scenario.contains(word) || server.contains(word))
@@ -57,9 +67,14 @@ impl Wishes {
         words.map(str::to_owned).to_vec()
     }
 
+    /// How long each of two servers is loaded in a case, in seconds.
+    pub(super) fn each(&self) -> f64 {
+        if self.quick { 0.4 } else { self.seconds as f64 }
+    }
+
     /// How often a cold start is timed in a round, and how many rounds there are.
     pub(super) const fn cold(&self) -> (u32, u32) {
-        if self.quick { (2, 1) } else { (20, 5) }
+        if self.quick { (2, 1) } else { (10, 10) }
     }
 }
 
@@ -86,6 +101,8 @@ mod tests {
     fn a_second_a_case_is_a_flag() {
         assert!(parse("--quick").is_ok_and(|wishes| wishes.quick));
         assert_eq!(parse("--seconds 9").map(|wishes| wishes.timing()[3].clone()), Ok("9s".into()));
+        let words = ["--seconds", "9"].map(str::to_owned);
+        assert!(Wishes::parse(&words).is_ok() && Wishes::parse_untimed("codec", &words).is_err());
         for wrong in ["--seconds", "--seconds 0", "--seconds x", "--quack"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
