@@ -8,7 +8,7 @@ use crate::problem::Problem;
 use crate::template::Known;
 use crate::tree::{Entry, Node, Tree};
 use haft_server::nearest;
-use haft_server::schema::{Prepared, Schema};
+use haft_server::schema::{Prepared, Schema, is_sound};
 use serde_json::{Map, Value, json};
 
 /// What a tool takes.
@@ -70,16 +70,7 @@ impl Input {
             }
             arguments.push(argument);
         }
-        let required: Vec<_> =
-            arguments.iter().filter(|known| known.is_required).map(|known| &known.name).collect();
-        let property = |argument: &Argument| (argument.name.clone(), argument.schema.clone());
-        let properties: Map<_, _> = arguments.iter().map(property).collect();
-        let mut schema = json!({ "type": "object", "properties": properties });
-        if !required.is_empty() {
-            schema["required"] = json!(required);
-        }
-        schema["additionalProperties"] = json!(false);
-        let schema = compile("input", &schema, tree.place)?;
+        let schema = prepare("input", object_of(&arguments), tree.place)?;
         Self { schema, ..Self::none(tree.place) }.with(arguments)
     }
 
@@ -157,10 +148,13 @@ pub(crate) fn check_schema(key: &str, tree: &Tree) -> Result<(Value, Prepared), 
     }
     let schema = tree.to_json();
     check_parts(key, &schema, tree)?;
-    let prepared = compile(key, &schema, tree.place).map_err(|wrong| match outside(tree) {
-        Some(place) => bad_schema(key, "`$ref` must stay in the schema: #/$defs/…".into(), place),
-        None => wrong,
-    })?;
+    let prepared =
+        prepare(key, schema.to_string(), tree.place).map_err(|wrong| match outside(tree) {
+            Some(place) => {
+                bad_schema(key, "`$ref` must stay in the schema: #/$defs/…".into(), place)
+            }
+            None => wrong,
+        })?;
     Ok((schema, prepared))
 }
 
@@ -181,7 +175,8 @@ fn outside(tree: &Tree) -> Option<Place> {
 /// The rules of being a schema, each shown at its keyword. Those of older dialects are left to
 /// `compile`, which knows no place.
 fn check_parts(key: &str, schema: &Value, tree: &Tree) -> Result<(), Wrong> {
-    if schema.get("$schema").is_some() {
+    // The schema of schemas is large, and few files need it.
+    if schema.get("$schema").is_some() || is_sound(&schema.to_string()) {
         return Ok(());
     }
     jsonschema::draft202012::meta::validate(schema).map_err(|error| {
@@ -198,8 +193,23 @@ fn check_parts(key: &str, schema: &Value, tree: &Tree) -> Result<(), Wrong> {
     })
 }
 
-fn compile(key: &str, schema: &Value, place: Place) -> Result<Prepared, Wrong> {
-    Prepared::compile(schema.to_string()).map_err(|bad| bad_schema(key, bad.reason, place))
+/// The schema of an object of these, as text: there may be thousands, and no tree is needed.
+fn object_of(arguments: &[Argument]) -> String {
+    let quoted = |name: &str| Value::from(name).to_string();
+    let property = |known: &Argument| format!("{}:{}", quoted(&known.name), known.schema);
+    let properties = arguments.iter().map(property).collect::<Vec<_>>().join(",");
+    let required = arguments.iter().filter(|known| known.is_required);
+    let required = required.map(|known| quoted(&known.name)).collect::<Vec<_>>().join(",");
+    let required = match required.as_str() {
+        "" => required,
+        names => format!(r#""required":[{names}],"#),
+    };
+    let rest = format!(r#"{required}"additionalProperties":false"#);
+    format!(r#"{{"type":"object","properties":{{{properties}}},{rest}}}"#)
+}
+
+fn prepare(key: &str, schema: String, place: Place) -> Result<Prepared, Wrong> {
+    Prepared::compile(schema).map_err(|bad| bad_schema(key, bad.reason, place))
 }
 
 fn bad_schema(key: &str, reason: String, place: Place) -> Wrong {

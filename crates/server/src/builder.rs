@@ -201,7 +201,7 @@ impl ServerBuilder {
         self
     }
 
-    /// Checks everything and compiles the schemas.
+    /// Checks everything, and writes what clients are told of the tools.
     ///
     /// # Errors
     /// The first [`BuildError`], in the order of the parts.

@@ -32,7 +32,7 @@ pub(crate) fn call_within(core: &Arc<Core>, tool: &Arc<Registered>, request: Req
         return handle(core, tool, &request);
     }
     let (core, tool) = (Arc::clone(core), Arc::clone(tool));
-    let layers = tool.middleware.clone();
+    let layers = tool.middleware.to_vec();
     Next::new(layers, move |request: Request| handle(&core, &tool, &request)).run(request)
 }
 

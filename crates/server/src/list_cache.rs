@@ -1,14 +1,16 @@
-//! Every page of a list, written once for each revision: when the server is built, and after a
-//! change when somebody asks, so that many changes in a row cost one list. A request copies bytes;
-//! nothing is serialised for it.
+//! Every page of a list, written once for each revision: for the latest when the server is built,
+//! for others and after a change when somebody asks, so that many changes in a row cost one list. A
+//! request copies bytes; nothing is serialised for it.
 
 use crate::registry::Entry;
+use crate::text::text;
 use haft_proto::encode;
 use haft_proto::encode::fields::Caching;
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::json::JsonStr;
 use haft_proto::spec::implementation::Implementation;
 use haft_proto::version::Revision;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 /// What all lists of a server are written with.
@@ -22,23 +24,37 @@ pub(crate) struct Listing<'a> {
 #[derive(Default)]
 pub(crate) struct ListCache {
     /// By revision, then by page. Revisions that list the same share it.
-    pages: [OnceLock<Arc<[Vec<u8>]>>; Revision::ALL.len()],
+    pages: [OnceLock<Arc<[Arc<str>]>>; Revision::ALL.len()],
     /// What the cursors of this list begin with: another list has other cursors.
     fingerprint: OnceLock<String>,
 }
 
 impl ListCache {
-    /// Writes the pages of all revisions.
-    pub(crate) fn write<T: Entry>(&self, entries: &[Arc<T>], listing: &Listing<'_>) {
-        for revision in Revision::ALL {
-            self.pages(entries, listing, revision);
+    /// A list with the pages of the latest revision, of which the entries become parts.
+    pub(crate) fn written<T: Entry>(entries: &mut [T], listing: &Listing<'_>) -> Self {
+        let list = Self::default();
+        let mut ranges = Vec::with_capacity(entries.len());
+        let pages = list.write(entries, listing, Revision::LATEST, |range| ranges.push(range));
+        let chunks = entries.chunks_mut(listing.page_entries.max(1));
+        let places = chunks
+            .zip(&pages)
+            .flat_map(|(chunk, page)| chunk.iter_mut().map(move |entry| (entry, page)));
+        for ((entry, page), range) in places.zip(ranges) {
+            entry.become_part(page, range);
         }
+        list.pages[Revision::LATEST.index()].get_or_init(|| pages.into());
+        list
+    }
+
+    /// Writes the pages of the latest revision, if they are not there.
+    pub(crate) fn write_latest<T: Entry>(&self, entries: &[T], listing: &Listing<'_>) {
+        self.pages(entries, listing, Revision::LATEST);
     }
 
     /// The result for a cursor, which is raw JSON as it came.
     pub(crate) fn page<T: Entry>(
         &self,
-        entries: &[Arc<T>],
+        entries: &[T],
         listing: &Listing<'_>,
         revision: Revision,
         cursor: Option<&str>,
@@ -51,44 +67,61 @@ impl ListCache {
                 cursor.strip_prefix(fingerprint)?.strip_prefix('-')?.parse().ok()
             }),
         };
-        index.and_then(|index: usize| pages.get(index)).map(Vec::as_slice).ok_or_else(|| {
-            Refusal::new(
-                Mistake::InvalidParams,
-                "Invalid params: unknown `cursor`; list again from the start, without one",
-            )
-        })
+        index.and_then(|index: usize| pages.get(index)).map(|page| page.as_bytes()).ok_or_else(
+            || {
+                Refusal::new(
+                    Mistake::InvalidParams,
+                    "Invalid params: unknown `cursor`; list again from the start, without one",
+                )
+            },
+        )
     }
 
     fn pages<T: Entry>(
         &self,
-        entries: &[Arc<T>],
+        entries: &[T],
         listing: &Listing<'_>,
         revision: Revision,
-    ) -> &[Vec<u8>] {
+    ) -> &[Arc<str>] {
         self.pages[revision.index()].get_or_init(|| {
-            let chunks: Vec<_> = match entries {
-                [] => vec![entries],
-                entries => entries.chunks(listing.page_entries.max(1)).collect(),
-            };
-            let last = chunks.len() - 1;
-            let write = |(index, chunk): (usize, &&[Arc<T>])| {
-                let fingerprint = || self.fingerprint(entries, listing);
-                let next = (index < last).then(|| format!("{}-{}", fingerprint(), index + 1));
-                let (next, listed) = (next.as_deref(), (T::KEY, *chunk));
-                let (server, caching) = (listing.server, listing.caching);
-                let entry = |out: &mut Vec<u8>, revision, one: &Arc<T>| one.write(out, revision);
-                let mut page = Vec::new();
-                encode::list::page(&mut page, revision, server, caching, listed, next, entry);
-                page.shrink_to_fit();
-                page
-            };
-            let pages: Vec<_> = chunks.iter().enumerate().map(write).collect();
+            let pages = self.write(entries, listing, revision, |_| ());
             let mut others = self.pages.iter().filter_map(OnceLock::get);
             others.find(|other| ***other == pages).cloned().unwrap_or_else(|| pages.into())
         })
     }
 
-    fn fingerprint<T: Entry>(&self, entries: &[Arc<T>], listing: &Listing<'_>) -> &str {
+    /// The pages, and where in its page each entry stands.
+    fn write<T: Entry>(
+        &self,
+        entries: &[T],
+        listing: &Listing<'_>,
+        revision: Revision,
+        mut stands: impl FnMut(Range<usize>),
+    ) -> Vec<Arc<str>> {
+        let chunks: Vec<_> = match entries {
+            [] => vec![entries],
+            entries => entries.chunks(listing.page_entries.max(1)).collect(),
+        };
+        let last = chunks.len() - 1;
+        let mut page = Vec::new();
+        let write = |(index, chunk): (usize, &&[T])| {
+            let fingerprint = || self.fingerprint(entries, listing);
+            let next = (index < last).then(|| format!("{}-{}", fingerprint(), index + 1));
+            let (next, listed) = (next.as_deref(), (T::KEY, *chunk));
+            let (server, caching) = (listing.server, listing.caching);
+            let entry = |out: &mut Vec<u8>, revision, one: &T| {
+                let start = out.len();
+                one.write(out, revision);
+                stands(start..out.len());
+            };
+            page.clear();
+            encode::list::page(&mut page, revision, server, caching, listed, next, entry);
+            text(&page).into()
+        };
+        chunks.iter().enumerate().map(write).collect()
+    }
+
+    fn fingerprint<T: Entry>(&self, entries: &[T], listing: &Listing<'_>) -> &str {
         self.fingerprint.get_or_init(|| {
             let mut written = format!("{}{}", T::KEY, listing.page_entries.max(1)).into_bytes();
             entries.iter().for_each(|one| one.write(&mut written, Revision::LATEST));

@@ -11,10 +11,10 @@ use serde_json::{Map, Value};
 const MARK: &str = "x-mcp-header";
 
 /// The marked arguments of one tool.
-#[derive(Debug, Default)]
-pub(crate) struct ParamHeaders(Vec<ParamHeader>);
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ParamHeaders(Box<[ParamHeader]>);
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct ParamHeader {
     /// Lower case.
     header: String,
@@ -37,7 +37,7 @@ impl ParamHeaders {
     }
 
     fn find(schema: &Value) -> Result<Self, String> {
-        let mut found = Self::default();
+        let mut found = Found::default();
         if let Some(object) = schema.as_object() {
             found.search(object, &mut Vec::new())?;
         }
@@ -46,9 +46,37 @@ impl ParamHeaders {
                         `properties` alone, not inside items or alternatives"
                 .to_owned());
         }
-        Ok(found)
+        Ok(Self(found.0.into()))
     }
 
+    /// Compares the headers with the arguments, which are JSON text of an object.
+    ///
+    /// # Errors
+    /// [`Mistake::HeaderMismatch`], naming the header.
+    pub(crate) fn check(&self, headers: &dyn Headers, arguments: &str) -> Result<(), Refusal> {
+        for ParamHeader { header, path } in &self.0 {
+            let raw = value_at(arguments, path)?.filter(|raw| *raw != "null");
+            let text = raw.map(|raw| match JsonStr::from_raw(raw) {
+                Some(text) => text.decode(),
+                None => raw.into(),
+            });
+            if let (Some(raw), Field::One(value)) = (raw, headers.field(header))
+                && is_same_number(raw, value)
+            {
+                continue;
+            }
+            let place = format!("params.arguments.{}", path.join("."));
+            mirror::compare(headers, header, text.as_deref(), &place)?;
+        }
+        Ok(())
+    }
+}
+
+/// Those that are found so far.
+#[derive(Default)]
+struct Found(Vec<ParamHeader>);
+
+impl Found {
     fn search(
         &mut self,
         schema: &Map<String, Value>,
@@ -93,28 +121,6 @@ impl ParamHeaders {
             return Err(format!("`x-mcp-header` {name:?} is there twice"));
         }
         self.0.push(ParamHeader { header, path: path.to_vec() });
-        Ok(())
-    }
-
-    /// Compares the headers with the arguments, which are JSON text of an object.
-    ///
-    /// # Errors
-    /// [`Mistake::HeaderMismatch`], naming the header.
-    pub(crate) fn check(&self, headers: &dyn Headers, arguments: &str) -> Result<(), Refusal> {
-        for ParamHeader { header, path } in &self.0 {
-            let raw = value_at(arguments, path)?.filter(|raw| *raw != "null");
-            let text = raw.map(|raw| match JsonStr::from_raw(raw) {
-                Some(text) => text.decode(),
-                None => raw.into(),
-            });
-            if let (Some(raw), Field::One(value)) = (raw, headers.field(header))
-                && is_same_number(raw, value)
-            {
-                continue;
-            }
-            let place = format!("params.arguments.{}", path.join("."));
-            mirror::compare(headers, header, text.as_deref(), &place)?;
-        }
         Ok(())
     }
 }

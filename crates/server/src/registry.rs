@@ -6,9 +6,11 @@ use crate::builder::BuildError;
 use crate::completion::Completers;
 use crate::face::Face;
 use crate::list_cache::{ListCache, Listing};
+use crate::names::Names;
 use crate::prompt::Prompt;
 use crate::resource::{RegisteredTemplate, Resource, ResourceTemplate};
 use crate::rounds::short;
+use crate::schema::derived;
 use crate::state::States;
 use crate::tasks::TaskUse;
 use crate::tool::{Registered, Tool};
@@ -17,7 +19,7 @@ use haft_proto::encode;
 use haft_proto::error::Refusal;
 use haft_proto::limits::Limits;
 use haft_proto::version::Revision;
-use rustc_hash::FxHashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What a server is made of, in the order in which it is listed.
@@ -51,12 +53,29 @@ pub(crate) trait Entry {
 
     /// Appends it as a list has it.
     fn write(&self, out: &mut Vec<u8>, revision: Revision);
+
+    /// It stands there, in the page of a list of the latest revision: it need not keep what it says
+    /// a second time.
+    fn become_part(&mut self, _page: &Arc<str>, _range: Range<usize>) {}
+}
+
+impl<T: Entry> Entry for Arc<T> {
+    const KIND: &'static str = T::KIND;
+    const KEY: &'static str = T::KEY;
+
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn write(&self, out: &mut Vec<u8>, revision: Revision) {
+        (**self).write(out, revision);
+    }
 }
 
 /// Everything of one kind, with its list.
 pub(crate) struct Part<T> {
     entries: Vec<Arc<T>>,
-    by_name: FxHashMap<Arc<str>, usize>,
+    names: Names,
     list: ListCache,
 }
 
@@ -65,44 +84,54 @@ impl<T: Entry> Part<T> {
     ///
     /// # Errors
     /// [`BuildError::Duplicate`].
-    pub(crate) fn new(entries: Vec<Arc<T>>) -> Result<Self, BuildError> {
-        let mut by_name = FxHashMap::default();
-        for (index, entry) in entries.iter().enumerate() {
-            if by_name.insert(entry.name().into(), index).is_some() {
-                let (kind, name) = (T::KIND, entry.name().to_owned());
-                return Err(BuildError::Duplicate { kind, name });
-            }
-        }
-        Ok(Self { entries, by_name, list: ListCache::default() })
+    pub(crate) fn new(mut entries: Vec<Arc<T>>) -> Result<Self, BuildError> {
+        // They may stand where larger things stood before.
+        entries.shrink_to_fit();
+        let names = names_of(&entries)?;
+        Ok(Self { entries, names, list: ListCache::default() })
+    }
+
+    /// All of these, whose names are known, with the list of the latest revision.
+    fn listed(mut entries: Vec<T>, names: Names, listing: &Listing<'_>) -> Self {
+        let list = ListCache::written(&mut entries, listing);
+        let mut entries: Vec<_> = entries.into_iter().map(Arc::new).collect();
+        // They stand where larger things stood before.
+        entries.shrink_to_fit();
+        Self { entries, names, list }
     }
 
     /// The same with one more, or with one in place of that of its name.
     pub(crate) fn with(&self, new: Arc<T>) -> Self {
         let mut entries = Vec::with_capacity(self.entries.len() + 1);
         entries.extend(self.entries.iter().cloned());
-        let mut by_name = self.by_name.clone();
-        match by_name.get(new.name()) {
-            Some(index) => entries[*index] = new,
+        let mut names = self.names.clone();
+        match self.place(new.name()) {
+            Some(place) => entries[place] = new,
             None => {
-                by_name.insert(new.name().into(), entries.len());
-                entries.push(new);
+                entries.push(Arc::clone(&new));
+                names.push(new.name(), |place| entries[place].name());
             }
         }
-        Self { entries, by_name, list: ListCache::default() }
+        Self { entries, names, list: ListCache::default() }
     }
 
     /// The same without one; `None` if it is not there.
     pub(crate) fn without(&self, name: &str) -> Option<Self> {
-        let gone = *self.by_name.get(name)?;
-        let (mut entries, mut by_name) = (self.entries.clone(), self.by_name.clone());
+        let gone = self.place(name)?;
+        let mut entries = self.entries.clone();
         entries.remove(gone);
-        by_name.remove(name);
-        by_name.values_mut().filter(|index| **index > gone).for_each(|index| *index -= 1);
-        Some(Self { entries, by_name, list: ListCache::default() })
+        let names = names_of(&entries).expect("they are some of those before");
+        Some(Self { entries, names, list: ListCache::default() })
     }
 
+    #[inline]
+    fn place(&self, name: &str) -> Option<usize> {
+        self.names.find(name, |place| self.entries[place].name())
+    }
+
+    #[inline]
     pub(crate) fn find(&self, name: &str) -> Option<&Arc<T>> {
-        self.by_name.get(name).map(|index| &self.entries[*index])
+        self.place(name).map(|place| &self.entries[place])
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
@@ -145,18 +174,22 @@ impl Snapshot {
         before: Option<&Self>,
         face: impl FnOnce(Kinds) -> Face,
     ) -> Result<Self, BuildError> {
+        // What is made of a type is in its tools by now.
+        derived::forget_known();
         let tools = parts.tools.into_iter().map(|one| {
             let before = before.and_then(|before| before.tools.find(one.name()));
-            one.compile(limits.request_timeout, states, before.map(|known| &**known)).map(Arc::new)
+            one.compile(limits.request_timeout, states, before.map(|known| &**known))
         });
-        let tools = Part::new(tools.collect::<Result<_, _>>()?)?;
+        let tools = tools.collect::<Result<Vec<_>, _>>()?;
+        let names = names_of(&tools)?;
         let (resources, templates) = (parts.resources, parts.templates);
         let (resources, templates) = readable(resources, templates, states)?;
         let prompts = parts.prompts.into_iter().map(|one| prompt(one, states));
         let prompts = Part::new(prompts.collect::<Result<_, _>>()?)?;
-        let kinds = Kinds::of(&tools, &resources, &templates, &prompts);
+        let face = Arc::new(face(Kinds::of(tools.iter(), &resources, &templates, &prompts)));
+        let tools = Part::listed(tools, names, &face.listing(limits));
         Ok(Self {
-            face: Arc::new(face(kinds)),
+            face,
             tools: Arc::new(tools),
             resources: Arc::new(resources),
             templates: Arc::new(templates),
@@ -166,16 +199,17 @@ impl Snapshot {
 
     /// Which kinds of things there are.
     pub(crate) fn kinds(&self) -> Kinds {
-        Kinds::of(&self.tools, &self.resources, &self.templates, &self.prompts)
+        let tools = self.tools.iter().map(|tool| &**tool);
+        Kinds::of(tools, &self.resources, &self.templates, &self.prompts)
     }
 
-    /// Writes all lists now, so that no request has to.
+    /// Writes all lists of the latest revision now, so that no request has to.
     pub(crate) fn write_lists(&self, limits: &Limits) {
         let listing = &self.face.listing(limits);
-        self.tools.list.write(&self.tools.entries, listing);
-        self.resources.list.write(&self.resources.entries, listing);
-        self.templates.list.write(&self.templates.entries, listing);
-        self.prompts.list.write(&self.prompts.entries, listing);
+        self.tools.list.write_latest(&self.tools.entries, listing);
+        self.resources.list.write_latest(&self.resources.entries, listing);
+        self.templates.list.write_latest(&self.templates.entries, listing);
+        self.prompts.list.write_latest(&self.prompts.entries, listing);
     }
 
     /// The family that an address belongs to, and its variables.
@@ -196,8 +230,8 @@ pub(crate) struct Kinds {
 }
 
 impl Kinds {
-    fn of(
-        tools: &Part<Registered>,
+    fn of<'t>(
+        mut tools: impl Iterator<Item = &'t Registered>,
         resources: &Part<Resource>,
         templates: &Part<RegisteredTemplate>,
         prompts: &Part<Prompt>,
@@ -208,11 +242,17 @@ impl Kinds {
             completions: of_prompts || of_templates,
             prompts: !prompts.is_empty(),
             resources: !resources.is_empty() || !templates.is_empty(),
-            tasks: tools.iter().any(|tool| tool.task_use != TaskUse::Never),
+            tasks: tools.any(|tool| tool.task_use != TaskUse::Never),
             ui: resources.iter().any(|resource| resource.uri().starts_with("ui://"))
                 || templates.iter().any(|family| family.built.uri_template().starts_with("ui://")),
         }
     }
+}
+
+/// The table of their names.
+fn names_of<T: Entry>(entries: &[T]) -> Result<Names, BuildError> {
+    let duplicate = |name| BuildError::Duplicate { kind: T::KIND, name };
+    Names::of(entries, Entry::name).map_err(duplicate)
 }
 
 /// Resources and families of them, checked.
@@ -233,6 +273,7 @@ pub(crate) fn tool(
     limits: &Limits,
     states: &States,
 ) -> Result<Arc<Registered>, BuildError> {
+    derived::forget_known();
     tool.compile(limits.request_timeout, states, None).map(Arc::new)
 }
 
@@ -273,9 +314,7 @@ pub(crate) fn prompt(prompt: Prompt, states: &States) -> Result<Arc<Prompt>, Bui
 impl Registered {
     /// Tells it from another of its name, by what it says of itself.
     pub(crate) fn print(&self) -> u64 {
-        let mut text = Vec::new();
-        self.write(&mut text, Revision::LATEST);
-        short(&text)
+        short(self.checks.told.get().as_bytes())
     }
 }
 
@@ -288,7 +327,16 @@ impl Entry for Registered {
     }
 
     fn write(&self, out: &mut Vec<u8>, revision: Revision) {
-        encode::tools::tool(out, revision, &self.tool);
+        let told = self.checks.told.get();
+        if self.tool.is_timeless || revision == Revision::LATEST {
+            out.extend_from_slice(told.as_bytes());
+        } else {
+            encode::tools::older(out, revision, told);
+        }
+    }
+
+    fn become_part(&mut self, page: &Arc<str>, range: Range<usize>) {
+        self.checks.told.become_part(page, range);
     }
 }
 

@@ -1,19 +1,22 @@
-//! A tool that is put together: what clients are told of it, and what runs. Compiled when it is
-//! registered; nothing here runs it.
+//! A tool that is put together: what clients are told of it, and what runs. Checked when it is
+//! registered, which is also when that is written; nothing here runs it.
 
 use crate::builder::BuildError;
+use crate::checks::Checks;
 use crate::handler::Handler;
 use crate::middleware::Middleware;
-use crate::param_headers::ParamHeaders;
-use crate::schema::{BadSchema, Prepared, Schema};
+use crate::schema::Prepared;
 use crate::state::{Needed, States};
 use crate::tasks::TaskUse;
-use haft_proto::json::{JsonStr, member};
+use crate::text::Text;
+use haft_proto::encode::tools::Definition;
 use haft_proto::spec;
 use haft_proto::spec::Meta;
 use haft_proto::spec::icon::Icon;
 use haft_proto::spec::tool::Annotations;
+use haft_proto::version::Revision;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,23 +42,19 @@ pub struct Tool {
 
 /// What is given for a schema.
 #[derive(Clone)]
-enum Source {
-    Text(String),
-    Prepared(Prepared),
+pub(crate) enum Source {
+    Text(Cow<'static, str>),
+    /// Made of a type, which its author may have told anything.
+    Derived(Prepared),
+    /// Whoever gave it knows that it is one.
+    Known(Prepared),
 }
 
 impl Source {
-    fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         match self {
             Self::Text(text) => text,
-            Self::Prepared(schema) => schema.text(),
-        }
-    }
-
-    fn prepare(self) -> Result<Prepared, BadSchema> {
-        match self {
-            Self::Text(text) => Prepared::compile(text),
-            Self::Prepared(schema) => Ok(schema),
+            Self::Derived(schema) | Self::Known(schema) => schema.text(),
         }
     }
 }
@@ -70,7 +69,7 @@ impl Tool {
             name: name.into(),
             title: None,
             description: None,
-            input: Source::Text(NO_ARGUMENTS.to_owned()),
+            input: Source::Text(NO_ARGUMENTS.into()),
             output: None,
             annotations: Annotations::default(),
             icons: Vec::new(),
@@ -108,28 +107,34 @@ impl Tool {
     /// The JSON Schema of the arguments, as JSON text. Clients get it as it is, on one line.
     #[must_use]
     pub fn input_schema(mut self, schema: impl Into<String>) -> Self {
-        self.input = Source::Text(schema.into());
+        self.input = Source::Text(schema.into().into());
         self
     }
 
     /// The same, of a schema that was checked before.
     #[must_use]
     pub fn prepared_input(mut self, schema: Prepared) -> Self {
-        self.input = Source::Prepared(schema);
+        self.input = Source::Known(schema);
+        self
+    }
+
+    /// The same, of a schema that was made of a type.
+    pub(crate) fn derived_input(mut self, schema: Prepared) -> Self {
+        self.input = Source::Derived(schema);
         self
     }
 
     /// The JSON Schema of the structured result, as JSON text.
     #[must_use]
     pub fn output_schema(mut self, schema: impl Into<String>) -> Self {
-        self.output = Some(Source::Text(schema.into()));
+        self.output = Some(Source::Text(schema.into().into()));
         self
     }
 
     /// The same, of a schema that was checked before.
     #[must_use]
     pub fn prepared_output(mut self, schema: Prepared) -> Self {
-        self.output = Some(Source::Prepared(schema));
+        self.output = Some(Source::Known(schema));
         self
     }
 
@@ -243,10 +248,29 @@ impl Tool {
         })
     }
 
-    fn has_schemas_of(&self, known: &spec::tool::Tool) -> bool {
-        let output = known.output_schema.as_ref().map(|json| json.get());
-        self.input.text() == known.input_schema.get()
-            && self.output.as_ref().map(Source::text) == output
+    /// Whether clients of all revisions are told the same: it has nothing that some know not.
+    fn is_timeless(&self) -> bool {
+        let has_extras = self.title.is_some() || self.output.is_some() || self.meta.is_some();
+        !has_extras && self.annotations.is_empty() && self.icons.is_empty()
+    }
+
+    /// What clients of the latest revision are told.
+    fn told(&self) -> Text {
+        let (input_schema, output_schema) = (self.input.text(), self.output.as_ref());
+        let bytes = input_schema.len() + output_schema.map_or(0, |schema| schema.text().len());
+        let mut told = Vec::with_capacity(bytes + TOLD_BYTES);
+        let definition = Definition {
+            name: &self.name,
+            title: self.title.as_deref(),
+            description: self.description.as_deref(),
+            input_schema,
+            output_schema: output_schema.map(Source::text),
+            annotations: self.annotations,
+            icons: &self.icons,
+            meta: self.meta.as_ref(),
+        };
+        definition.write(&mut told, Revision::LATEST);
+        Text::new(&told)
     }
 
     pub(crate) fn compile(
@@ -255,77 +279,52 @@ impl Tool {
         states: &States,
         before: Option<&Registered>,
     ) -> Result<Registered, BuildError> {
-        let definition = self.definition();
         let name = self.name.clone();
         states.check(&self.needs, || format!("the tool `{name}`"))?;
         if !spec::tool::is_valid_name(&name) {
             return Err(BuildError::BadToolName { name });
         }
-        // Compiling is most of the work, and most tools of a file that changes stay as they are.
-        let checks = match before.filter(|before| self.has_schemas_of(&before.tool)) {
-            Some(known) => Arc::clone(&known.checks),
-            None => Arc::new(Checks::compile(&name, self.input, self.output)?),
+        let (told, is_timeless) = (self.told(), self.is_timeless());
+        let annotations = self.annotations;
+        let named = Named { name: name.clone(), annotations, is_timeless };
+        let again = before.and_then(|before| before.checks.again(&told));
+        let checks = match again {
+            Some(known) => known,
+            None => Checks::new(&name, told, self.input, self.output)?,
         };
-        let tool = definition?;
-        let timeout = self.timeout.unwrap_or(default_timeout);
         Ok(Registered {
-            tool,
+            tool: named,
             checks,
             handler: self.handler,
-            timeout,
+            timeout: self.timeout.unwrap_or(default_timeout),
             wants_headers: self.wants_headers,
             task_use: self.task_use,
             task_ttl: self.task_ttl,
-            middleware: self.middleware,
+            middleware: self.middleware.into(),
         })
     }
 }
 
-/// A tool, compiled.
+/// About how much a definition has beside its schemas, in bytes.
+const TOLD_BYTES: usize = 512;
+
+/// A tool that is registered. There may be thousands: what clients are told of it is kept once, in
+/// a page of the list where there is one.
 pub(crate) struct Registered {
-    pub(crate) tool: spec::tool::Tool,
-    pub(crate) checks: Arc<Checks>,
+    pub(crate) tool: Named,
+    pub(crate) checks: Checks,
     pub(crate) handler: Arc<dyn Handler>,
     pub(crate) timeout: Duration,
     pub(crate) wants_headers: bool,
     pub(crate) task_use: TaskUse,
     pub(crate) task_ttl: Option<Duration>,
-    pub(crate) middleware: Vec<Arc<dyn Middleware>>,
+    pub(crate) middleware: Box<[Arc<dyn Middleware>]>,
 }
 
-/// What the arguments and results of a tool are checked by.
-pub(crate) struct Checks {
-    input: Prepared,
-    output: Option<Prepared>,
-    pub(crate) param_headers: ParamHeaders,
-}
-
-impl Checks {
-    fn compile(name: &str, input: Source, output: Option<Source>) -> Result<Self, BuildError> {
-        let bad = |part: &'static str, reason: String| BuildError::BadSchema {
-            tool: name.to_owned(),
-            part,
-            reason,
-        };
-        let input = input.prepare().map_err(|error| bad("input", error.reason))?;
-        let kind = member(input.text(), "type").and_then(JsonStr::from_raw);
-        if kind.is_none_or(|kind| kind.decode() != "object") {
-            return Err(bad("input", "its `type` must be \"object\"".to_owned()));
-        }
-        let param_headers = ParamHeaders::of_text(input.text());
-        let param_headers = param_headers.map_err(|reason| bad("input", reason))?;
-        let output = output.map(Source::prepare).transpose();
-        let output = output.map_err(|error| bad("output", error.reason))?;
-        Ok(Self { input, output, param_headers })
-    }
-
-    /// What arguments are checked by.
-    pub(crate) fn input(&self) -> &Schema {
-        self.input.schema()
-    }
-
-    /// What results are checked by.
-    pub(crate) fn output(&self) -> Option<&Schema> {
-        self.output.as_ref().map(Prepared::schema)
-    }
+/// What a call needs of what clients are told.
+pub(crate) struct Named {
+    pub(crate) name: String,
+    pub(crate) annotations: Annotations,
+    /// Clients of all revisions are told the same.
+    pub(crate) is_timeless: bool,
 }

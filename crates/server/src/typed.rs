@@ -95,11 +95,11 @@ impl Tool {
     }
 
     /// A tool whose handler takes an `A` and answers with an `R`.
-    pub fn of_types<A: JsonSchema, R: Output>(
+    pub fn of_types<A: JsonSchema + 'static, R: Output>(
         name: impl Into<String>,
         handler: impl Handler,
     ) -> Self {
-        let tool = Self::new(name, handler).input_schema(derived::of_arguments::<A>());
+        let tool = Self::new(name, handler).derived_input(derived::known::<A>());
         match R::output_schema() {
             Some(schema) => tool.output_schema(schema),
             None => tool,

@@ -14,7 +14,7 @@ pub fn page<T>(
     caching: Caching,
     (key, entries): (&str, &[T]),
     next_cursor: Option<&str>,
-    entry: impl Fn(&mut Vec<u8>, Revision, &T),
+    mut entry: impl FnMut(&mut Vec<u8>, Revision, &T),
 ) {
     out.push(b'{');
     string(out, key);

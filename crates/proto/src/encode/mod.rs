@@ -18,6 +18,7 @@ pub use text::string;
 
 use crate::envelope::Id;
 use crate::error::Refusal;
+use memchr::memchr2;
 
 /// Appends the answer to a request: `result` is JSON text, or whatever the closure appends.
 ///
@@ -83,7 +84,7 @@ pub fn call(out: &mut Vec<u8>, id: Option<&str>, method: &str, params: Option<&s
 /// Appends JSON text on one line, as both wires frame by lines. A line break in JSON text stands
 /// between tokens and means nothing; inside a string it would be escaped.
 fn raw(out: &mut Vec<u8>, json: &str) {
-    if json.bytes().any(|byte| matches!(byte, b'\n' | b'\r')) {
+    if memchr2(b'\n', b'\r', json.as_bytes()).is_some() {
         out.extend(json.bytes().filter(|byte| !matches!(byte, b'\n' | b'\r')));
     } else {
         out.extend_from_slice(json.as_bytes());

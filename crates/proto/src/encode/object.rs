@@ -41,6 +41,15 @@ impl<'o> Object<'o> {
         raw(self.key(key), json);
     }
 
+    /// Members as they stand, with the commas between them.
+    pub(super) fn members(&mut self, members: &str) {
+        if !self.is_empty && !members.is_empty() {
+            self.out.push(b',');
+        }
+        self.is_empty &= members.is_empty();
+        raw(self.out, members);
+    }
+
     pub(super) fn integer(&mut self, key: &str, value: u64) {
         integer(self.key(key), i64::try_from(value).unwrap_or(i64::MAX));
     }

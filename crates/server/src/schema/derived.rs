@@ -2,10 +2,14 @@
 //! them that neither helps a model nor decides whether a value fits. Asked once for each tool, when
 //! it is made; checks no value.
 
+use super::{Prepared, ordered};
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
+use std::any::TypeId;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 /// The schema of a tool's arguments. Keys that the type does not know are refused, unless the type
 /// itself says otherwise; those that may be left out are never null.
@@ -27,6 +31,27 @@ pub fn of_arguments<T: JsonSchema>() -> String {
     forget(&mut schema, "description");
     close(&mut schema);
     written(&schema)
+}
+
+/// What was derived since a server was last built: many tools may take the same, nothing at all for
+/// instance.
+static KNOWN: Mutex<BTreeMap<TypeId, Prepared>> = Mutex::new(BTreeMap::new());
+
+/// The schema of a tool's arguments, the same for all tools that take them.
+pub(crate) fn known<T: JsonSchema + 'static>() -> Prepared {
+    let all = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let id = TypeId::of::<T>();
+    if let Some(known) = all().get(&id) {
+        return known.clone();
+    }
+    // It is open meanwhile: what a type says of itself is its author's code.
+    let made = Prepared::deferred(of_arguments::<T>());
+    all().entry(id).or_insert(made).clone()
+}
+
+/// Keeps nothing of that any longer: the tools are made.
+pub(crate) fn forget_known() {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner).clear();
 }
 
 /// The schema of a form for a person: a flat object of strings, numbers, booleans and choices
@@ -64,9 +89,22 @@ const INLINED_TIMES_MAX: usize = 2;
 /// The schema without references, or with them where that is much smaller. A type that contains
 /// itself has references in any case.
 fn smaller(settings: &SchemaSettings, make: fn(SchemaGenerator) -> Schema) -> Schema {
-    let (inlined, referring) = (made(settings, true, make), made(settings, false, make));
+    let referring = made(settings, false, make);
+    if !refers(referring.as_value()) {
+        return referring;
+    }
+    let inlined = made(settings, true, make);
     let is_small = written(&inlined).len() <= INLINED_TIMES_MAX * written(&referring).len();
     if is_small { inlined } else { referring }
+}
+
+/// Whether it has a reference, or something that is spelled like one.
+fn refers(schema: &Value) -> bool {
+    match schema {
+        Value::Array(items) => items.iter().any(refers),
+        Value::Object(members) => members.contains_key("$ref") || members.values().any(refers),
+        _ => false,
+    }
 }
 
 fn made(
@@ -92,7 +130,9 @@ fn forget(schema: &mut Schema, keyword: &str) {
 }
 
 fn written(schema: &Schema) -> String {
-    serde_json::to_string(schema).expect("a JSON value is written to memory")
+    let mut out = Vec::new();
+    ordered::write(&mut out, schema.as_value());
+    String::from_utf8(out).expect("texts of JSON are texts")
 }
 
 /// The number of bits is no business of a model, and a line break in a comment means nothing.

@@ -11,30 +11,53 @@ use super::wording::{any_of, choose, listed, shorten};
 use haft_proto::json::{Cursor, JsonStr, Kind};
 use serde_json::{Map, Value};
 
-/// A compiled schema, or a part of one.
+/// A compiled schema, or a part of one. Most parts are a type and nothing else, so the rest is put
+/// elsewhere: a server may have ten thousand of them.
 #[derive(Debug, Default)]
 pub(super) struct Node {
-    types: Option<Kinds>,
-    allowed: Vec<Value>,
-    length: Bounds,
-    items_count: Bounds,
-    range: Range,
-    items: Option<Box<Self>>,
-    properties: Vec<Property>,
-    /// Bit i: `properties[i]` must be there.
-    required: u64,
-    others: Others,
+    pub(super) types: Option<Kinds>,
+    details: Option<Box<Details>>,
+    pub(super) items: Option<Box<Self>>,
+    members: Option<Box<Members>>,
 }
 
+/// What is asked of values of a type.
 #[derive(Debug)]
-struct Property {
-    name: String,
-    node: Node,
+pub(super) struct Details {
+    pub(super) allowed: Vec<Value>,
+    pub(super) length: Bounds,
+    pub(super) items_count: Bounds,
+    pub(super) range: Range,
+}
+
+/// What is asked of objects.
+#[derive(Debug)]
+pub(super) struct Members {
+    pub(super) properties: Vec<Property>,
+    /// Bit i: `properties[i]` must be there.
+    pub(super) required: u64,
+    pub(super) others: Others,
+}
+
+static NO_DETAILS: Details = Details {
+    allowed: Vec::new(),
+    length: Bounds { min: None, max: None },
+    items_count: Bounds { min: None, max: None },
+    range: Range { min: None, max: None, above: None, below: None },
+};
+
+static NO_MEMBERS: Members =
+    Members { properties: Vec::new(), required: 0, others: Others::Anything };
+
+#[derive(Debug)]
+pub(super) struct Property {
+    pub(super) name: Box<str>,
+    pub(super) node: Node,
 }
 
 /// What may stand under keys that `properties` does not name.
 #[derive(Debug, Default)]
-enum Others {
+pub(super) enum Others {
     #[default]
     Anything,
     Nothing,
@@ -42,16 +65,19 @@ enum Others {
 }
 
 /// Keywords that say nothing about validity, and are texts.
-const TEXTS: [&str; 6] = ["$comment", "$id", "$schema", "description", "format", "title"];
+pub(super) const TEXTS: [&str; 5] = ["$comment", "$id", "description", "format", "title"];
 
 /// Others that say nothing about validity.
-const SILENT: [&str; 2] = ["default", "example"];
+pub(super) const SILENT: [&str; 2] = ["default", "example"];
 
 /// How many values of an `enum` are compared here.
-const ALLOWED_MAX: usize = 64;
+pub(super) const ALLOWED_MAX: usize = 64;
 
 /// How deep a schema may nest to be checked here; the check recurses as deep as the schema does.
-const DEPTH_MAX: usize = 32;
+pub(super) const DEPTH_MAX: usize = 32;
+
+/// How many properties it has: those that must be there are a set of bits.
+pub(super) const PROPERTIES_MAX: usize = u64::BITS as usize;
 
 impl Node {
     /// Compiles a schema, or says `None` if it has a keyword that is not handled here.
@@ -77,27 +103,31 @@ impl Node {
         let deeper = |schema: &Value| Self::compile_at(schema, depth + 1);
         match keyword {
             "type" => self.types = Some(Kinds::compile(value)?),
-            "enum" => self.allowed = scalars(value.as_array()?)?,
-            "const" => self.allowed = scalars(std::slice::from_ref(value))?,
-            "minLength" => self.length.min = Some(value.as_u64()?),
-            "maxLength" => self.length.max = Some(value.as_u64()?),
-            "minItems" => self.items_count.min = Some(value.as_u64()?),
-            "maxItems" => self.items_count.max = Some(value.as_u64()?),
-            "minimum" => self.range.min = Some(value.as_f64()?),
-            "maximum" => self.range.max = Some(value.as_f64()?),
-            "exclusiveMinimum" => self.range.above = Some(value.as_f64()?),
-            "exclusiveMaximum" => self.range.below = Some(value.as_f64()?),
+            "enum" => self.details_mut().allowed = scalars(value.as_array()?)?,
+            "const" => self.details_mut().allowed = scalars(std::slice::from_ref(value))?,
+            "minLength" => self.details_mut().length.min = Some(value.as_u64()?),
+            "maxLength" => self.details_mut().length.max = Some(value.as_u64()?),
+            "minItems" => self.details_mut().items_count.min = Some(value.as_u64()?),
+            "maxItems" => self.details_mut().items_count.max = Some(value.as_u64()?),
+            "minimum" => self.details_mut().range.min = Some(value.as_f64()?),
+            "maximum" => self.details_mut().range.max = Some(value.as_f64()?),
+            "exclusiveMinimum" => self.details_mut().range.above = Some(value.as_f64()?),
+            "exclusiveMaximum" => self.details_mut().range.below = Some(value.as_f64()?),
             "items" => self.items = Some(Box::new(deeper(value)?)),
             "properties" => {
-                for (name, schema) in value.as_object()? {
-                    self.properties.push(Property { name: name.clone(), node: deeper(schema)? });
-                }
-                // `required` is a set of bits.
-                (self.properties.len() <= 64).then_some(())?;
+                let all = value.as_object()?.iter();
+                let all = all.map(|(name, schema)| {
+                    Some(Property { name: name.as_str().into(), node: deeper(schema)? })
+                });
+                let all = all.collect::<Option<Vec<_>>>()?;
+                (all.len() <= PROPERTIES_MAX).then_some(())?;
+                self.members_mut().properties = all;
             }
             "required" => {}
+            // Within, it could name another dialect.
+            "$schema" => _ = value.as_str().filter(|_| depth == 0)?,
             "additionalProperties" => {
-                self.others = match value {
+                self.members_mut().others = match value {
                     Value::Bool(true) => Others::Anything,
                     Value::Bool(false) => Others::Nothing,
                     schema => Others::Fitting(Box::new(deeper(schema)?)),
@@ -115,11 +145,31 @@ impl Node {
     /// After all properties are known. A required key without a property is not handled here.
     fn require(&mut self, schema: &Map<String, Value>) -> Option<()> {
         let Some(required) = schema.get("required") else { return Some(()) };
+        let members = self.members_mut();
         for name in required.as_array()? {
-            let index = self.properties.iter().position(|p| Some(&*p.name) == name.as_str())?;
-            self.required |= 1 << index;
+            let mut known = members.properties.iter();
+            let index = known.position(|property| Some(&*property.name) == name.as_str())?;
+            members.required |= 1 << index;
         }
         Some(())
+    }
+
+    fn details_mut(&mut self) -> &mut Details {
+        let none = Details { allowed: Vec::new(), ..NO_DETAILS };
+        self.details.get_or_insert_with(|| Box::new(none))
+    }
+
+    fn members_mut(&mut self) -> &mut Members {
+        let none = || Members { properties: Vec::new(), required: 0, others: Others::Anything };
+        self.members.get_or_insert_with(|| Box::new(none()))
+    }
+
+    pub(super) fn details(&self) -> &Details {
+        self.details.as_deref().unwrap_or(&NO_DETAILS)
+    }
+
+    pub(super) fn members(&self) -> &Members {
+        self.members.as_deref().unwrap_or(&NO_MEMBERS)
     }
 
     /// Checks the value at the cursor and leaves the cursor behind it.
@@ -149,9 +199,10 @@ impl Node {
                 return found.say(place, format!("must be {expected}, not {}", shorten(raw)));
             }
         }
+        let is_open = self.details.as_ref().is_none_or(|details| details.allowed.is_empty());
         match kind {
-            Kind::Object if self.allowed.is_empty() => self.visit_object(cursor, place, found),
-            Kind::Array if self.allowed.is_empty() => self.visit_array(cursor, place, found),
+            Kind::Object if is_open => self.visit_object(cursor, place, found),
+            Kind::Array if is_open => self.visit_array(cursor, place, found),
             _ => {
                 let raw = cursor.value()?;
                 self.check_scalar(raw, place, found)
@@ -166,24 +217,25 @@ impl Node {
         found: &mut Found,
     ) -> Result<(), Ended> {
         cursor.enter_object()?;
+        let Members { properties, required, .. } = self.members();
         let mut seen: u64 = 0;
         let mut is_first = true;
         while let Some(key) = cursor.next_key(&mut is_first)? {
             let key = key.decode();
             let place = &Place::Key(place, &key);
-            match self.properties.iter().position(|property| property.name == key) {
+            match properties.iter().position(|property| *property.name == *key) {
                 Some(index) => {
                     if seen & 1 << index != 0 {
                         found.say(place, "is there twice; send it once".to_owned())?;
                     }
                     seen |= 1 << index;
-                    self.properties[index].node.visit(cursor, place, found)?;
+                    properties[index].node.visit(cursor, place, found)?;
                 }
                 None => self.visit_other(&key, cursor, place, found)?,
             }
         }
-        let missing = self.required & !seen;
-        for (index, property) in self.properties.iter().enumerate() {
+        let missing = required & !seen;
+        for (index, property) in properties.iter().enumerate() {
             if missing & 1 << index != 0 {
                 let place = &Place::Key(place, &property.name);
                 let expected = property.node.describe();
@@ -200,14 +252,15 @@ impl Node {
         place: &Place<'_>,
         found: &mut Found,
     ) -> Result<(), Ended> {
-        match &self.others {
+        let Members { properties, others, .. } = self.members();
+        match others {
             Others::Fitting(node) => return node.visit(cursor, place, found),
             Others::Anything => {}
             Others::Nothing => {
-                let known = self.properties.iter().map(|property| &*property.name);
+                let known = properties.iter().map(|property| &*property.name);
                 let problem = match crate::nearest(key, known.clone()) {
                     Some(meant) => format!("is not known; did you mean `{meant}`?"),
-                    None if self.properties.is_empty() => "is not known; send none".to_owned(),
+                    None if properties.is_empty() => "is not known; send none".to_owned(),
                     None => format!("is not known; known are {}", listed(known.map(str::to_owned))),
                 };
                 found.say(place, problem)?;
@@ -237,28 +290,31 @@ impl Node {
             }
             count += 1;
         }
-        if let Some(expected) = self.items_count.broken_by(count) {
+        if let Some(expected) = self.details().items_count.broken_by(count) {
             found.say(place, format!("must have {expected} items, not {count}"))?;
         }
         Ok(())
     }
 
     fn check_scalar(&self, raw: &str, place: &Place<'_>, found: &mut Found) -> Result<(), Ended> {
-        if !self.allowed.is_empty() && !self.allowed.iter().any(|allowed| is_same(allowed, raw)) {
+        let Some(Details { allowed, length, range, .. }) = self.details.as_deref() else {
+            return Ok(());
+        };
+        if !allowed.is_empty() && !allowed.iter().any(|allowed| is_same(allowed, raw)) {
             let text = JsonStr::from_raw(raw).map(JsonStr::decode);
-            found.say(place, choose(&self.allowed, text.as_deref(), &shorten(raw)))?;
+            found.say(place, choose(allowed, text.as_deref(), &shorten(raw)))?;
         }
         if raw.starts_with('"') {
-            if (self.length.min.is_some() || self.length.max.is_some())
+            if (length.min.is_some() || length.max.is_some())
                 && let Some(text) = JsonStr::from_raw(raw)
             {
                 let count = text.decode().chars().count() as u64;
-                if let Some(expected) = self.length.broken_by(count) {
+                if let Some(expected) = length.broken_by(count) {
                     found.say(place, format!("must have {expected} characters, not {count}"))?;
                 }
             }
         } else if let Ok(number) = raw.parse::<f64>()
-            && let Some(expected) = self.range.broken_by(number)
+            && let Some(expected) = range.broken_by(number)
         {
             found.say(place, format!("must be {expected}, not {}", shorten(raw)))?;
         }
@@ -267,7 +323,7 @@ impl Node {
 
     /// What a value must be, as far as a few words say it.
     fn describe(&self) -> String {
-        match (&*self.allowed, self.types) {
+        match (&*self.details().allowed, self.types) {
             ([], Some(types)) => types.describe(),
             ([], None) => "given".to_owned(),
             (allowed, _) => any_of(allowed),

@@ -34,9 +34,15 @@ impl Kinds {
         };
         let mut set = 0;
         for name in names {
-            set |= 1 << NAMES.iter().position(|(known, _)| Some(*known) == name.as_str())?;
+            set |= Self::named(name.as_str()?)?.0;
         }
-        Some(Self(if set & NUMBER != 0 { set | INTEGER } else { set }))
+        Some(Self(set))
+    }
+
+    /// The type of that name, if there is one.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        let bit = 1 << NAMES.iter().position(|(known, _)| *known == name)?;
+        Some(Self(if bit == NUMBER { NUMBER | INTEGER } else { bit }))
     }
 
     /// The types that a value has.

@@ -12,6 +12,7 @@ mod kind_set;
 mod limits;
 mod metered;
 mod nesting;
+mod ordered;
 mod outline;
 mod outliner;
 mod parsed;
@@ -20,6 +21,8 @@ mod place;
 mod prepared;
 mod reach;
 pub mod repair;
+mod sketch;
+mod sound;
 mod view;
 pub(crate) mod wording;
 
@@ -31,19 +34,19 @@ use outline::Outline;
 pub use prepared::Prepared;
 use repair::Repaired;
 use serde_json::Value;
+pub use sound::is_sound;
 use std::fmt;
+use std::sync::OnceLock;
 use wording::one_line;
 
 /// A compiled schema.
-pub struct Schema {
-    checker: Checker,
-    /// What repairs and explanations go by; no check that succeeds looks at it.
-    outline: Outline,
-}
+pub struct Schema(Checker);
 
+/// The outlines are what repairs and explanations go by; no check that succeeds looks at them.
 enum Checker {
-    Direct(Box<direct::Node>),
-    General(Box<general::General>),
+    /// The outline is made when it is first needed.
+    Direct(Box<(direct::Node, OnceLock<Outline>)>),
+    General(Box<(general::General, Outline)>),
     /// It cannot be compiled: why.
     Nothing(BadSchema),
 }
@@ -118,27 +121,25 @@ impl Schema {
         // Older dialects have keywords of the same name that mean something else.
         let is_current = dialect == Draft::Draft202012;
         let direct = is_current.then(|| direct::Node::compile(&value)).flatten();
+        if let Some(node) = direct {
+            return Ok(Self(Checker::Direct(Box::new((node, OnceLock::new())))));
+        }
         // The outline goes first: it refuses what the compiler of the general check cannot bear.
-        let outline = outliner::outline(&value, dialect, direct.is_none())?;
+        let outline = outliner::outline(&value, dialect)?;
         // What is not handled directly may also be no schema at all; the general check knows.
-        let checker = match direct {
-            Some(node) => Checker::Direct(Box::new(node)),
-            None => {
-                Checker::General(Box::new(general::General::compile(&value, dialect, &outline)?))
-            }
-        };
-        Ok(Self { checker, outline })
+        let general = general::General::compile(&value, dialect, &outline)?;
+        Ok(Self(Checker::General(Box::new((general, outline)))))
     }
 
     /// What a text becomes that is no schema, and that nobody looked at in time.
-    fn that_refuses(bad: BadSchema) -> Self {
-        Self { checker: Checker::Nothing(bad), outline: Outline { nodes: vec![Vec::new()] } }
+    pub(crate) fn that_refuses(bad: BadSchema) -> Self {
+        Self(Checker::Nothing(bad))
     }
 
     /// Whether values are checked straight on their text.
     #[must_use]
     pub fn is_direct(&self) -> bool {
-        matches!(self.checker, Checker::Direct(_))
+        matches!(self.0, Checker::Direct(_))
     }
 
     /// Checks JSON text that is known to be well-formed.
@@ -146,9 +147,9 @@ impl Schema {
     /// # Errors
     /// What does not fit: at least one [`Violation`], eight at most.
     pub fn check(&self, text: &str) -> Result<(), Vec<Violation>> {
-        match &self.checker {
-            Checker::Direct(node) => node.check(&mut Cursor::new(text, usize::MAX)),
-            Checker::General(general) => general.check(&self.outline, text),
+        match &self.0 {
+            Checker::Direct(direct) => direct.0.check(&mut Cursor::new(text, usize::MAX)),
+            Checker::General(general) => general.0.check(&general.1, text),
             Checker::Nothing(bad) => {
                 Err(general::whole(&format!("cannot be compared with its schema: {bad}")))
             }
@@ -172,17 +173,30 @@ impl Schema {
     /// ```
     #[must_use]
     pub fn repair(&self, text: &str) -> Option<Repaired> {
-        let mended = with_budget(text.len(), || repair::mend(&self.outline, text)).ok()??;
+        let outline = match &self.0 {
+            Checker::Direct(direct) => direct.1.get_or_init(|| sketch::outline(&direct.0)),
+            Checker::General(general) => &general.1,
+            Checker::Nothing(_) => return None,
+        };
+        let mended = with_budget(text.len(), || repair::mend(outline, text)).ok()??;
         self.fits(&mended.text).then_some(mended)
     }
 
     fn fits(&self, text: &str) -> bool {
-        match &self.checker {
-            Checker::Direct(node) => node.check(&mut Cursor::new(text, usize::MAX)).is_ok(),
-            Checker::General(general) => general.fits(text),
+        match &self.0 {
+            Checker::Direct(direct) => direct.0.check(&mut Cursor::new(text, usize::MAX)).is_ok(),
+            Checker::General(general) => general.0.fits(text),
             Checker::Nothing(_) => false,
         }
     }
+}
+
+/// A schema that has to be compiled now to know that it is one; `None` if it surely compiles later.
+///
+/// # Errors
+/// Those of [`Schema::compile`].
+pub(crate) fn compile_unless_sound(text: &str) -> Result<Option<Schema>, BadSchema> {
+    if is_sound(text) { Ok(None) } else { Schema::compile(text).map(Some) }
 }
 
 /// The dialect that `$schema` names.

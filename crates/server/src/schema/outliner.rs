@@ -19,11 +19,8 @@ use std::sync::Arc;
 /// The base of references in a schema without `$id`.
 const NAMELESS: &str = "json-schema:///";
 
-/// Makes the outline of a schema of that dialect. A schema without references needs no registry.
-pub(super) fn outline(root: &Value, dialect: Draft, has_refs: bool) -> Result<Outline, BadSchema> {
-    if !has_refs {
-        return Outliner::new(None).run(root, dialect);
-    }
+/// Makes the outline of a schema of that dialect.
+pub(super) fn outline(root: &Value, dialect: Draft) -> Result<Outline, BadSchema> {
     let resource = dialect.create_resource_ref(root);
     let base = resource.id().unwrap_or(NAMELESS);
     let registry = Registry::new()
@@ -34,7 +31,7 @@ pub(super) fn outline(root: &Value, dialect: Draft, has_refs: bool) -> Result<Ou
         .map_err(|error| lost(&error))?;
     let base =
         referencing::uri::from_str(base.trim_end_matches('#')).map_err(|error| lost(&error))?;
-    Outliner::new(Some(registry.resolver(base))).run(root, dialect)
+    Outliner::new(registry.resolver(base)).run(root, dialect)
 }
 
 /// What a schema may not refer to: anything that is not in it.
@@ -47,7 +44,7 @@ impl Retrieve for Nowhere {
 }
 
 struct Outliner<'r> {
-    resolver: Option<Resolver<'r>>,
+    resolver: Resolver<'r>,
     nodes: Vec<Vec<Keyword>>,
     insides: Vec<Inside>,
     /// Subschemas by their address, which is theirs as long as the schema is borrowed.
@@ -64,12 +61,12 @@ struct Outliner<'r> {
 struct Waiting<'r> {
     id: Id,
     schema: &'r Value,
-    resolver: Option<Resolver<'r>>,
+    resolver: Resolver<'r>,
     draft: Draft,
 }
 
 impl<'r> Outliner<'r> {
-    fn new(resolver: Option<Resolver<'r>>) -> Self {
+    fn new(resolver: Resolver<'r>) -> Self {
         Self {
             resolver,
             nodes: Vec::new(),
@@ -100,7 +97,7 @@ impl<'r> Outliner<'r> {
         Ok(Outline { nodes: self.nodes })
     }
 
-    fn id(&mut self, schema: &'r Value, resolver: &Option<Resolver<'r>>, draft: Draft) -> Id {
+    fn id(&mut self, schema: &'r Value, resolver: &Resolver<'r>, draft: Draft) -> Id {
         let address = std::ptr::from_ref(schema).addr();
         if let Some(id) = self.ids.get(&address) {
             return *id;
@@ -125,10 +122,8 @@ impl<'r> Outliner<'r> {
         if let Some(uri) = schema.get("$schema") {
             here.draft = super::dialect_named(uri)?;
         }
-        if let Some(resolver) = &here.resolver {
-            let resource = here.draft.create_resource_ref(here.schema);
-            here.resolver = Some(resolver.in_subresource(resource).map_err(|error| lost(&error))?);
-        }
+        let resource = here.draft.create_resource_ref(here.schema);
+        here.resolver = here.resolver.in_subresource(resource).map_err(|error| lost(&error))?;
         let mut keywords = Vec::new();
         let is_only_ref = here.draft < Draft::Draft201909 && schema.contains_key("$ref");
         for (name, value) in schema {
@@ -280,12 +275,10 @@ impl<'r> Outliner<'r> {
     }
 
     fn reference(&mut self, value: &Value, here: &Waiting<'r>) -> Result<Option<Id>, BadSchema> {
-        let (Some(reference), Some(resolver)) = (value.as_str(), &here.resolver) else {
-            return Ok(None);
-        };
-        let found = resolver.lookup(reference).map_err(|error| lost(&error))?;
+        let Some(reference) = value.as_str() else { return Ok(None) };
+        let found = here.resolver.lookup(reference).map_err(|error| lost(&error))?;
         let (contents, resolver, draft) = found.into_inner();
-        let id = self.id(contents, &Some(resolver), draft);
+        let id = self.id(contents, &resolver, draft);
         self.insides[here.id.0 as usize].references.push(id);
         Ok(Some(id))
     }

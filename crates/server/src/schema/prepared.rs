@@ -1,7 +1,7 @@
 //! A schema on its way to a tool: its text, and what is compiled of it, once for all who have it.
 //! Made by whoever checks schemas before there is a tool; read by `tool` and on each call.
 
-use super::{BadSchema, Schema};
+use super::{BadSchema, Schema, compile_unless_sound};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -12,17 +12,20 @@ pub struct Prepared(Arc<Parts>);
 struct Parts {
     text: Box<str>,
     schema: OnceLock<Schema>,
+    /// Set if it is known that the text compiles.
+    is_sound: OnceLock<()>,
 }
 
 impl Prepared {
-    /// Compiles a schema.
+    /// Compiles a schema, or sees that it will compile when a value is first compared with it, as
+    /// that of nearly every tool does.
     ///
     /// # Errors
     /// Those of [`Schema::compile`].
     pub fn compile(text: impl Into<String>) -> Result<Self, BadSchema> {
-        let text = text.into().into_boxed_str();
-        let schema = OnceLock::from(Schema::compile(&text)?);
-        Ok(Self(Arc::new(Parts { text, schema })))
+        let prepared = Self::deferred(text);
+        prepared.verify()?;
+        Ok(prepared)
     }
 
     /// A schema that is compiled when a value is first compared with it: a document of an API
@@ -43,7 +46,33 @@ impl Prepared {
     /// ```
     #[must_use]
     pub fn deferred(text: impl Into<String>) -> Self {
-        Self(Arc::new(Parts { text: text.into().into_boxed_str(), schema: OnceLock::new() }))
+        let text = text.into().into_boxed_str();
+        Self(Arc::new(Parts { text, schema: OnceLock::new(), is_sound: OnceLock::new() }))
+    }
+
+    /// Compiles the schema now unless it surely compiles later.
+    ///
+    /// # Errors
+    /// Those of [`Schema::compile`].
+    pub(crate) fn verify(&self) -> Result<(), BadSchema> {
+        let Parts { text, schema, is_sound } = &*self.0;
+        if schema.get().is_none() && is_sound.get().is_none() {
+            match compile_unless_sound(text)? {
+                Some(compiled) => _ = schema.get_or_init(|| compiled),
+                None => _ = is_sound.get_or_init(|| ()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether somebody else has it too.
+    pub(crate) fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
+    /// Whether the text has been looked at.
+    pub(crate) fn is_verified(&self) -> bool {
+        self.0.schema.get().is_some() || self.0.is_sound.get().is_some()
     }
 
     /// The schema as JSON text.
@@ -79,6 +108,14 @@ mod tests {
         assert!(said.starts_with("cannot be compared with its schema: "), "{said}");
         assert_eq!(schema.schema().repair(r#""1""#), None);
         assert!(Prepared::compile(r#"{"type":"text"}"#).is_err());
+    }
+
+    #[test]
+    fn what_surely_compiles_waits_and_the_rest_does_not() {
+        let schema = Prepared::compile(r#"{"type":"object"}"#).expect("it is one");
+        assert!(schema.0.schema.get().is_none());
+        let schema = Prepared::compile(r#"{"pattern":"a"}"#).expect("it is one");
+        assert!(schema.0.schema.get().is_some());
     }
 
     #[test]

@@ -91,6 +91,46 @@ fn schemas_that_cannot_be_checked_are_refused() {
 }
 
 #[test]
+fn a_type_that_describes_itself_wrongly_is_refused_however_many_tools_take_it() {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    #[schemars(extend("minProperties" = -1))]
+    struct Broken {}
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    #[schemars(extend("type" = "string"))]
+    struct NoObject {}
+
+    for count in 1..4 {
+        let broken = |index| Tool::typed_function(format!("broken_{index}"), |Broken {}| "");
+        let built = Server::builder("s", "1").tools((0..count).map(broken)).build();
+        let error = built.err().map(|error| error.to_string()).unwrap_or_default();
+        let expected = "the input schema of tool `broken_0` cannot be used: -1";
+        assert!(error.starts_with(expected), "{count}: {error}");
+        let wrong = |index| Tool::typed_function(format!("wrong_{index}"), |NoObject {}| "");
+        let built = Server::builder("s", "1").tools((0..count).map(wrong)).build();
+        let error = built.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.ends_with("its `type` must be \"object\""), "{count}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn tools_that_take_the_same_type_are_each_checked_by_it() {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct City {
+        city: String,
+    }
+    let ask_for = |index| Tool::typed_function(format!("ask_{index}"), |asked: City| asked.city);
+    let server = Server::builder("s", "1").tools((0..3).map(ask_for)).build().expect("right");
+    server.add_tool(ask_for(3)).expect("right");
+    for index in 0..4 {
+        let name = format!("ask_{index}");
+        let answer = call(&server, &name, json!({"city": "Bern"})).await.to_string();
+        assert!(answer.contains("Bern"), "{answer}");
+        let answer = call(&server, &name, json!({"city": 3})).await.to_string();
+        assert!(answer.contains("`city` must be a string, not 3"), "{answer}");
+    }
+}
+
+#[test]
 fn header_marks_that_the_specification_forbids_are_refused() {
     let marked = |mark: &str, kind: &str| {
         let property = format!(r#"{{"type":"{kind}","x-mcp-header":{mark}}}"#);
