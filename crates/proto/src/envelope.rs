@@ -233,10 +233,9 @@ impl<'a> Parts<'a> {
             return Ok(());
         }
         cursor.enter_object()?;
-        let mut is_first = true;
-        while let Some(key) = cursor.next_key(&mut is_first)? {
-            let key = key.decode();
-            match &*key {
+        let (mut is_first, mut room) = (true, String::new());
+        while let Some(key) = cursor.next_name(&mut is_first, &mut room)? {
+            match key {
                 "params" => {
                     self.read_params(cursor)?;
                     continue;
@@ -248,7 +247,7 @@ impl<'a> Parts<'a> {
                 _ => {}
             }
             let value = cursor.value()?;
-            let (slot, name) = match &*key {
+            let (slot, name) = match key {
                 "jsonrpc" => (&mut self.version, "jsonrpc"),
                 "id" => (&mut self.id, "id"),
                 "result" => (&mut self.message.result, "result"),
@@ -290,16 +289,15 @@ impl<'a> Parts<'a> {
         }
         let start = cursor.position();
         cursor.enter_object()?;
-        let mut is_first = true;
-        while let Some(key) = cursor.next_key(&mut is_first)? {
-            let key = key.decode();
+        let (mut is_first, mut room) = (true, String::new());
+        while let Some(key) = cursor.next_name(&mut is_first, &mut room)? {
             if key == "_meta" {
                 self.read_meta(cursor)?;
                 continue;
             }
             let value = cursor.value()?;
             let params = &mut self.message.params;
-            let (slot, name) = match &*key {
+            let (slot, name) = match key {
                 "name" => (&mut params.name, "params.name"),
                 "uri" => (&mut params.uri, "params.uri"),
                 "taskId" => (&mut params.task_id, "params.taskId"),
@@ -328,11 +326,10 @@ impl<'a> Parts<'a> {
         let start = cursor.position();
         cursor.enter_object()?;
         let meta = &mut self.message.params.meta;
-        let mut is_first = true;
-        while let Some(key) = cursor.next_key(&mut is_first)? {
-            let key = key.decode();
+        let (mut is_first, mut room) = (true, String::new());
+        while let Some(key) = cursor.next_name(&mut is_first, &mut room)? {
             let value = cursor.value()?;
-            let (slot, name) = match &*key {
+            let (slot, name) = match key {
                 "progressToken" => (&mut meta.progress_token, "progressToken"),
                 PROTOCOL_VERSION => (&mut meta.protocol_version, PROTOCOL_VERSION),
                 CLIENT_CAPABILITIES => (&mut meta.client_capabilities, CLIENT_CAPABILITIES),

@@ -118,6 +118,45 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// The same key as it is meant. Only one with escapes is written into `room`.
+    ///
+    /// # Errors
+    /// As [`next_key`](Self::next_key).
+    #[inline(always)]
+    pub fn next_name<'k>(
+        &mut self,
+        is_first: &mut bool,
+        room: &'k mut String,
+    ) -> Result<Option<&'k str>, Malformed>
+    where
+        'a: 'k,
+    {
+        match self.plain_key(*is_first) {
+            Some(key) => {
+                *is_first = false;
+                Ok(Some(key.raw()))
+            }
+            None => self.next_name_of_any_form(is_first, room),
+        }
+    }
+
+    #[inline(never)]
+    fn next_name_of_any_form<'k>(
+        &mut self,
+        is_first: &mut bool,
+        room: &'k mut String,
+    ) -> Result<Option<&'k str>, Malformed>
+    where
+        'a: 'k,
+    {
+        let Some(key) = self.next_key_of_any_form(is_first)? else { return Ok(None) };
+        if !key.is_escaped() {
+            return Ok(Some(key.raw()));
+        }
+        *room = key.decode().into_owned();
+        Ok(Some(room))
+    }
+
     /// The next key as nearly all are written: without white space, without escapes. The cursor
     /// stays where it is if this one is not.
     #[inline(always)]

@@ -219,10 +219,9 @@ impl Node {
         cursor.enter_object()?;
         let Members { properties, required, .. } = self.members();
         let mut seen: u64 = 0;
-        let mut is_first = true;
-        while let Some(key) = cursor.next_key(&mut is_first)? {
-            let key = key.decode();
-            let place = &Place::Key(place, &key);
+        let (mut is_first, mut room) = (true, String::new());
+        while let Some(key) = cursor.next_name(&mut is_first, &mut room)? {
+            let place = &Place::Key(place, key);
             match properties.iter().position(|property| *property.name == *key) {
                 Some(index) => {
                     if seen & 1 << index != 0 {
@@ -231,7 +230,7 @@ impl Node {
                     seen |= 1 << index;
                     properties[index].node.visit(cursor, place, found)?;
                 }
-                None => self.visit_other(&key, cursor, place, found)?,
+                None => self.visit_other(key, cursor, place, found)?,
             }
         }
         let missing = required & !seen;

@@ -11,7 +11,7 @@ use super::two_paths::LineEvents;
 use bytes::{Bytes, BytesMut};
 use haft_proto::service::{Outcome, Reply};
 use haft_proto::version::Era;
-use http::{HeaderValue, Response, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use std::task::{Context, Poll};
 
 /// The body of any answer.
@@ -54,12 +54,27 @@ pub(super) fn empty(status: StatusCode) -> Response<Answer> {
     response
 }
 
-/// A JSON answer of any status.
+/// A JSON answer of any status; what it is, is said by [`label`].
 pub(super) fn json(status: StatusCode, message: Vec<u8>) -> Response<Answer> {
     let mut response = Response::new(Answer::Whole(Some(message.into())));
     *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, JSON);
     response
+}
+
+/// Says of an answer that it is JSON, if it has a body and does not say something else. Most have
+/// no other header, and get it in the map of the request's: hyper takes that with its room for the
+/// next request.
+pub(super) fn label(response: &mut Response<Answer>, mut of_request: HeaderMap) {
+    let is_labelled = response.headers().contains_key(header::CONTENT_TYPE);
+    if is_labelled || !matches!(response.body(), Answer::Whole(Some(_))) {
+        return;
+    }
+    let headers = response.headers_mut();
+    if headers.is_empty() {
+        of_request.clear();
+        *headers = of_request;
+    }
+    headers.insert(header::CONTENT_TYPE, JSON);
 }
 
 /// An answer that is there, in the form that the client takes.

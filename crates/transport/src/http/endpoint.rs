@@ -95,19 +95,20 @@ impl Endpoint {
     {
         let (parts, body) = request.into_parts();
         let heads = Heads::of(&parts.headers);
-        let response = match self.guard.check(&parts.uri, &heads) {
+        let (mut response, origin) = match self.guard.check(&parts.uri, &heads) {
             Ok(()) => {
-                let mut response = self.route(&parts, heads, body, unread, trip).await;
-                if let Some(origin) = self.guard.cors_origin(&heads) {
-                    allow_origin(response.headers_mut(), origin);
-                }
-                response
+                let response = self.route(&parts, heads, body, unread, trip).await;
+                (response, self.guard.cors_origin(&heads).cloned())
             }
             Err(turned_away) => {
                 let refusal = Refusal::new(Mistake::InvalidRequest, turned_away.message());
-                refused(StatusCode::FORBIDDEN, &refusal)
+                (refused(StatusCode::FORBIDDEN, &refusal), None)
             }
         };
+        answer::label(&mut response, parts.headers);
+        if let Some(origin) = origin {
+            allow_origin(response.headers_mut(), origin);
+        }
         response.map(|answer| Sent::new(answer, unread, departure))
     }
 
@@ -244,8 +245,8 @@ pub(super) fn preflight(headers: &HeaderMap) -> Response<Answer> {
     response
 }
 
-fn allow_origin(headers: &mut HeaderMap, origin: &HeaderValue) {
-    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+fn allow_origin(headers: &mut HeaderMap, origin: HeaderValue) {
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers
         .insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("mcp-session-id"));
     headers.append(header::VARY, HeaderValue::from_static("origin"));
