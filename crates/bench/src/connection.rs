@@ -254,6 +254,11 @@ impl Connection {
         Ok((Self { bytes, flight, requests, asked: 0, farewell }, opened))
     }
 
+    /// What is read from now on is no answer to what is asked: there is nothing more to say.
+    pub(crate) fn has_lost_answers(&mut self) {
+        self.farewell = Arc::default();
+    }
+
     /// Ends it in an orderly way, and its session first: a server would keep that for long. Where
     /// answers are still to come there is no place for it.
     pub(crate) async fn close(mut self) {

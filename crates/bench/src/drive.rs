@@ -15,6 +15,7 @@ use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
+use tokio::task::spawn_local;
 use tokio::time::{Sleep, sleep};
 
 /// Why a connection stopped.
@@ -54,7 +55,8 @@ pub(crate) async fn drive(
         match drive_one(connection, run, pace.as_mut()).await? {
             Stopped::Replace if !run.is_over(Instant::now()) => {
                 let opened = Connection::open(&run.plan, &run.door).await?;
-                std::mem::replace(connection, opened).close().await;
+                // The load goes on meanwhile.
+                spawn_local(std::mem::replace(connection, opened).close());
                 run.tally.borrow_mut().connections += 1;
             }
             Stopped::Replace | Stopped::Done => break,
@@ -271,6 +273,7 @@ impl Hearing<'_> {
 
 fn lose_all(connection: &mut Connection, run: &Run, now: Instant, wrong: &Wrong) {
     Hearing { run, flight: &mut connection.flight, now }.lose(wrong);
+    connection.has_lost_answers();
 }
 
 /// Gives up those who wait too long; true if there were any, after whom nothing can be read. Who
@@ -279,6 +282,7 @@ fn give_up(connection: &mut Connection, run: &Run, now: Instant) -> bool {
     let is_late = |sent: &Sent| now.saturating_duration_since(sent.at) > run.plan.timeout;
     if run.is_stopped() && !connection.flight.is_empty() {
         connection.flight.lose_all();
+        connection.has_lost_answers();
         return true;
     }
     if !connection.flight.oldest().is_some_and(|sent| is_late(&sent)) {
@@ -291,6 +295,7 @@ fn give_up(connection: &mut Connection, run: &Run, now: Instant) -> bool {
     // These were only behind them.
     let behind = ": it was given up, as another request had no answer in time";
     others.iter().for_each(|_| hearing.wrong(Wrong::Closed(behind.to_owned())));
+    connection.has_lost_answers();
     true
 }
 

@@ -42,10 +42,11 @@ pub struct Limits {
     pub connections: usize,
     /// The most requests at once on one HTTP/2 connection.
     pub streams_per_connection: u32,
-    /// All headers of an HTTP request together.
+    /// All headers of an HTTP request together, with its address.
     pub header_bytes: usize,
     /// How much of an HTTP/1.1 connection is read at once, at most. A message that fits is not put
-    /// together from pieces; a connection that had long ones may keep as much memory while idle.
+    /// together from pieces; a connection that had long ones, or that sends a head without an end,
+    /// may hold as much, and its answers are gathered up to as much.
     pub read_bytes: usize,
     /// How long the headers of an HTTP request may take to arrive, and an HTTP/1.1 connection may
     /// be idle.

@@ -16,7 +16,11 @@ const LONG: usize = 1024;
 /// result says so to the model.
 pub(crate) fn decode<A: DeserializeOwned>(arguments: &str) -> Result<A, ToolResult> {
     decoded(arguments).map_err(|error| {
-        ToolResult::error(format!("Invalid arguments: {}", one_line(&error.to_string())))
+        // Where it is depends on how it was read, and tells a model nothing.
+        let place = format!(" at line {} column {}", error.line(), error.column());
+        let said = error.to_string();
+        let said = said.strip_suffix(&*place).unwrap_or(&said);
+        ToolResult::error(format!("Invalid arguments: {}", one_line(said)))
     })
 }
 
@@ -120,22 +124,20 @@ macro_rules! mostly_serde_json {
 
 impl<'de> Deserializer<'de> for Whole<'de> {
     mostly_serde_json! {
-        but deserialize_any() deserialize_option() deserialize_str() deserialize_string()
+        but deserialize_any() deserialize_map() deserialize_option() deserialize_str()
+        deserialize_string()
     }
 
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        let mut cursor = Cursor::new(self.raw, DEPTH_MAX);
-        cursor.enter_object().map_err(Error::custom)?;
-        visitor.visit_map(Members { cursor, is_first: true })
-    }
-
+    // A map is serde_json's: its keys need not be texts.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        self.deserialize_map(visitor)
+        let mut cursor = Cursor::new(self.raw, DEPTH_MAX);
+        cursor.enter_object().map_err(Error::custom)?;
+        visitor.visit_map(Members { cursor, is_first: true })
     }
 }
 
@@ -193,6 +195,9 @@ mod tests {
         Right { text: String },
     }
 
+    #[derive(Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+    struct City(String);
+
     fn agrees<T>(json: &str)
     where
         T: for<'de> Deserialize<'de> + PartialEq + std::fmt::Debug,
@@ -216,6 +221,8 @@ mod tests {
             agrees::<Plain>(&json);
             agrees::<serde_json::Value>(&json);
             agrees::<BTreeMap<String, serde_json::Value>>(&json);
+            agrees::<BTreeMap<u32, String>>(&format!(r#"{{"1":"{long}"}}"#));
+            agrees::<BTreeMap<City, String>>(&format!(r#"{{"Bern":"{long}"}}"#));
             agrees::<Either>(&format!(r#"{{"left":"{long}"}}"#));
             agrees::<Either>(&format!(r#"{{"right":{{"text":"{long}"}}}}"#));
         }
@@ -233,11 +240,16 @@ mod tests {
         agrees::<BTreeMap<String, i64>>(&format!(r#"{{"text":"{long}"}}"#));
     }
 
+    #[derive(Deserialize)]
+    struct Raw {
+        text: Box<RawValue>,
+    }
+
     #[test]
     fn raw_text_stays_raw() {
         let raw = format!("\"{}\"", "x".repeat(LONG));
         let json = format!(r#"{{"text":{raw}}}"#);
-        let decoded: BTreeMap<String, Box<RawValue>> = decoded(&json).expect("it is JSON");
-        assert_eq!(decoded["text"].get(), raw);
+        let decoded: Raw = decoded(&json).expect("it is JSON");
+        assert_eq!(decoded.text.get(), raw);
     }
 }

@@ -57,9 +57,17 @@ impl Checks {
 
     /// The same for a tool of which this is told, if its schemas are the same: compiling is most of
     /// the work, and most tools of a file that changes stay as they are.
-    pub(crate) fn again(&self, told: &Text) -> Option<Self> {
+    pub(crate) fn again(
+        &self,
+        told: &Text,
+        input: &Source,
+        output: Option<&Source>,
+    ) -> Option<Self> {
+        // Else what is told has something else in it than these, or is no JSON at all.
+        let is_json = |source: &Source| well_formed(source.text()).is_ok();
+        let are_json = is_json(input) && output.is_none_or(is_json);
         let is_same = |key| member(self.told.get(), key) == member(told.get(), key);
-        (is_same(INPUT) && is_same(OUTPUT)).then(|| Self {
+        (are_json && is_same(INPUT) && is_same(OUTPUT)).then(|| Self {
             told: told.clone(),
             input: self.input.clone(),
             output: self.output.clone(),

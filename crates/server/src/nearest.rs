@@ -2,8 +2,9 @@
 //! unknown tool, key or argument.
 
 /// The candidate most like `word`, if any is alike at all: by the measure of Jaro and Winkler, of
-/// which more than 0.8. It takes a few steps for each letter of a candidate, and none for those
-/// that are much shorter or longer than the word; a word of more than 128 bytes is like none.
+/// which more than 0.8. Between names of ASCII it takes a few steps for each letter of a candidate,
+/// and few for those that are much shorter or longer than the word; between others the product of
+/// both lengths. A word of more than 128 bytes is like none.
 ///
 /// ```
 /// assert_eq!(haft_server::nearest("wordcount", ["greet", "word_count"]), Some("word_count"));

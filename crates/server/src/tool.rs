@@ -287,7 +287,8 @@ impl Tool {
         let (told, is_timeless) = (self.told(), self.is_timeless());
         let annotations = self.annotations;
         let named = Named { name: name.clone(), annotations, is_timeless };
-        let again = before.and_then(|before| before.checks.again(&told));
+        let again =
+            before.and_then(|before| before.checks.again(&told, &self.input, self.output.as_ref()));
         let checks = match again {
             Some(known) => known,
             None => Checks::new(&name, told, self.input, self.output)?,

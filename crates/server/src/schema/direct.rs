@@ -103,8 +103,8 @@ impl Node {
         let deeper = |schema: &Value| Self::compile_at(schema, depth + 1);
         match keyword {
             "type" => self.types = Some(Kinds::compile(value)?),
-            "enum" => self.details_mut().allowed = scalars(value.as_array()?)?,
-            "const" => self.details_mut().allowed = scalars(std::slice::from_ref(value))?,
+            "enum" => self.allow(scalars(value.as_array()?)?)?,
+            "const" => self.allow(scalars(std::slice::from_ref(value))?)?,
             "minLength" => self.details_mut().length.min = Some(value.as_u64()?),
             "maxLength" => self.details_mut().length.max = Some(value.as_u64()?),
             "minItems" => self.details_mut().items_count.min = Some(value.as_u64()?),
@@ -140,6 +140,13 @@ impl Node {
             _ => return None,
         }
         Some(())
+    }
+
+    /// Keeps what is allowed, if that is said once: what both `const` and `enum` allow, others find
+    /// out.
+    fn allow(&mut self, values: Vec<Value>) -> Option<()> {
+        let allowed = &mut self.details_mut().allowed;
+        allowed.is_empty().then(|| *allowed = values)
     }
 
     /// After all properties are known. A required key without a property is not handled here.

@@ -105,7 +105,7 @@ impl Schema {
             let reason = format!("the schema is longer than {SCHEMA_BYTES_MAX} bytes");
             return Err(BadSchema { reason });
         }
-        let value: Value = serde_json::from_str(text).map_err(|error| {
+        let value = parsed::parse(text).map_err(|error| {
             let error = error.to_string();
             let is_deep = error.starts_with("recursion limit");
             let reason = if is_deep { "nested too deep" } else { "not JSON" };

@@ -10,6 +10,9 @@ use haft_proto::json::{Cursor, Kind};
 /// The dialect that `direct` knows.
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
+/// No schema of a tool has more keywords; each is compared with those before it.
+const KEYWORDS_MAX: usize = 64;
+
 /// A number of so many bytes is read by everybody in the same way.
 const NUMBER_BYTES_MAX: usize = 15;
 
@@ -42,23 +45,22 @@ fn schema<'t>(cursor: &mut Cursor<'t>, depth: usize) -> Option<()> {
         return None;
     }
     cursor.enter_object().ok()?;
-    let (mut names, mut required): (Vec<&'t str>, Vec<&'t str>) = (Vec::new(), Vec::new());
+    let (mut keywords, mut names, mut required) = (Vec::new(), Vec::new(), Vec::new());
     let mut is_first = true;
     while let Some(keyword) = cursor.next_key(&mut is_first).ok()? {
+        once(&mut keywords, keyword.raw(), KEYWORDS_MAX)?;
         match keyword.raw() {
             "properties" => {
                 cursor.enter_object().ok()?;
                 let mut is_first = true;
                 while let Some(name) = cursor.next_key(&mut is_first).ok()? {
-                    names.push(name.raw());
+                    once(&mut names, name.raw(), PROPERTIES_MAX)?;
                     schema(cursor, depth + 1)?;
                 }
             }
             "required" => {
                 items(cursor, |cursor| {
-                    let name = cursor.string().ok()?.raw();
-                    let is_new = !name.contains('\\') && !required.contains(&name);
-                    is_new.then(|| required.push(name))
+                    once(&mut required, cursor.string().ok()?.raw(), PROPERTIES_MAX)
                 })?;
             }
             "items" => schema(cursor, depth + 1)?,
@@ -70,9 +72,16 @@ fn schema<'t>(cursor: &mut Cursor<'t>, depth: usize) -> Option<()> {
             keyword => self::keyword(cursor, keyword)?,
         }
     }
-    // Escapes may spell one name in two ways, of which one is enough.
     let are_named = required.iter().all(|name| names.contains(name));
-    (names.len() <= PROPERTIES_MAX && are_named).then_some(())
+    let has_both = keywords.contains(&"enum") && keywords.contains(&"const");
+    (are_named && !has_both).then_some(())
+}
+
+/// Keeps one name more; `None` if it was there before, if escapes may spell it in another way, or
+/// if there are enough.
+fn once<'t>(known: &mut Vec<&'t str>, name: &'t str, most: usize) -> Option<()> {
+    let is_new = known.len() < most && !name.contains('\\') && !known.contains(&name);
+    is_new.then(|| known.push(name))
 }
 
 /// Reads the value of a keyword that has no schema in it.
@@ -169,6 +178,14 @@ mod tests {
     }
 
     #[test]
+    fn a_property_may_have_a_name_that_serde_json_keeps_for_itself() {
+        let text = r#"{"properties":{"$serde_json::private::RawValue":{"type":"string"}}}"#;
+        assert!(is_sound(text));
+        let schema = Schema::compile(text).expect("it is one");
+        assert!(schema.check(r#"{"$serde_json::private::RawValue":1}"#).is_err());
+    }
+
+    #[test]
     fn what_may_be_no_schema_is_not() {
         for text in [
             "",
@@ -202,6 +219,10 @@ mod tests {
             r#"{"title":"\ud800"}"#,
             r#"{"readOnly":1}"#,
             r#"{"\u0074ype":"object"}"#,
+            r#"{"type":"object","type":"string"}"#,
+            r#"{"properties":{"a":true},"required":["a"],"properties":{}}"#,
+            r#"{"properties":{"a":true,"a":{}}}"#,
+            r#"{"const":"a","enum":["a","b"]}"#,
         ] {
             assert!(!is_sound(text), "{text}");
         }

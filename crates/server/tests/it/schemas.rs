@@ -156,3 +156,13 @@ fn format_is_a_remark_in_every_dialect() {
         assert_eq!(schema.check("\"no address\""), Ok(()), "{dialect}");
     }
 }
+
+#[test]
+fn what_const_and_enum_do_not_both_allow_does_not_fit() {
+    for text in [r#"{"const":"a","enum":["a","b"]}"#, r#"{"enum":["a","b"],"const":"a"}"#] {
+        let schema = Schema::compile(&format!(r#"{{"properties":{{"x":{text}}}}}"#));
+        let schema = schema.expect("it is one");
+        assert!(schema.check(r#"{"x":"a"}"#).is_ok(), "{text}");
+        assert!(schema.check(r#"{"x":"b"}"#).is_err(), "{text}");
+    }
+}

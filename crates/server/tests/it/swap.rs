@@ -134,6 +134,25 @@ async fn a_server_that_cannot_be_built_changes_nothing() {
 }
 
 #[tokio::test]
+async fn a_tool_that_stays_may_not_bring_a_schema_that_is_none() {
+    let schema = |text: &'static str| tool("a", "new").input_schema(text);
+    let server = first().build().expect("right");
+    server.replace(first().tool(schema(r#"{"type":"object"}"#))).expect_err("`a` is there twice");
+    let build = |tool: Tool| Server::builder("first", "1").tool(tool);
+    server.replace(build(schema(r#"{"type":"object"}"#))).expect("right");
+    for bad in [
+        schema(r#"{"type":"object"} garbage"#),
+        schema(r#"{"type":"object"},"x":1"#),
+        schema(r#"{"type":"object"}"#).output_schema("{nonsense"),
+        schema(r#"{"type":"object"}"#).output_schema(r#"{"type":1}"#),
+    ] {
+        assert!(matches!(server.replace(build(bad)), Err(BuildError::BadSchema { .. })));
+    }
+    let list = ask(&server, "tools/list", json!({})).await;
+    assert_eq!(list["result"]["tools"][0]["inputSchema"], json!({"type": "object"}));
+}
+
+#[tokio::test]
 async fn a_call_in_flight_ends_on_the_tool_that_it_began_with() {
     let (begun, may_end) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
     let (begins, ends) = (Arc::clone(&begun), Arc::clone(&may_end));

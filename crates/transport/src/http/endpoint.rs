@@ -124,7 +124,7 @@ impl Endpoint {
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        if heads.are_too_long(&self.limits) {
+        if heads.are_too_long(&parts.uri, &self.limits) {
             return headers_too_long(&self.limits);
         }
         if parts.uri.path() != self.path {

@@ -4,7 +4,7 @@
 use super::request::{SESSION_HEADER, VERSION_HEADER};
 use haft_proto::limits::Limits;
 use http::header::{self, HeaderName};
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, Uri};
 
 /// See the head of this file.
 #[derive(Clone, Copy, Debug)]
@@ -54,9 +54,11 @@ impl<'a> Heads<'a> {
         heads
     }
 
-    /// Whether they are longer than they may be. Over HTTP/2 they do not get here.
-    pub(super) fn are_too_long(&self, limits: &Limits) -> bool {
-        self.bytes > limits.header_bytes
+    /// Whether they are longer than they may be, with the address of the request. Over HTTP/2 they
+    /// do not get here.
+    pub(super) fn are_too_long(&self, uri: &Uri, limits: &Limits) -> bool {
+        let address = uri.path_and_query().map_or(0, |address| address.as_str().len());
+        self.bytes + address > limits.header_bytes
     }
 
     /// The revision that it says the client speaks.
