@@ -122,7 +122,7 @@ impl Case<'_> {
 }
 
 impl Measured {
-    fn failed(why: String) -> Self {
+    pub(super) fn failed(why: String) -> Self {
         Self { start: Default::default(), bench: String::new(), result: Err(why) }
     }
 }
