@@ -57,7 +57,12 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         what: "the same",
-        from: From::Beside("dispatch", CALLED, "pmcp", "the message through pforge and pmcp"),
+        from: From::Beside(
+            "dispatch",
+            CALLED,
+            "pmcp",
+            "the message of 2025-11-25 through pforge and pmcp",
+        ),
         aim: Aim::AtLeast(30.0),
         words: "dispatch pmcp",
     },
@@ -167,7 +172,7 @@ pub(super) const ROWS: &[Row] = &[
         words: "peers stdio-echo-64",
     },
     Row {
-        what: "heap at rest, bytes",
+        what: "heap at rest in process, before the first call, bytes",
         from: From::Memory("heap-at-rest"),
         aim: Aim::AtMost(524_288.0),
         words: "memory heap-at-rest",
