@@ -118,7 +118,7 @@ fn profdata(host: &str) -> Result<PathBuf, Failure> {
     Err(Failure::MachineLacks(said.to_owned()))
 }
 
-/// Makes `haft` with what whoever calls has told rustc and one flag more, or none; returns its path.
+/// Makes `haft` with the flags of whoever calls and one more, or none, and returns its path.
 fn build(name: &str, flag: &str, host: &str) -> Result<String, Failure> {
     let mut cargo = plain_cargo();
     cargo.env("RUSTFLAGS", format!("{} {flag}", flags()).trim());
