@@ -49,6 +49,8 @@ fn prepared(case: &str) -> Turns {
     }
     let (server, limits, call) = (server(), Limits::default(), call(case));
     let mut out = Vec::with_capacity(ANSWER_BYTES);
+    assert!(answer(&server, &limits, call, &mut out));
+    assert!(haft_benchmarks::is_sum(&out), "{}", String::from_utf8_lossy(&out));
     Box::new(move |times| {
         for _ in 0..times {
             out.clear();

@@ -69,12 +69,13 @@ fn a_server_holds_little_and_no_more_after_many_calls() {
 
     let mut out = Vec::with_capacity(2 * TOOLS * definition);
     let by_legacy = grown(|| ask(&large, LEGACY_LIST, &mut out)) / TOOLS;
-    println!("{by_legacy} more for each once a client of 2025-11-25 has listed them");
+    // For each, once a client of 2025-11-25 has listed them, and once it is called.
+    println!("counted legacy_list {by_legacy}");
     assert!(by_legacy <= definition + 8, "{by_legacy} bytes: a list of its own, and no more");
     let calls: Vec<_> =
         (1..=TOOLS).map(|number| call(&format!("tool_{number}"), r#"{"property_1":""}"#)).collect();
     let by_calls = grown(|| calls.iter().for_each(|call| ask(&large, call, &mut out))) / TOOLS;
-    println!("{by_calls} more for each once it is called");
+    println!("counted called {by_calls}");
     assert!(by_calls <= CHECK_BYTES_MAX, "{by_calls} bytes for checks");
     drop(large);
 

@@ -14,8 +14,8 @@ use crate::failure::Failure;
 const FOLDER: &str = "target/pgo";
 /// Where the result is.
 const BINARY: &str = "target/pgo/haft";
-/// What it is compared with.
-const PLAIN: &str = "target/release/haft";
+/// What it is compared with: the same source, compiler and flags without a profile.
+const PLAIN: &str = "target/pgo/haft-plain";
 /// What is served: a text that comes back, and tools enough for a list.
 const SERVED: &str = include_str!("pgo/haft.yaml");
 const SERVED_AS: &str = "haft.yaml";
@@ -37,7 +37,8 @@ const ERAS: [&str; 2] = ["legacy", "modern"];
 /// How many requests wait at once, over HTTP and over stdio.
 const AT_ONCE: [&str; 2] = ["1", "32"];
 
-/// Builds, or compares if it is asked to, and builds before that unless this very source was built.
+/// Builds, or compares if it is asked to, and builds before that unless this very source was built
+/// by this compiler with these flags.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let is_compared = match arguments {
         [] => false,
@@ -45,23 +46,37 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
         _ => return Err(Failure::BadArguments("`pgo` takes `--compare` or nothing".to_owned())),
     };
     let folder = std::path::absolute(FOLDER).map_err(|source| Failure::file(FOLDER, source))?;
-    let (stamp, now) = (folder.join("commit"), facts::commit().unwrap_or_default());
-    let built = fs::read_to_string(&stamp).unwrap_or_default();
-    if !is_compared || !is_same(&built, &now) {
-        make(&folder)?;
+    let compiler = compiler()?;
+    let stamp = folder.join("stamp");
+    let now = stamped(facts::commit().as_deref(), &compiler, &flags());
+    let built = fs::read_to_string(&stamp).ok();
+    if !is_compared || now.is_none() || built != now {
+        make(&folder, &host(&compiler)?)?;
+        let now = now.unwrap_or_default();
         fs::write(&stamp, now).map_err(|source| Failure::file(stamp.display(), source))?;
     }
-    if is_compared { compare(&folder.join(SERVED_AS)) } else { Ok(()) }
+    if is_compared { compare(&folder.join(SERVED_AS), &host(&compiler)?) } else { Ok(()) }
 }
 
-/// Whether what was built is what would be built; who has changed something may have changed more.
-fn is_same(built: &str, now: &str) -> bool {
-    built == now && !now.is_empty() && !now.ends_with("-dirty")
+/// What a build is of. Nothing where that is not known: who has changed something may have changed
+/// more.
+fn stamped(commit: Option<&str>, compiler: &str, flags: &str) -> Option<String> {
+    let commit = commit.filter(|commit| !commit.is_empty() && !commit.ends_with("-dirty"))?;
+    Some(format!("{commit}\n{compiler}\nRUSTFLAGS={flags}\n"))
 }
 
-fn make(folder: &Path) -> Result<(), Failure> {
-    let host = host()?;
-    let profdata = profdata(&host)?;
+/// What rustc says of itself.
+fn compiler() -> Result<String, Failure> {
+    command::output(Command::new("rustc").arg("-vV"))
+}
+
+/// What whoever calls has told rustc; every build here has it.
+fn flags() -> String {
+    std::env::var("RUSTFLAGS").unwrap_or_default()
+}
+
+fn make(folder: &Path, host: &str) -> Result<(), Failure> {
+    let profdata = profdata(host)?;
     let (raw, merged) = (folder.join("raw"), folder.join("haft.profdata"));
     let unusable = |source| Failure::file(FOLDER, source);
     // Profiles of an earlier build are of other code.
@@ -73,12 +88,12 @@ fn make(folder: &Path) -> Result<(), Failure> {
     fs::write(&served, SERVED).map_err(unusable)?;
 
     println!("== a build that counts what it does");
-    let counting = build("counting", &format!("-Cprofile-generate={}", raw.display()), &host)?;
+    let counting = build("counting", &format!("-Cprofile-generate={}", raw.display()), host)?;
     println!("== its work");
     train(&counting, &served, &raw)?;
     command::run(Command::new(profdata).arg("merge").arg("-o").arg(&merged).arg(&raw))?;
     println!("== a build by that profile");
-    let optimised = build("optimised", &format!("-Cprofile-use={}", merged.display()), &host)?;
+    let optimised = build("optimised", &format!("-Cprofile-use={}", merged.display()), host)?;
     fs::copy(&optimised, BINARY).map_err(unusable)?;
     println!("{BINARY} has {}", size(BINARY)?);
     Ok(())
@@ -86,9 +101,8 @@ fn make(folder: &Path) -> Result<(), Failure> {
 
 /// The triple that rustc builds for here. A build that names it keeps its flags from build scripts
 /// and macros, which are no part of the work.
-fn host() -> Result<String, Failure> {
-    let told = command::output(Command::new("rustc").arg("-vV"))?;
-    let host = told.lines().find_map(|line| line.strip_prefix("host: "));
+fn host(compiler: &str) -> Result<String, Failure> {
+    let host = compiler.lines().find_map(|line| line.strip_prefix("host: "));
     let missing = || Failure::MachineLacks("rustc tells of no host, update Rust".to_owned());
     host.map(str::to_owned).ok_or_else(missing)
 }
@@ -104,11 +118,10 @@ fn profdata(host: &str) -> Result<PathBuf, Failure> {
     Err(Failure::MachineLacks(said.to_owned()))
 }
 
-/// Makes `haft` with one flag more than whoever calls has told rustc, and returns its path.
+/// Makes `haft` with the flags of whoever calls and one more, or none, and returns its path.
 fn build(name: &str, flag: &str, host: &str) -> Result<String, Failure> {
-    let told = std::env::var("RUSTFLAGS").unwrap_or_default();
     let mut cargo = plain_cargo();
-    cargo.env("RUSTFLAGS", format!("{told} {flag}").trim());
+    cargo.env("RUSTFLAGS", format!("{} {flag}", flags()).trim());
     cargo.args(["build", "--release", "-p", "haft-cli", "--bin", "haft", "--target", host]);
     command::built(cargo.arg("--target-dir").arg(Path::new(FOLDER).join(name)), "haft")
 }
@@ -155,10 +168,10 @@ fn serve(before: &[String], served: &str, port: u16) -> Vec<String> {
 }
 
 /// Sets the result beside a plain build, in turns: both serve, and the plain one asks.
-fn compare(served: &Path) -> Result<(), Failure> {
+fn compare(served: &Path, host: &str) -> Result<(), Failure> {
     println!("== beside a plain build");
-    let mut cargo = plain_cargo();
-    command::run(cargo.args(["build", "--release", "-p", "haft-cli", "--bin", "haft"]))?;
+    let plain = build("plain", "", host)?;
+    fs::copy(&plain, PLAIN).map_err(|source| Failure::file(PLAIN, source))?;
     let served = served.display().to_string();
     let mut table = "| what | by profile is × (95%) | its CPU × (95%) |\n".to_owned();
     table += "| --- | --- | --- |\n";
@@ -187,7 +200,8 @@ fn compare(served: &Path) -> Result<(), Failure> {
             table += &format!("| stdio, {}, {at_once} at once | {rate} | {cpu} |\n", work.name);
         }
     }
-    println!("\n{table}\n{PLAIN} has {}, {BINARY} {}", size(PLAIN)?, size(BINARY)?);
+    println!("\nof the work that it was trained by:\n\n{table}");
+    println!("{PLAIN} has {}, {BINARY} {}", size(PLAIN)?, size(BINARY)?);
     Ok(())
 }
 
@@ -198,7 +212,7 @@ fn size(path: &str) -> Result<String, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_same, profdata, run};
+    use super::{profdata, run, stamped};
 
     #[test]
     fn a_missing_component_is_one_line_that_says_how_to_install_it() {
@@ -208,9 +222,16 @@ mod tests {
     }
 
     #[test]
-    fn only_a_build_of_this_very_source_is_compared_as_it_is() {
-        assert!(is_same("abc", "abc"));
-        assert!(!is_same("abc", "abd") && !is_same("abc-dirty", "abc-dirty") && !is_same("", ""));
+    fn only_a_build_of_this_very_source_compiler_and_flags_is_compared_as_it_is() {
+        let built = stamped(Some("abc"), "rustc 1", "-g");
+        assert!(built.is_some() && built == stamped(Some("abc"), "rustc 1", "-g"));
+        let others = [("abd", "rustc 1", "-g"), ("abc", "rustc 2", "-g"), ("abc", "rustc 1", "")];
+        for (commit, compiler, flags) in others {
+            assert_ne!(built, stamped(Some(commit), compiler, flags));
+        }
+        for unknown in [None, Some(""), Some("abc-dirty")] {
+            assert_eq!(stamped(unknown, "rustc 1", ""), None);
+        }
     }
 
     #[test]

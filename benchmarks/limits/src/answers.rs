@@ -10,6 +10,11 @@ use std::path::Path;
 pub(crate) const ID_DIGITS: usize = 10;
 const ID: &[u8] = b"\"id\":";
 const GREETING: &[u8] = b",\"method\":\"initialize\"";
+/// The header of the greeting's answer over HTTP that names a session, which every later request
+/// then has in it too.
+pub(crate) const SESSION_HEADER: &str = "mcp-session-id";
+/// The session of everybody, as long as haft's are.
+pub(crate) const SESSION: &str = "0123456789abcdef0123456789abcdef";
 
 /// The digits of an id.
 pub type Digits = [u8; ID_DIGITS];
@@ -127,8 +132,8 @@ impl Answers {
 
     /// Something made of each answer, by its [`Which`].
     #[cfg(target_os = "linux")]
-    pub(crate) fn each<T>(&self, make: impl FnMut(&Constant) -> T) -> [T; 2] {
-        self.constants.each_ref().map(make)
+    pub(crate) fn each<T>(&self, mut make: impl FnMut(Which, &Constant) -> T) -> [T; 2] {
+        [Which::Greeting, Which::Other].map(|which| make(which, self.constant(which)))
     }
 }
 

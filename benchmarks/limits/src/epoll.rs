@@ -1,7 +1,7 @@
 //! Constant answers over HTTP/1.1 by one thread and epoll alone: what the system's sockets let
 //! anybody do. It understands the requests of `haft bench` and few others.
 
-use crate::answers::{Answers, Constant, Digits, ID_DIGITS};
+use crate::answers::{Answers, Constant, Digits, ID_DIGITS, SESSION, SESSION_HEADER, Which};
 use crate::limits::{COPY_BYTES, EVENTS_MAX, MESSAGE_BYTES_MAX, READ_BYTES};
 use memchr::memmem::Finder;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
@@ -9,6 +9,9 @@ use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::{TcpListener, TcpStream};
 
 const ACCEPTED: &[u8] = b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n";
+const ENDED: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+/// How a request begins that ends a session.
+const END_SESSION: &[u8] = b"DELETE ";
 /// The key of the listener; connections have those after it.
 const LISTENER: u64 = 0;
 
@@ -72,9 +75,13 @@ struct Reply {
 
 impl Reply {
     /// With a date, because haft's answers have one.
-    fn new(constant: &Constant) -> Self {
+    fn new(which: Which, constant: &Constant) -> Self {
+        let session = match which {
+            Which::Greeting => format!("{SESSION_HEADER}: {SESSION}\r\n"),
+            Which::Other => String::new(),
+        };
         let head = format!(
-            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n{session}content-length: {}\r\n\
              date: Thu, 01 Jan 2026 00:00:00 GMT\r\n\r\n",
             constant.len()
         );
@@ -171,6 +178,9 @@ impl Client {
             }
             match answers.to(&self.inbox[begin..end]) {
                 Some((which, digits)) => self.send(&replies[which as usize], &digits)?,
+                None if self.inbox.starts_with(END_SESSION) => {
+                    self.send_bytes(&[IoSlice::new(ENDED)])?;
+                }
                 None => self.send_bytes(&[IoSlice::new(ACCEPTED)])?,
             }
             self.inbox.copy_within(end..self.filled, 0);

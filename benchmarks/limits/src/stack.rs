@@ -1,10 +1,10 @@
 //! Constant answers on hyper and tokio, as cheap as hyper lets them be: what the stack costs
 //! without anything on it, timeouts included. It is HTTP/1.1 alone.
 
-use crate::answers::{Answers, Constant, Digits, ID_DIGITS};
+use crate::answers::{Answers, Constant, Digits, ID_DIGITS, SESSION, SESSION_HEADER, Which};
 use crate::limits::COPY_BYTES;
 use bytes::{Buf, Bytes, buf::Chain};
-use http::{HeaderValue, Request, Response, StatusCode, header};
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
@@ -58,14 +58,24 @@ async fn answer(answers: &Answers, request: Request<Incoming>) -> Response<Piece
     let (status, body) = match found {
         Some((which, digits)) => {
             headers.insert(header::CONTENT_TYPE, JSON);
+            if which == Which::Greeting {
+                let session = HeaderValue::from_static(SESSION);
+                headers.insert(HeaderName::from_static(SESSION_HEADER), session);
+            }
             (StatusCode::OK, pieces(answers.constant(which), &digits))
         }
-        None => (StatusCode::ACCEPTED, Bytes::new().chain(Bytes::new())),
+        // A session ends.
+        None if head.method == Method::DELETE => (StatusCode::OK, nothing()),
+        None => (StatusCode::ACCEPTED, nothing()),
     };
     let mut response = Response::new(Full::new(body));
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     response
+}
+
+fn nothing() -> Chain<Bytes, Bytes> {
+    Bytes::new().chain(Bytes::new())
 }
 
 fn pieces(constant: &Constant, digits: &Digits) -> Chain<Bytes, Bytes> {

@@ -46,12 +46,24 @@ fn ours_of(server: &Server) -> Option<&'static str> {
     }
 }
 
-/// What this run of cargo was told about its own build reaches neither ours nor theirs.
+/// What a person or this run of cargo was told about builds, which reaches neither ours nor theirs.
+const TOLD: [&str; 6] = [
+    "CARGO_BUILD_RUSTFLAGS",
+    "CARGO_BUILD_TARGET",
+    "CARGO_BUILD_TARGET_DIR",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "RUSTC_WORKSPACE_WRAPPER",
+    "RUSTFLAGS",
+];
+
+/// Cargo that builds what is measured, into the folder of which it is started: whatever else is
+/// configured, no older program is there in its place.
 pub(crate) fn plain_cargo() -> Command {
     let mut cargo = command::cargo();
-    for told in ["CARGO_ENCODED_RUSTFLAGS", "RUSTC_WORKSPACE_WRAPPER", "RUSTFLAGS"] {
+    for told in TOLD {
         cargo.env_remove(told);
     }
+    cargo.env("CARGO_TARGET_DIR", "target");
     cargo
 }
 
@@ -127,4 +139,23 @@ fn copy(sources: &Path, into: &Path, name: &str) -> Result<(), Failure> {
 
 fn absolute(path: &Path) -> Result<std::path::PathBuf, Failure> {
     std::path::absolute(path).map_err(|error| Failure::file(path.display(), error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain_cargo;
+
+    #[test]
+    fn what_is_built_is_where_it_is_started_from() {
+        let cargo = plain_cargo();
+        let told = |name: &str| cargo.get_envs().find(|(known, _)| *known == name);
+        let (_, folder) = told("CARGO_TARGET_DIR").expect("it is set");
+        assert_eq!(
+            folder.map(|folder| folder.to_string_lossy().into_owned()),
+            Some("target".into())
+        );
+        for removed in ["CARGO_BUILD_TARGET", "CARGO_BUILD_TARGET_DIR", "RUSTFLAGS"] {
+            assert!(told(removed).is_some_and(|(_, value)| value.is_none()), "{removed}");
+        }
+    }
 }

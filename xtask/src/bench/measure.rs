@@ -86,7 +86,7 @@ impl Case<'_> {
         let (times, rounds) = self.wishes.cold();
         let both = [self.server.over_stdio(self.answers), HAFT.over_stdio("")];
         let start = both.clone().map(|words| typed(&words, self.scenario.tools()));
-        let (mut all, mut bench) = (Vec::new(), String::new());
+        let (mut all, mut lines) = (Vec::new(), [String::new(), String::new()]);
         for round in 0..rounds as usize {
             let mut pair = [Value::Null, Value::Null];
             for at in [round % 2, 1 - round % 2] {
@@ -95,18 +95,16 @@ impl Case<'_> {
                 words.extend(["--era", self.scenario.era].map(str::to_owned));
                 words.extend(["--cold".to_owned(), times.to_string()]);
                 let (line, said) = self.bench(words, &[]);
-                if at == 0 {
-                    bench = line;
-                }
+                lines[at] = line;
                 match said {
                     Ok(said) => pair[at] = said,
-                    Err(why) => return Measured { start, bench, result: Err(why) },
+                    Err(why) => return Measured { start, bench: both_of(lines), result: Err(why) },
                 }
             }
             all.push(pair);
         }
         let kept = record::beginnings(&all).ok_or_else(|| NOTHING.to_owned());
-        Measured { start, bench, result: kept }
+        Measured { start, bench: both_of(lines), result: kept }
     }
 
     fn bench(&self, words: Vec<String>, before: &[String]) -> (String, Result<Value, String>) {
@@ -122,9 +120,14 @@ impl Case<'_> {
 }
 
 impl Measured {
-    fn failed(why: String) -> Self {
+    pub(super) fn failed(why: String) -> Self {
         Self { start: Default::default(), bench: String::new(), result: Err(why) }
     }
+}
+
+/// Both loads of a cold start, one after the other; the second may not have begun.
+fn both_of(lines: [String; 2]) -> String {
+    lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" && ")
 }
 
 /// Why there are no figures, where nobody says why.

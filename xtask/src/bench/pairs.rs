@@ -109,9 +109,11 @@ impl Table {
             }
             Self::Dispatch => {
                 let call = CALLS.iter().find(|known| known.0 == scenario)?;
-                let what = match against {
-                    "registry" => "its registry alone: argument bytes in → result bytes out",
-                    _ => "the same message through pforge and pmcp",
+                let what = match (against, scenario) {
+                    ("registry", _) => "its registry alone: argument bytes in → result bytes out",
+                    (_, "legacy") => "the same message through pforge and pmcp",
+                    // They do not read the modern one.
+                    _ => "the message of 2025-11-25 through pforge and pmcp",
                 };
                 Some((call.2.to_owned(), what.to_owned()))
             }
@@ -221,5 +223,7 @@ mod tests {
             assert_eq!(names.len(), count, "a case would take another's place");
         }
         assert_eq!(Table::Codec.titles("error", "nobody"), None);
+        let theirs = Table::Dispatch.titles("modern", "pmcp").expect("a pair").1;
+        assert!(theirs.contains("2025-11-25"), "it is asked another message: {theirs}");
     }
 }

@@ -1,184 +1,30 @@
 //! How far haft means to get and how far it is: the rows of the README, each made of the cases that
 //! were measured for it, the worst of them. `pages` writes them; nothing is measured here.
 
+mod rows;
+
 use std::cmp::Ordering;
 
 use serde_json::Value;
 
 use super::aim::{Aim, Interval, Verdict};
-use super::shown;
+use super::scenario::Scenario;
+use super::server::{Group, PEERS};
+use super::{shown, table};
+use rows::{From, ROWS, Row};
 
 /// What was measured, by table.
 pub(super) type Files<'a> = &'a dyn Fn(&str) -> &'a [Value];
 
-/// A row.
-struct Row {
-    what: &'static str,
-    from: From,
-    aim: Aim,
-    /// What `cargo xtask bench` is told to measure it again.
-    words: &'static str,
-}
-
-/// Where its figures are.
-enum From {
-    /// In these scenarios against one other, whose name is told.
-    Beside(&'static str, &'static [&'static str], &'static str, &'static str),
-    /// In these against whichever peer has the most answers a second.
-    FastestPeer(&'static [&'static str], &'static str),
-    /// The value of a figure of memory.
-    Memory(&'static str),
-    /// The most that the codec allocates.
-    Allocations,
-}
-
-const DECODED: &[&str] = &["legacy_request", "modern_request", "notification", "response", "error"];
-const CALLED: &[&str] = &["legacy", "modern"];
-const LOADED: &[&str] = &["http-echo-32", "http-64k-1", "http-64k-32"];
-
-const ROWS: &[Row] = &[
-    Row {
-        what: "decoding a message",
-        from: From::Beside("codec", DECODED, "dom_twice", "serde_json through a DOM, twice"),
-        aim: Aim::AtLeast(5.0),
-        words: "codec dom_twice",
-    },
-    Row {
-        what: "the same",
-        from: From::Beside("codec", DECODED, "serde_once", "serde_json in one pass"),
-        aim: Aim::AtLeast(1.5),
-        words: "codec serde_once",
-    },
-    Row {
-        what: "the same, allocations",
-        from: From::Allocations,
-        aim: Aim::AtMost(0.0),
-        words: "codec dom_twice",
-    },
-    Row {
-        what: "a typed call, message bytes in → bytes out",
-        from: From::Beside("dispatch", CALLED, "registry", "pforge's registry alone"),
-        aim: Aim::AtLeast(1.0),
-        words: "dispatch registry",
-    },
-    Row {
-        what: "the same",
-        from: From::Beside("dispatch", CALLED, "pmcp", "the message through pforge and pmcp"),
-        aim: Aim::AtLeast(30.0),
-        words: "dispatch pmcp",
-    },
-    Row {
-        what: "validating arguments, from their text",
-        from: From::Beside("schemas", &["check"], "value", "jsonschema on a parsed value"),
-        aim: Aim::AtLeast(5.0),
-        words: "schemas check value",
-    },
-    Row {
-        what: "HTTP, echo, 1 and 32 connections",
-        from: From::Beside(
-            "limits",
-            &["http-echo-1", "http-echo-32"],
-            "hyper",
-            "a constant on hyper",
-        ),
-        aim: Aim::AtLeast(0.9),
-        words: "limits http-echo hyper",
-    },
-    Row {
-        what: "HTTP, tools/list of 130",
-        from: From::Beside(
-            "limits",
-            &["http-tools-1", "http-tools-32"],
-            "hyper",
-            "a constant on hyper",
-        ),
-        aim: Aim::AtLeast(0.9),
-        words: "limits http-tools hyper",
-    },
-    Row {
-        what: "HTTP, the modern era",
-        from: From::Beside(
-            "limits",
-            &["modern-echo-1", "modern-echo-32"],
-            "haft-legacy",
-            "our legacy era",
-        ),
-        aim: Aim::AtLeast(0.9),
-        words: "limits modern-echo haft-legacy",
-    },
-    Row {
-        what: "stdio, one at a time",
-        from: From::Beside("limits", &["stdio-echo-1"], "pipe", "a constant on a pipe"),
-        aim: Aim::AtLeast(0.85),
-        words: "limits stdio-echo-1 pipe",
-    },
-    Row {
-        what: "stdio, 64 in flight",
-        from: From::Beside("limits", &["stdio-echo-64"], "pipe", "a constant on a pipe"),
-        aim: Aim::AtLeast(0.4),
-        words: "limits stdio-echo-64 pipe",
-    },
-    Row {
-        what: "time from nothing to the first answer",
-        from: From::Beside("limits", &["cold-echo"], "pipe", "a constant on a pipe"),
-        aim: Aim::AtMost(3.0),
-        words: "limits cold-echo pipe",
-    },
-    Row {
-        what: "HTTP, 1 connection",
-        from: From::FastestPeer(&["http-echo-1"], "per_second"),
-        aim: Aim::AtLeast(2.0),
-        words: "peers http-echo-1",
-    },
-    Row {
-        what: "HTTP, 32 connections, and 64 KiB",
-        from: From::FastestPeer(LOADED, "per_second"),
-        aim: Aim::AtLeast(3.5),
-        words: "peers http",
-    },
-    Row {
-        what: "the same, P99",
-        from: From::FastestPeer(LOADED, "p99"),
-        aim: Aim::AtMost(1.0),
-        words: "peers http",
-    },
-    Row {
-        what: "stdio, 64 in flight",
-        from: From::FastestPeer(&["stdio-echo-64"], "per_second"),
-        aim: Aim::AtLeast(40.0),
-        words: "peers stdio-echo-64",
-    },
-    Row {
-        what: "heap at rest, bytes",
-        from: From::Memory("heap-at-rest"),
-        aim: Aim::AtMost(524_288.0),
-        words: "memory heap-at-rest",
-    },
-    Row {
-        what: "heap of a tool beyond its definition, bytes",
-        from: From::Memory("heap-per-tool"),
-        aim: Aim::AtMost(256.0),
-        words: "memory heap-per-tool",
-    },
-    Row {
-        what: "memory after a million calls, legacy era",
-        from: From::Memory("calls-legacy"),
-        aim: Aim::AtMost(1.05),
-        words: "memory calls-legacy",
-    },
-    Row {
-        what: "memory after a million calls, modern era",
-        from: From::Memory("calls-modern"),
-        aim: Aim::AtMost(1.05),
-        words: "memory calls-modern",
-    },
-];
-
-/// What was found for a row: where, and the interval.
+/// What was found for a row: where, the interval, and the marks of what bounded it.
 struct Found {
     beside: String,
     interval: Interval,
+    marks: String,
 }
+
+/// What is not there of a row, by name; nothing if nothing of it is.
+type Missing = Vec<String>;
 
 /// The table of all rows.
 pub(super) fn table(files: Files<'_>) -> String {
@@ -186,8 +32,12 @@ pub(super) fn table(files: Files<'_>) -> String {
     out += "| --- | --- | --- | --- | --- |\n";
     for row in ROWS {
         let (beside, measured, aim) = match row.found(files) {
-            None => (row.beside(), "not measured yet".to_owned(), shown::aimed(row.aim)),
-            Some(found) => {
+            Err(missing) => {
+                let colon = if missing.is_empty() { "" } else { ": " };
+                let said = format!("not measured yet{colon}{}", missing.join(", "));
+                (row.beside(), said, shown::aimed(row.aim))
+            }
+            Ok(found) => {
                 let interval = found.interval;
                 let is_sure = interval.low == interval.high;
                 let exact = if interval.ratio.fract() == 0.0 {
@@ -196,7 +46,7 @@ pub(super) fn table(files: Files<'_>) -> String {
                     format!("{:.3}", interval.ratio)
                 };
                 let measured = if is_sure { exact } else { shown::interval(interval) };
-                (found.beside, measured, shown::aim(Some(row.aim), interval))
+                (found.beside, measured + &found.marks, shown::aim(Some(row.aim), interval))
             }
         };
         let (what, words) = (row.what, row.words);
@@ -217,39 +67,35 @@ impl Row {
         }
     }
 
-    /// The worst of what was measured for it; nothing unless all of it was.
-    fn found(&self, files: Files<'_>) -> Option<Found> {
+    /// The worst of what was measured for it, or what is missing of that.
+    fn found(&self, files: Files<'_>) -> Result<Found, Missing> {
         let mut all: Vec<Found> = match &self.from {
             From::Beside(file, scenarios, against, _) => {
-                let of = |scenario: &&str| {
-                    let case = files(file).iter().find(|case| {
-                        case["scenario"] == **scenario && case["against"] == *against
-                    })?;
-                    Some(Found { beside: self.beside(), interval: interval(case, None)? })
+                let of = |scenario: &str| {
+                    let case = named(files(file), scenario, against).ok_or_else(Missing::new)?;
+                    let interval = interval(case, None);
+                    let interval = interval.ok_or_else(|| vec![format!("{scenario} failed")])?;
+                    Ok(Found { beside: self.beside(), interval, marks: table::marks(case) })
                 };
-                scenarios.iter().map(of).collect::<Option<_>>()?
+                each(scenarios, of)?
             }
             From::FastestPeer(scenarios, figure) => {
-                let of = |scenario: &&str| {
-                    let case = fastest(files("peers"), scenario)?;
-                    let beside = format!("{}, {scenario}", peer(case)?);
-                    Some(Found { beside, interval: interval(case, Some(figure))? })
-                };
-                scenarios.iter().map(of).collect::<Option<_>>()?
+                each(scenarios, |scenario| beside_fastest(files("peers"), scenario, figure))?
             }
             From::Memory(name) => {
-                let case = files("memory").iter().find(|case| case["scenario"] == *name)?;
-                vec![exactly(self.beside(), case["value"].as_f64()?)]
+                let case = files("memory").iter().find(|case| case["scenario"] == *name);
+                let value = case.and_then(|case| case["value"].as_f64());
+                vec![exactly(self.beside(), value.ok_or_else(Missing::new)?)]
             }
             From::Allocations => {
                 let counts = files("codec").iter().map(|case| case["haft"]["allocations"].as_f64());
-                let most =
-                    counts.collect::<Option<Vec<_>>>()?.into_iter().max_by(f64::total_cmp)?;
-                vec![exactly(self.beside(), most)]
+                let counts: Option<Vec<_>> = counts.collect();
+                let most = counts.and_then(|counts| counts.into_iter().max_by(f64::total_cmp));
+                vec![exactly(self.beside(), most.ok_or_else(Missing::new)?)]
             }
         };
         all.sort_by(|one, other| self.worse(one.interval, other.interval));
-        all.into_iter().next()
+        all.into_iter().next().ok_or_else(Missing::new)
     }
 
     /// Who misses the aim comes first, then who is nearer to that.
@@ -263,8 +109,36 @@ impl Row {
     }
 }
 
+/// What was found in all of these scenarios. Where something is there, all that is not is named.
+fn each(
+    scenarios: &[&str],
+    of: impl Fn(&str) -> Result<Found, Missing>,
+) -> Result<Vec<Found>, Missing> {
+    let all: Vec<(&str, Result<Found, Missing>)> =
+        scenarios.iter().map(|scenario| (*scenario, of(scenario))).collect();
+    let is_untouched =
+        |found: &Result<Found, Missing>| found.as_ref().is_err_and(|missing| missing.is_empty());
+    if all.iter().all(|(_, found)| is_untouched(found)) {
+        return Err(Missing::new());
+    }
+    let (mut there, mut missing) = (Vec::new(), Missing::new());
+    for (scenario, found) in all {
+        match found {
+            Ok(found) => there.push(found),
+            Err(names) if names.is_empty() => missing.push(scenario.to_owned()),
+            Err(names) => missing.extend(names),
+        }
+    }
+    if missing.is_empty() { Ok(there) } else { Err(missing) }
+}
+
 fn exactly(beside: String, value: f64) -> Found {
-    Found { beside, interval: Interval { ratio: value, low: value, high: value } }
+    let interval = Interval { ratio: value, low: value, high: value };
+    Found { beside, interval, marks: String::new() }
+}
+
+fn named<'a>(cases: &'a [Value], scenario: &str, against: &str) -> Option<&'a Value> {
+    cases.iter().find(|case| case["scenario"] == *scenario && case["against"] == *against)
 }
 
 /// The figure of a case, or the one that it is about.
@@ -273,25 +147,45 @@ fn interval(case: &Value, figure: Option<&str>) -> Option<Interval> {
     figures.into_iter().find_map(|figure| Interval::read(&case["ratios"][figure]))
 }
 
-/// The peer that has the most answers a second beside haft's.
-fn fastest<'a>(peers: &'a [Value], scenario: &str) -> Option<&'a Value> {
-    let of = peers.iter().filter(|case| case["scenario"] == scenario);
-    let ahead = |case: &Value| Interval::read(&case["ratios"]["per_second"]).map(|it| it.ratio);
-    let all = of.filter_map(|case| Some((ahead(case)?, case)));
-    all.min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, case)| case)
-}
-
-fn peer(case: &Value) -> Option<String> {
-    let name = case["against"].as_str()?;
-    Some(format!("{name} {}", case["versions"][name].as_str()?))
+/// haft beside the peer that has the most answers a second of all that suit the scenario. One that
+/// failed in it is slower than any that did not; of one without a case, nobody knows.
+fn beside_fastest(peers: &[Value], scenario: &str, figure: &str) -> Result<Found, Missing> {
+    let about = Scenario::named(scenario).ok_or_else(Missing::new)?;
+    let (mut known, mut failed, mut missing) = (Vec::new(), Vec::new(), Missing::new());
+    let suitable = PEERS.iter().filter(|server| about.suits(server, Group::Peer));
+    for server in suitable {
+        let case = named(peers, scenario, server.name);
+        let ahead = case.and_then(|case| Interval::read(&case["ratios"]["per_second"]));
+        match (case, ahead) {
+            (Some(case), Some(ahead)) => known.push((ahead.ratio, server.name, case)),
+            (Some(case), None) if case["failed"].is_string() => failed.push(server.name),
+            _ => missing.push(format!("{scenario} {}", server.name)),
+        }
+    }
+    if !missing.is_empty() {
+        // Nothing of it is there at all: its own name says enough.
+        let is_untouched = known.is_empty() && failed.is_empty();
+        return Err(if is_untouched { Missing::new() } else { missing });
+    }
+    let fastest = known.into_iter().min_by(|one, other| one.0.total_cmp(&other.0));
+    let (_, name, case) = fastest.ok_or_else(|| vec![format!("{scenario}, all failed")])?;
+    let version = case["versions"][name].as_str().unwrap_or_default();
+    let mut beside = format!("{name} {version}, {scenario}");
+    if !failed.is_empty() {
+        beside += &format!(" ({} failed)", failed.join(", "));
+    }
+    let interval = interval(case, Some(figure));
+    let interval = interval.ok_or_else(|| vec![format!("{figure} of {scenario} {name}")])?;
+    Ok(Found { beside, interval, marks: table::marks(case) })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ROWS, table};
-    use crate::bench::pairs::Table;
+    use super::{From, ROWS, Row, table};
+    use crate::bench::aim::Aim;
+    use crate::bench::pairs::{Pair, Table};
     use crate::bench::scenario::{SCENARIOS, Scenario};
-    use crate::bench::server::{LIMITS, Server};
+    use crate::bench::server::{Group, PEERS, Server};
     use serde_json::{Value, json};
 
     fn case(scenario: &str, against: &str, ratio: [f64; 3]) -> Value {
@@ -301,65 +195,144 @@ mod tests {
         })
     }
 
+    /// All that speak HTTP, one of them faster than the others.
+    fn all(scenario: &str, fastest: &str, ratio: [f64; 3]) -> Vec<Value> {
+        let of = |server: &Server| {
+            let ratio = if server.name == fastest { ratio } else { [9.0, 8.9, 9.1] };
+            case(scenario, server.name, ratio)
+        };
+        PEERS.iter().filter(|server| server.speaks_http()).map(of).collect()
+    }
+
     fn row(peers: &[Value], what: &str) -> String {
         let peers = |file: &str| if file == "peers" { peers } else { &[] };
         let table = table(&peers);
         table.lines().find(|line| line.starts_with(&format!("| {what} |"))).expect(what).to_owned()
     }
 
+    const ONE: &str = "HTTP, echo, 1 connection";
+
     #[test]
     fn a_row_is_told_beside_the_fastest_peer() {
-        let peers = [
-            case("http-echo-1", "slow", [9.0, 8.9, 9.1]),
-            case("http-echo-1", "fast", [1.5, 1.4, 2.2]),
-        ];
-        let expected = "| HTTP, 1 connection | fast 1.2.3, http-echo-1 | 1.50 (1.40 to 2.20) ‡ \
-                        | ≥ 2: not decided | `cargo xtask bench peers http-echo-1` |";
-        assert_eq!(row(&peers, "HTTP, 1 connection"), expected);
+        let peers = all("http-echo-1", "mcp-go", [1.5, 1.4, 2.2]);
+        let expected = "| HTTP, echo, 1 connection | mcp-go 1.2.3, http-echo-1 \
+                        | 1.50 (1.40 to 2.20) ‡ | ≥ 2: not decided \
+                        | `cargo xtask bench peers http-echo-1` |";
+        assert_eq!(row(&peers, ONE), expected);
         assert!(row(&peers, "decoding a message").contains("not measured yet | ≥ 5 |"));
     }
 
     #[test]
+    fn nobody_is_the_fastest_while_one_is_not_measured() {
+        let mut peers = all("http-echo-1", "mcp-go", [3.0, 2.9, 3.1]);
+        peers.retain(|case| case["against"] != "rmcp");
+        let said = row(&peers, ONE);
+        let expected = "| the fastest peer | not measured yet: http-echo-1 rmcp | ≥ 2 |";
+        assert!(said.contains(expected), "{said}");
+        // One that was measured and failed is slower than any that did not.
+        let failed = json!({
+            "scenario": "http-echo-1", "against": "rmcp", "failed": "no answer in time",
+        });
+        peers.push(failed.clone());
+        let said = row(&peers, ONE);
+        assert!(said.contains("| mcp-go 1.2.3, http-echo-1 (rmcp failed) | 3.00 "), "{said}");
+        let every = |server: &Server| {
+            let mut failed = failed.clone();
+            failed["against"] = server.name.into();
+            failed
+        };
+        let peers: Vec<Value> = PEERS.iter().map(every).collect();
+        let said = row(&peers, ONE);
+        assert!(said.contains("not measured yet: http-echo-1, all failed | ≥ 2 |"), "{said}");
+    }
+
+    #[test]
     fn a_row_of_several_cases_is_the_worst_and_there_only_if_all_are() {
-        let mut peers = vec![
-            case("http-echo-32", "a", [5.0, 4.9, 5.1]),
-            case("http-64k-1", "b", [3.0, 2.9, 3.1]),
-        ];
-        let what = "HTTP, 32 connections, and 64 KiB";
-        assert!(row(&peers, what).contains("not measured yet"), "one is missing");
-        peers.push(case("http-64k-32", "c", [3.6, 3.0, 4.0]));
-        assert!(row(&peers, what).contains("b 1.2.3, http-64k-1 | 3.00 (2.90 to 3.10)"));
+        let mut peers = all("http-echo-32", "rmcp", [5.0, 4.9, 5.1]);
+        peers.extend(all("http-64k-1", "go-sdk", [3.0, 2.9, 3.1]));
+        let what = "HTTP, echo, 32 connections, and 64 KiB";
+        let said = row(&peers, what);
+        assert!(said.contains("not measured yet: http-64k-32 |"), "{said}");
+        peers.extend(all("http-64k-32", "rmcp", [3.6, 3.0, 4.0]));
+        assert!(row(&peers, what).contains("go-sdk 1.2.3, http-64k-1 | 3.00 (2.90 to 3.10)"));
         assert!(row(&peers, what).contains("≥ 3.5: not met"));
+    }
+
+    #[test]
+    fn what_bounded_a_row_is_marked_and_explained() {
+        let mut peers = all("modern-echo-32", "rmcp", [5.0, 4.9, 5.1]);
+        for case in &mut peers {
+            case["theirs"] = json!({ "load_use": 0.5, "processors": 0.99 });
+            case["haft"] = json!({ "load_use": 0.6, "processors": 0.7 });
+        }
+        let what = "HTTP, the modern era, 32 connections";
+        let said = row(&peers, what);
+        assert!(said.contains("| 5.00 (4.90 to 5.10) § | ≥ 3.5: met |"), "{said}");
+        assert!(table(&|_| &peers).contains("\n§ neither the server nor the load"));
+        peers.iter_mut().for_each(|case| case["haft"]["load_use"] = 0.95.into());
+        assert!(row(&peers, what).contains("(4.90 to 5.10) † |"));
+    }
+
+    fn aimed(scenario: &Scenario, aim: f64) -> Aim {
+        if scenario.is_cold() { Aim::AtMost(aim) } else { Aim::AtLeast(aim) }
+    }
+
+    /// Whether a row is of a scenario against a server.
+    fn is_of(row: &Row, scenario: &Scenario, server: &Server, group: Group) -> bool {
+        match (&row.from, group) {
+            (From::Beside("limits", names, against, _), Group::Limit) => {
+                names.contains(&scenario.name) && *against == server.name
+            }
+            (From::FastestPeer(names, "per_second"), Group::Peer) => names.contains(&scenario.name),
+            _ => false,
+        }
+    }
+
+    #[test]
+    fn each_aim_of_a_scenario_is_a_row_of_that_aim() {
+        for (scenario, group) in
+            SCENARIOS.iter().flat_map(|it| [(it, Group::Limit), (it, Group::Peer)])
+        {
+            for server in Server::all(group).iter().filter(|it| scenario.suits(it, group)) {
+                let aim = scenario.reach(server, group).map(|aim| aimed(scenario, aim));
+                let of = ROWS.iter().filter(|row| is_of(row, scenario, server, group));
+                let rows: Vec<Aim> = of.map(|row| row.aim).collect();
+                let aims: Vec<Aim> = aim.into_iter().collect();
+                assert_eq!(rows, aims, "{} {}", scenario.name, server.name);
+            }
+        }
     }
 
     #[test]
     fn every_row_is_of_something_that_is_measured() {
         for row in ROWS {
             match &row.from {
-                super::From::Beside("limits", scenarios, against, _) => {
-                    let known = |server: &Server| server.name == *against;
-                    assert!(LIMITS.iter().any(known), "{against}");
-                    let is_known = |name: &&str| Scenario::named(name).is_some();
-                    assert!(scenarios.iter().all(is_known), "{scenarios:?}");
+                From::Beside("limits", scenarios, against, _) => {
+                    let is_known = |name: &&str| {
+                        let known = |server: &&Server| server.name == *against;
+                        let server = Server::all(Group::Limit).iter().find(known);
+                        let scenario = Scenario::named(name);
+                        scenario.zip(server).is_some_and(|(it, of)| it.suits(of, Group::Limit))
+                    };
+                    assert!(scenarios.iter().all(is_known), "{scenarios:?} {against}");
                 }
-                super::From::Beside(file, scenarios, against, _) => {
+                From::Beside(file, scenarios, against, _) => {
                     let pairs = Table::named(file).expect("a table").pairs();
                     let of = |name: &&str| {
-                        let is_it = |pair: &&crate::bench::pairs::Pair| {
-                            pair.scenario == *name && pair.against == *against
-                        };
+                        let is_it =
+                            |pair: &&Pair| pair.scenario == *name && pair.against == *against;
                         pairs.iter().find(is_it).map(|pair| pair.aim)
                     };
                     let aims: Option<Vec<_>> = scenarios.iter().map(of).collect();
                     let aims = aims.expect("pairs of these names");
-                    let is_same = |aim: &Option<f64>| aim.map(super::Aim::AtLeast) == Some(row.aim);
+                    let is_same = |aim: &Option<f64>| aim.map(Aim::AtLeast) == Some(row.aim);
                     assert!(aims.iter().all(is_same), "{}: another aim there", row.what);
                 }
-                super::From::FastestPeer(scenarios, _) => {
-                    let known = |name: &&str| SCENARIOS.iter().any(|it| it.name == *name);
+                From::FastestPeer(scenarios, _) => {
+                    let known = |name: &&str| Scenario::named(name).is_some();
                     assert!(scenarios.iter().all(known), "{scenarios:?}");
                 }
-                super::From::Memory(_) | super::From::Allocations => {}
+                From::Memory(_) | From::Allocations => {}
             }
         }
     }

@@ -35,6 +35,7 @@ fn side(said: &Value) -> Value {
         "p99_9_us": kept(&latency["p99_9_ns"], 1e3),
         "cpu_us": kept(&said["server"]["cpu_ns_per_answer"], 1e3),
         "load_use": kept(&said["load_use"], 1.0),
+        "processors": kept(&said["server"]["processors"], 1.0),
     })
 }
 
@@ -66,7 +67,7 @@ mod tests {
             "per_second": 23_000.4, "revision": "2025-11-25", "load_use": 0.271_83,
             "latency": { "p50_ns": 66_559, "p99_ns": 3_409_919 },
             "series": [1, 2, 3],
-            "server": { "cpu_ns_per_answer": 60_859.6 },
+            "server": { "cpu_ns_per_answer": 60_859.6, "processors": 0.987_65 },
         });
         let ratio = |figure: &str| {
             let (low, high) = (1.08, 1.27);
@@ -78,7 +79,7 @@ mod tests {
         assert_eq!(kept["ratios"]["per_second"], json!([1.175, 1.08, 1.27]));
         assert_eq!(kept["haft"]["p50_us"], json!(66.56));
         assert_eq!(kept["theirs"]["cpu_us"], json!(60.86));
-        assert_eq!(kept["rounds"], 10);
+        assert_eq!((&kept["haft"]["processors"], &kept["rounds"]), (&json!(0.9877), &json!(10)));
         assert!(!kept.to_string().contains("series"), "{kept}");
         assert!(kept["ratios"].get("average").is_none(), "no table has it");
         assert!(rates(&json!({ "ratios": [] })).is_none(), "nothing to compare");

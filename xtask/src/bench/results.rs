@@ -16,6 +16,9 @@ const KEPT: &str = "benchmarks/results";
 /// Those of a quick run are nothing to keep.
 const QUICK: &str = "target/peers/results";
 
+/// How long the reason of a failure may be, in letters.
+const REASON_MAX: usize = 200;
+
 /// What one file has.
 #[derive(Debug, Default)]
 pub(super) struct Results {
@@ -124,12 +127,25 @@ fn has_failed(case: &Value) -> bool {
 
 /// What is kept of a case that failed.
 pub(super) fn failed(why: &str) -> Value {
-    json!({ "failed": why })
+    let here = std::env::current_dir().unwrap_or_default();
+    let home = std::env::home_dir().unwrap_or_default();
+    json!({ "failed": anywhere(why, &here.to_string_lossy(), &home.to_string_lossy()) })
+}
+
+/// The first line of it, as it would be in anybody's folders.
+fn anywhere(why: &str, here: &str, home: &str) -> String {
+    let mut line = why.trim().lines().next().unwrap_or_default().to_owned();
+    for (folder, short) in [(here, "."), (home, "~")] {
+        if folder.len() > 1 {
+            line = line.replace(folder, short);
+        }
+    }
+    line.chars().take(REASON_MAX).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Put, Results};
+    use super::{Put, REASON_MAX, Results, anywhere};
     use serde_json::{Value, json};
     use std::fs;
     use std::path::PathBuf;
@@ -182,6 +198,15 @@ mod tests {
         assert_eq!(all.put(case("rmcp", 3)), Put::Taken);
         assert_eq!(all.put(failed()), Put::EarlierKept);
         assert_eq!(rounds(&all), [("rmcp", 3)]);
+    }
+
+    #[test]
+    fn a_reason_is_one_short_line_that_names_nobodys_folders() {
+        let said = "\n`/home/ada/haft/target/x` of /home/ada/.cargo ended\nand more";
+        let kept = anywhere(said, "/home/ada/haft", "/home/ada");
+        assert_eq!(kept, "`./target/x` of ~/.cargo ended");
+        assert_eq!(anywhere("/a/b", "", "/"), "/a/b", "no folder is a part of all");
+        assert_eq!(anywhere(&"ä".repeat(999), "/x", "").chars().count(), REASON_MAX);
     }
 
     #[test]

@@ -5,10 +5,17 @@ use super::aim::{Aim, Interval};
 
 /// What marks a rate that the load may have bounded.
 pub(super) const LOADED: char = '†';
+/// What marks one that was bounded by neither the load nor the server.
+pub(super) const WAITING: char = '§';
 /// What marks a wide interval.
 const WIDE: char = '‡';
-const EXPLAINED: [(char, &str); 2] = [
+const EXPLAINED: [(char, &str); 3] = [
     (LOADED, "the load was at the end of its processor, not the server."),
+    (
+        WAITING,
+        "neither the server nor the load was at the end of its processor: both waited to be woken; \
+         CPU × says more.",
+    ),
     (WIDE, "the rounds differ by more than a quarter: a first impression, to be measured again."),
 ];
 

@@ -6,10 +6,10 @@ use serde_json::Value;
 use super::aim::{Interval, median};
 use super::scenario::Scenario;
 use super::server::Group;
-use super::shown::{LOADED, aim, grouped, interval, milliseconds, notes, times};
+use super::shown::{LOADED, WAITING, aim, grouped, interval, milliseconds, notes, times};
 
-/// From how much of its processor on the load may have bounded a rate.
-const LOAD_BUSY: f64 = 0.9;
+/// From how much of its processor on a load or a server may have bounded a rate.
+const BUSY: f64 = 0.9;
 
 /// Both tables of some cases: rates, and cold starts.
 pub(super) fn tables(group: Group, cases: &[Value]) -> String {
@@ -52,15 +52,36 @@ fn row(case: &Value, group: Group, figures: Option<String>, empty: usize) -> Str
     format!("| {title} | {} {figures}| {command} |\n", server.trim_end())
 }
 
+/// The marks of both sides of a case, each once.
+pub(super) fn marks(case: &Value) -> String {
+    let mut marks: Vec<char> =
+        ["theirs", "haft"].into_iter().filter_map(|side| bound(case, side)).collect();
+    marks.dedup();
+    marks.into_iter().map(|mark| marked(Some(mark))).collect()
+}
+
+/// The mark of a rate that something else than its server bounded, where that is known. One request
+/// at a time leaves both idle in turns, which is no news.
+fn bound(case: &Value, side: &str) -> Option<char> {
+    let is_busy = |what: &str| case[side][what].as_f64().map(|share| share > BUSY);
+    let has_many = named(case).is_some_and(|scenario| !scenario.load.is_empty());
+    match (is_busy("load_use"), is_busy("processors")) {
+        (Some(true), _) => Some(LOADED),
+        (Some(false), Some(false)) if has_many => Some(WAITING),
+        _ => None,
+    }
+}
+
+fn marked(mark: Option<char>) -> String {
+    mark.map_or_else(String::new, |mark| format!(" {mark}"))
+}
+
 /// The figures of two servers under load.
 fn rate(case: &Value) -> Option<String> {
     let of = |figure: &str| Interval::read(&case["ratios"][figure]);
     let ratio = |figure: &str| of(figure).map_or_else(String::new, |it| times(it.ratio));
-    let speed = |side: &str| {
-        let is_loaded = case[side]["load_use"].as_f64().is_some_and(|share| share > LOAD_BUSY);
-        let mark = if is_loaded { format!(" {LOADED}") } else { String::new() };
-        Some(grouped(case[side]["per_second"].as_f64()?) + &mark)
-    };
+    let speed =
+        |side: &str| Some(grouped(case[side]["per_second"].as_f64()?) + &marked(bound(case, side)));
     let faster = of("per_second")?;
     Some(format!(
         "| {} | {} | {} | {} | {} | {} | {} ",
@@ -124,6 +145,22 @@ mod tests {
         let table = tables(Group::Peer, &[case]);
         assert!(table.contains("| 23 000 | 1 051 000 † |"), "{table}");
         assert!(table.ends_with("† the load was at the end of its processor, not the server.\n"));
+    }
+
+    #[test]
+    fn a_rate_that_nothing_bounds_is_marked_where_many_are_in_flight() {
+        let mut case = under_load([2.3, 2.2, 2.4]);
+        case["haft"]["load_use"] = 0.6.into();
+        case["haft"]["processors"] = 0.7.into();
+        assert!(!tables(Group::Peer, &[case.clone()]).contains('§'), "one at a time");
+        case["scenario"] = "http-echo-32".into();
+        let table = tables(Group::Peer, &[case.clone()]);
+        assert!(table.contains("| 23 000 | 1 051 000 § | 2.30 (2.20 to 2.40) | ≥ 2: met"));
+        assert!(table.contains("\n§ neither the server nor the load was"), "{table}");
+        case["haft"]["processors"] = 0.95.into();
+        assert!(!tables(Group::Peer, &[case.clone()]).contains('§'), "the server was busy");
+        case["haft"]["load_use"] = 0.97.into();
+        assert!(tables(Group::Peer, &[case]).contains("1 051 000 † |"));
     }
 
     #[test]

@@ -6,7 +6,8 @@ use haft_client::Launch;
 use haft_proto::method::Method;
 use haft_proto::version::Revision;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -104,6 +105,47 @@ fn short_answers_are_right_over_every_wire() {
     let launch = || Launch::new(PIPE, [file.as_os_str()]);
     check(Target::Command(launch()), echo(5), 200, 1, 1);
     check(Target::Command(launch()), echo(5), 200, 1, 64);
+}
+
+/// What a server says to a request, its body included.
+fn said(stream: &mut TcpStream, verb: &str, body: &str) -> (String, String) {
+    let length = body.len();
+    write!(stream, "{verb} /mcp HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\n\r\n{body}")
+        .expect("it listens");
+    let mut reader = BufReader::new(stream);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert!(reader.read_line(&mut head).expect("a line") > 0, "{head}");
+    }
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let length = length.expect("a length").parse().expect("a number");
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).expect("a body");
+    (head, String::from_utf8(body).expect("text"))
+}
+
+#[test]
+fn a_session_is_named_once_and_ends() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = answers(&folder, &text(5));
+    let asked = |method: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":1234567890,"method":"{method}","params":{{}}}}"#)
+    };
+    for program in [EPOLL, HYPER] {
+        let server = Listening::start(program, &file, &[]);
+        let authority = server.url.trim_start_matches("http://").trim_end_matches("/mcp");
+        let mut stream = TcpStream::connect(authority).expect("it listens");
+        let (head, body) = said(&mut stream, "POST", &asked("initialize"));
+        let session = head.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+        let session = session.expect("a session");
+        assert!(session.len() == 32 && session.bytes().all(|it| it.is_ascii_hexdigit()), "{head}");
+        assert!(body.contains("protocolVersion"), "{body}");
+        let (head, body) = said(&mut stream, "POST", &asked("tools/call"));
+        assert!(head.starts_with("HTTP/1.1 200 ") && !head.contains("session"), "{head}");
+        assert!(body.contains("xxxxx"), "{body}");
+        let (head, body) = said(&mut stream, "DELETE", "");
+        assert!(head.starts_with("HTTP/1.1 200 ") && body.is_empty(), "{head}");
+    }
 }
 
 #[test]

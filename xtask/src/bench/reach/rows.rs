@@ -1,0 +1,198 @@
+//! The rows of the README: what each is of and how far haft means to get. `reach` finds their
+//! figures; nothing is computed here.
+
+use super::super::aim::Aim;
+
+/// A row.
+pub(super) struct Row {
+    pub(super) what: &'static str,
+    pub(super) from: From,
+    pub(super) aim: Aim,
+    /// What `cargo xtask bench` is told to measure it again.
+    pub(super) words: &'static str,
+}
+
+/// Where its figures are.
+pub(super) enum From {
+    /// In these scenarios against one other, whose name is told.
+    Beside(&'static str, &'static [&'static str], &'static str, &'static str),
+    /// In these against whichever peer has the most answers a second.
+    FastestPeer(&'static [&'static str], &'static str),
+    /// The value of a figure of memory.
+    Memory(&'static str),
+    /// The most that the codec allocates.
+    Allocations,
+}
+
+const DECODED: &[&str] = &["legacy_request", "modern_request", "notification", "response", "error"];
+const CALLED: &[&str] = &["legacy", "modern"];
+const LOADED: &[&str] = &["http-echo-32", "http-64k-1", "http-64k-32"];
+const ALL_LOADED: &[&str] =
+    &["http-echo-32", "http-64k-1", "http-64k-32", "http-tools-32", "modern-echo-32"];
+
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        what: "decoding a message",
+        from: From::Beside("codec", DECODED, "dom_twice", "serde_json through a DOM, twice"),
+        aim: Aim::AtLeast(5.0),
+        words: "codec dom_twice",
+    },
+    Row {
+        what: "the same",
+        from: From::Beside("codec", DECODED, "serde_once", "serde_json in one pass"),
+        aim: Aim::AtLeast(1.5),
+        words: "codec serde_once",
+    },
+    Row {
+        what: "the same, allocations",
+        from: From::Allocations,
+        aim: Aim::AtMost(0.0),
+        words: "codec dom_twice",
+    },
+    Row {
+        what: "a typed call, message bytes in → bytes out",
+        from: From::Beside("dispatch", CALLED, "registry", "pforge's registry alone"),
+        aim: Aim::AtLeast(1.0),
+        words: "dispatch registry",
+    },
+    Row {
+        what: "the same",
+        from: From::Beside(
+            "dispatch",
+            CALLED,
+            "pmcp",
+            "the message of 2025-11-25 through pforge and pmcp",
+        ),
+        aim: Aim::AtLeast(30.0),
+        words: "dispatch pmcp",
+    },
+    Row {
+        what: "validating arguments, from their text",
+        from: From::Beside("schemas", &["check"], "value", "jsonschema on a parsed value"),
+        aim: Aim::AtLeast(5.0),
+        words: "schemas check value",
+    },
+    Row {
+        what: "HTTP, echo, 1 and 32 connections",
+        from: From::Beside(
+            "limits",
+            &["http-echo-1", "http-echo-32"],
+            "hyper",
+            "a constant on hyper",
+        ),
+        aim: Aim::AtLeast(0.9),
+        words: "limits http-echo hyper",
+    },
+    Row {
+        what: "HTTP, tools/list of 130",
+        from: From::Beside(
+            "limits",
+            &["http-tools-1", "http-tools-32"],
+            "hyper",
+            "a constant on hyper",
+        ),
+        aim: Aim::AtLeast(0.9),
+        words: "limits http-tools hyper",
+    },
+    Row {
+        what: "HTTP, the modern era",
+        from: From::Beside(
+            "limits",
+            &["modern-echo-1", "modern-echo-32"],
+            "haft-legacy",
+            "our legacy era",
+        ),
+        aim: Aim::AtLeast(0.9),
+        words: "limits modern-echo haft-legacy",
+    },
+    Row {
+        what: "stdio, one at a time",
+        from: From::Beside("limits", &["stdio-echo-1"], "pipe", "a constant on a pipe"),
+        aim: Aim::AtLeast(0.85),
+        words: "limits stdio-echo-1 pipe",
+    },
+    Row {
+        what: "stdio, 64 in flight",
+        from: From::Beside("limits", &["stdio-echo-64"], "pipe", "a constant on a pipe"),
+        aim: Aim::AtLeast(0.4),
+        words: "limits stdio-echo-64 pipe",
+    },
+    Row {
+        what: "time from nothing to the first answer",
+        from: From::Beside("limits", &["cold-echo"], "pipe", "a constant on a pipe"),
+        aim: Aim::AtMost(3.0),
+        words: "limits cold-echo pipe",
+    },
+    Row {
+        what: "HTTP, echo, 1 connection",
+        from: From::FastestPeer(&["http-echo-1"], "per_second"),
+        aim: Aim::AtLeast(2.0),
+        words: "peers http-echo-1",
+    },
+    Row {
+        what: "HTTP, tools/list of 130, 1 connection",
+        from: From::FastestPeer(&["http-tools-1"], "per_second"),
+        aim: Aim::AtLeast(2.0),
+        words: "peers http-tools-1",
+    },
+    Row {
+        what: "HTTP, the modern era, 1 connection",
+        from: From::FastestPeer(&["modern-echo-1"], "per_second"),
+        aim: Aim::AtLeast(2.0),
+        words: "peers modern-echo-1",
+    },
+    Row {
+        what: "HTTP, echo, 32 connections, and 64 KiB",
+        from: From::FastestPeer(LOADED, "per_second"),
+        aim: Aim::AtLeast(3.5),
+        words: "peers http",
+    },
+    Row {
+        what: "HTTP, tools/list of 130, 32 connections",
+        from: From::FastestPeer(&["http-tools-32"], "per_second"),
+        aim: Aim::AtLeast(3.5),
+        words: "peers http-tools-32",
+    },
+    Row {
+        what: "HTTP, the modern era, 32 connections",
+        from: From::FastestPeer(&["modern-echo-32"], "per_second"),
+        aim: Aim::AtLeast(3.5),
+        words: "peers modern-echo-32",
+    },
+    Row {
+        what: "HTTP, 32 connections, and 64 KiB, P99",
+        from: From::FastestPeer(ALL_LOADED, "p99"),
+        aim: Aim::AtMost(1.0),
+        words: "peers",
+    },
+    Row {
+        what: "stdio, 64 in flight",
+        from: From::FastestPeer(&["stdio-echo-64"], "per_second"),
+        aim: Aim::AtLeast(40.0),
+        words: "peers stdio-echo-64",
+    },
+    Row {
+        what: "heap at rest in process, before the first call, bytes",
+        from: From::Memory("heap-at-rest"),
+        aim: Aim::AtMost(524_288.0),
+        words: "memory heap-at-rest",
+    },
+    Row {
+        what: "heap of a tool beyond its definition, bytes",
+        from: From::Memory("heap-per-tool"),
+        aim: Aim::AtMost(256.0),
+        words: "memory heap-per-tool",
+    },
+    Row {
+        what: "memory after a million calls, legacy era",
+        from: From::Memory("calls-legacy"),
+        aim: Aim::AtMost(1.05),
+        words: "memory calls-legacy",
+    },
+    Row {
+        what: "memory after a million calls, modern era",
+        from: From::Memory("calls-modern"),
+        aim: Aim::AtMost(1.05),
+        words: "memory calls-modern",
+    },
+];
