@@ -104,7 +104,7 @@ pub fn file(tools: usize) -> String {
     yaml
 }
 
-/// Answers a message into `out`, as a wire does. True if the answer is there.
+/// Answers a message into `out`, as stdio does. True if the answer is there.
 pub fn answer(server: &Server, limits: &Limits, message: &[u8], out: &mut Vec<u8>) -> bool {
     let Ok(Incoming::One(message)) = envelope::read(message, limits) else { return false };
     let admitted = match admit::era_of(&message, None) {
@@ -123,7 +123,14 @@ pub fn answer(server: &Server, limits: &Limits, message: &[u8], out: &mut Vec<u8
         headers: None,
         wire: &NoWire,
     };
-    matches!(server.ask(ask, out), Turn::Done(_))
+    match server.ask(ask, out) {
+        Turn::Done(_) => true,
+        Turn::Listed(rest) => {
+            out.extend_from_slice(rest.as_bytes());
+            true
+        }
+        Turn::Later(_) | Turn::Stream(_) => false,
+    }
 }
 
 /// Whether an answer is a result whose text is the sum that [`LEGACY_CALL`] and [`MODERN_CALL`] ask

@@ -133,6 +133,9 @@ pub trait Feed: Send {
 pub enum Turn {
     /// The answer is in the buffer.
     Done(Outcome),
+    /// The answer is a result, of which the beginning is in the buffer and the rest is this, to the
+    /// end of the message: text that many requests are answered with.
+    Listed(Arc<str>),
     /// The answer will come.
     Later(Later),
     /// The answer is a stream of notifications that ends with a result.

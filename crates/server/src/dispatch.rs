@@ -257,9 +257,8 @@ impl Server {
         };
         match page {
             Ok(page) => {
-                out.reserve(page.len() + ask.id.raw().len() + 64);
-                encode::result(out, ask.id, |out| out.extend_from_slice(page));
-                Turn::Done(Outcome::Result)
+                encode::begin_result(out, ask.id);
+                Turn::Listed(Arc::clone(page))
             }
             Err(refusal) => refuse(out, ask.id, &refusal),
         }

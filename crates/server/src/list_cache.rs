@@ -1,6 +1,7 @@
 //! Every page of a list, written once for each revision: for the latest when the server is built,
 //! for others and after a change when somebody asks, so that many changes in a row cost one list. A
-//! request copies bytes; nothing is serialised for it.
+//! page stands in memory as it is sent, to the end of the message; nothing is serialised for a
+//! request, and where the wire can send it from there nothing is copied.
 
 use crate::registry::Entry;
 use crate::text::text;
@@ -51,14 +52,14 @@ impl ListCache {
         self.pages(entries, listing, Revision::LATEST);
     }
 
-    /// The result for a cursor, which is raw JSON as it came.
+    /// The result for a cursor, and the end of the message; the cursor is raw JSON as it came.
     pub(crate) fn page<T: Entry>(
         &self,
         entries: &[T],
         listing: &Listing<'_>,
         revision: Revision,
         cursor: Option<&str>,
-    ) -> Result<&[u8], Refusal> {
+    ) -> Result<&Arc<str>, Refusal> {
         let pages = self.pages(entries, listing, revision);
         let index = match cursor {
             None => Some(0),
@@ -67,14 +68,12 @@ impl ListCache {
                 cursor.strip_prefix(fingerprint)?.strip_prefix('-')?.parse().ok()
             }),
         };
-        index.and_then(|index: usize| pages.get(index)).map(|page| page.as_bytes()).ok_or_else(
-            || {
-                Refusal::new(
-                    Mistake::InvalidParams,
-                    "Invalid params: unknown `cursor`; list again from the start, without one",
-                )
-            },
-        )
+        index.and_then(|index: usize| pages.get(index)).ok_or_else(|| {
+            Refusal::new(
+                Mistake::InvalidParams,
+                "Invalid params: unknown `cursor`; list again from the start, without one",
+            )
+        })
     }
 
     fn pages<T: Entry>(
@@ -116,6 +115,7 @@ impl ListCache {
             };
             page.clear();
             encode::list::page(&mut page, revision, server, caching, listed, next, entry);
+            page.push(encode::END_OF_RESULT);
             text(&page).into()
         };
         chunks.iter().enumerate().map(write).collect()

@@ -100,6 +100,21 @@ pub(crate) fn take<K: Kept>(
     sink: &dyn Fn() -> Arc<dyn Sink>,
     out: &mut Vec<u8>,
 ) -> Asked {
+    let mut rest = None;
+    let asked = take_but_list(conversation, service, message, headers, sink, (out, &mut rest));
+    rest.inspect(|rest| out.extend_from_slice(rest.as_bytes()));
+    asked
+}
+
+/// The same, but the rest of an answer that is a list is not copied: see [`Turn::Listed`].
+pub(crate) fn take_but_list<K: Kept>(
+    conversation: &K,
+    service: &dyn Service,
+    message: &Envelope<'_>,
+    headers: Option<&dyn Headers>,
+    sink: &dyn Fn() -> Arc<dyn Sink>,
+    (out, rest): (&mut Vec<u8>, &mut Option<Arc<str>>),
+) -> Asked {
     let id = match (message.kind, message.id) {
         (Kind::Request, Some(id)) => id,
         (Kind::Notification, _) => {
@@ -133,12 +148,10 @@ pub(crate) fn take<K: Kept>(
     let ticket = || Ticket { id: id.raw().into(), serial };
     let outlet = wire.outlet.into_inner();
     match turn {
-        Turn::Done(outcome) => {
-            if K::IS_SHARED {
-                conversation.with(|kept| kept.ends(id.raw(), serial));
-            }
-            let had_outlet = outlet.inspect(|outlet| outlet.close()).is_some();
-            Asked::Answered { outcome, had_outlet }
+        Turn::Done(outcome) => answered(conversation, id, serial, outcome, outlet),
+        Turn::Listed(list) => {
+            *rest = Some(list);
+            answered(conversation, id, serial, Outcome::Result, outlet)
         }
         Turn::Later(later) => {
             let (work, abort) = abortable(Along::new(later));
@@ -160,6 +173,21 @@ pub(crate) fn take<K: Kept>(
             refuse(out, Some(id), &Refusal::new(Mistake::Internal, "Internal error: a stream"))
         }
     }
+}
+
+/// A request has its answer.
+fn answered<K: Kept>(
+    conversation: &K,
+    id: Id<'_>,
+    serial: u64,
+    outcome: Outcome,
+    outlet: Option<Arc<CallOutlet>>,
+) -> Asked {
+    if K::IS_SHARED {
+        conversation.with(|kept| kept.ends(id.raw(), serial));
+    }
+    let had_outlet = outlet.inspect(|outlet| outlet.close()).is_some();
+    Asked::Answered { outcome, had_outlet }
 }
 
 /// Asks a modern request that came with headers; no conversation remembers it.
@@ -198,7 +226,7 @@ fn asked(service: &dyn Service, ask: Ask<'_>, out: &mut Vec<u8>) -> Turn {
     mark(Stage::Decode);
     let turn = service.ask(ask, out);
     match &turn {
-        Turn::Done(_) => mark(Stage::Encode),
+        Turn::Done(_) | Turn::Listed(_) => mark(Stage::Encode),
         Turn::Stream(_) => Trip::current().forget(),
         Turn::Later(_) => {}
     }

@@ -308,6 +308,11 @@ impl Reader {
         Self(queue)
     }
 
+    /// Whether nobody ever wanted to say something.
+    pub(crate) fn is_of_nothing(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// What is left to read; nothing is said from now on.
     pub(crate) fn rest(&self) -> Option<Backlog> {
         self.0.as_ref()?.close()

@@ -127,6 +127,7 @@ impl Asker {
         };
         match self.server.ask(ask, &mut out) {
             Turn::Done(_) => out,
+            Turn::Listed(rest) => [&out, rest.as_bytes()].concat(),
             Turn::Later(later) => later.await.message,
             Turn::Stream(_) => panic!("a subscription has no answer to wait for"),
         }

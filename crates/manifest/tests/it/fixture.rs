@@ -212,6 +212,7 @@ pub(crate) fn turn(server: &Server, method: &str, mut params: Value) -> Result<L
     let mut out = Vec::new();
     match server.ask(ask, &mut out) {
         Turn::Done(_) => Err(out),
+        Turn::Listed(rest) => Err([&out, rest.as_bytes()].concat()),
         Turn::Later(later) => Ok(later),
         Turn::Stream(_) => panic!("no request here is a subscription"),
     }

@@ -31,12 +31,20 @@ use memchr::memchr2;
 /// # Ok::<(), haft_proto::error::Malformed>(())
 /// ```
 pub fn result(out: &mut Vec<u8>, id: Id<'_>, result: impl FnOnce(&mut Vec<u8>)) {
+    begin_result(out, id);
+    result(out);
+    out.push(END_OF_RESULT);
+}
+
+/// Appends what stands before the result.
+pub fn begin_result(out: &mut Vec<u8>, id: Id<'_>) {
     out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
     out.extend_from_slice(id.raw().as_bytes());
     out.extend_from_slice(br#","result":"#);
-    result(out);
-    out.push(b'}');
 }
+
+/// What stands behind a result.
+pub const END_OF_RESULT: u8 = b'}';
 
 /// Appends an error. An id that could not be read is left out: `null` is not an id of MCP.
 pub fn error(out: &mut Vec<u8>, id: Option<Id<'_>>, refusal: &Refusal) {

@@ -118,6 +118,7 @@ pub(crate) async fn ask_on(
     let mut out = Vec::new();
     match server.ask(ask, &mut out) {
         Turn::Done(_) => {}
+        Turn::Listed(rest) => out.extend_from_slice(rest.as_bytes()),
         Turn::Later(later) => {
             assert!(out.is_empty(), "nothing is written before the answer");
             out = later.await.message;

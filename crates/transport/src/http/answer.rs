@@ -12,6 +12,7 @@ use bytes::{Bytes, BytesMut};
 use haft_proto::service::{Outcome, Reply};
 use haft_proto::version::Era;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// The body of any answer.
@@ -23,6 +24,8 @@ pub(super) enum Answer {
     Feed(Box<FeedEvents>),
     /// Of a conversation of 2024-11-05.
     Line(Box<LineEvents>),
+    /// A list: its beginning, until that is taken, and the rest, which answers others too.
+    Listed(Bytes, Option<Bytes>),
     News(Box<NewsEvents>),
     Whole(Option<Bytes>),
 }
@@ -36,7 +39,19 @@ impl Answer {
             Self::Line(line) => line.poll_event(cx),
             Self::News(news) => news.poll_event(cx),
             Self::Feed(feed) => feed.poll_events(cx),
+            Self::Listed(start, rest) if start.is_empty() => Poll::Ready(rest.take()),
+            Self::Listed(start, _) => Poll::Ready(Some(std::mem::take(start))),
             Self::Whole(bytes) => Poll::Ready(bytes.take()),
+        }
+    }
+
+    /// How many bytes are still to come, if that is known.
+    pub(super) fn len(&self) -> Option<usize> {
+        let length = |bytes: &Option<Bytes>| bytes.as_ref().map_or(0, Bytes::len);
+        match self {
+            Self::Whole(bytes) => Some(length(bytes)),
+            Self::Listed(start, rest) => Some(start.len() + length(rest)),
+            _ => None,
         }
     }
 }
@@ -61,12 +76,26 @@ pub(super) fn json(status: StatusCode, message: Vec<u8>) -> Response<Answer> {
     response
 }
 
+/// A list, whose beginning is in `start`.
+pub(super) fn listed(start: Vec<u8>, rest: Arc<str>) -> Response<Answer> {
+    Response::new(Answer::Listed(start.into(), Some(Bytes::from_owner(List(rest)))))
+}
+
+/// The rest of a list.
+struct List(Arc<str>);
+
+impl AsRef<[u8]> for List {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
 /// Says of an answer that it is JSON, if it has a body and does not say something else. Most have
 /// no other header, and get it in the map of the request's: hyper takes that with its room for the
 /// next request.
 pub(super) fn label(response: &mut Response<Answer>, mut of_request: HeaderMap) {
     let is_labelled = response.headers().contains_key(header::CONTENT_TYPE);
-    if is_labelled || !matches!(response.body(), Answer::Whole(Some(_))) {
+    if is_labelled || response.body().len().is_none_or(|length| length == 0) {
         return;
     }
     let headers = response.headers_mut();

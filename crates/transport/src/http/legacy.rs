@@ -10,7 +10,7 @@ use super::refusals::{get_not_acceptable, method_not_allowed, refused, refused_t
 use super::request::{Accepts, HttpHeaders, LAST_EVENT_HEADER, SESSION_HEADER};
 use super::sessions::Session;
 use super::streams::{NEWS, Resumed};
-use crate::asking::{Asked, Call, take};
+use crate::asking::{Asked, Call, take, take_but_list};
 use crate::batch::{Batch, answers_wanted, batches_refused};
 use crate::bounds::Share;
 use crate::conversation::{Conversation, Kept};
@@ -46,29 +46,33 @@ impl Endpoint {
         if message.kind == Kind::Request && !place.take(1) {
             return self.try_again(message.id, Era::Legacy);
         }
-        let (stream, asked, message) = {
+        let (stream, asked, mut message, rest) = {
             let stream = LazyStream::new(&session, asking);
-            let mut out = Vec::with_capacity(ANSWER_BYTES);
+            let (mut out, mut rest) = (Vec::with_capacity(ANSWER_BYTES), None);
             let sink = || stream.sink();
             let headers = HttpHeaders(asking.heads.all);
             let (kept, service) = (&session.conversation, &*self.service);
-            let asked =
-                asking.trip.run(|| take(kept, service, message, Some(&headers), &sink, &mut out));
-            (stream.made, asked, out)
+            let both = (&mut out, &mut rest);
+            let asked = asking
+                .trip
+                .run(|| take_but_list(kept, service, message, Some(&headers), &sink, both));
+            (stream.made, asked, out, rest)
         };
         match asked {
             Asked::Silent | Asked::Stream(_) => answer::empty(StatusCode::ACCEPTED),
-            Asked::Answered { outcome, .. } => {
-                let reply = Reply { message, outcome };
-                match stream.into_inner() {
-                    None if asking.accepts.json => answer::now(reply, Era::Legacy, asking.accepts),
-                    stream => {
-                        let stream = stream.unwrap_or_else(|| stream_of(&session, asking));
-                        Finish::new(Arc::clone(&stream)).with(Some(reply));
-                        self.answer_from(&session, &stream, asking.accepts).await
+            Asked::Answered { outcome, .. } => match (stream.into_inner(), rest) {
+                (None, Some(rest)) if asking.accepts.json => answer::listed(message, rest),
+                (stream, rest) => {
+                    rest.inspect(|rest| message.extend_from_slice(rest.as_bytes()));
+                    let reply = Reply { message, outcome };
+                    if stream.is_none() && asking.accepts.json {
+                        return answer::now(reply, Era::Legacy, asking.accepts);
                     }
+                    let stream = stream.unwrap_or_else(|| stream_of(&session, asking));
+                    Finish::new(Arc::clone(&stream)).with(Some(reply));
+                    self.answer_from(&session, &stream, asking.accepts).await
                 }
-            }
+            },
             Asked::Later(call) => {
                 let stream = stream.into_inner();
                 let stream = stream.unwrap_or_else(|| stream_of(&session, asking));

@@ -14,7 +14,7 @@ use bytes::{Bytes, BytesMut};
 use haft_proto::envelope::{Envelope, Id};
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
-use haft_proto::service::{Feed, Reply, Turn};
+use haft_proto::service::{Feed, Outcome, Reply, Turn};
 use haft_proto::version::Era;
 use http::{Response, StatusCode};
 use std::cell::OnceCell;
@@ -37,7 +37,7 @@ impl Endpoint {
         if !place.take(1) {
             return self.try_again(Some(id), Era::Modern);
         }
-        let (said, turn, message) = {
+        let (said, turn, mut message) = {
             let queue =
                 LazyQueue { limits: &self.limits, accepts: asking.accepts, made: OnceCell::new() };
             let mut out = Vec::with_capacity(ANSWER_BYTES);
@@ -50,6 +50,13 @@ impl Endpoint {
         };
         match turn {
             Turn::Done(outcome) => finished(Reply { message, outcome }, &said, asking.accepts),
+            Turn::Listed(rest) if asking.accepts.json && said.is_of_nothing() => {
+                answer::listed(message, rest)
+            }
+            Turn::Listed(rest) => {
+                message.extend_from_slice(rest.as_bytes());
+                finished(Reply { message, outcome: Outcome::Result }, &said, asking.accepts)
+            }
             Turn::Stream(feed) => self.subscribe(asking, feed, id),
             Turn::Later(work) => {
                 let work = asking.trip.run(|| Along::new(work));

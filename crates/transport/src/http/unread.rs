@@ -31,6 +31,9 @@ impl Sent {
             Answer::Whole(bytes) => {
                 (Answer::Whole(bytes.map(|bytes| counted(bytes, unread))), None)
             }
+            Answer::Listed(start, rest) => {
+                (Answer::Listed(start, rest.map(|rest| counted(rest, unread))), None)
+            }
             answer => (answer, Some(Arc::clone(unread))),
         };
         let mut sent = Self { answer, unread, departure };
@@ -40,7 +43,7 @@ impl Sent {
 
     /// There is nothing more that HTTP would ask for.
     fn depart_if_over(&mut self, is_at_end: bool) {
-        if is_at_end || matches!(self.answer, Answer::Whole(None)) {
+        if is_at_end || self.answer.len() == Some(0) {
             self.departure.take().map(Departure::depart).unwrap_or_default();
         }
     }
@@ -65,16 +68,11 @@ impl Body for Sent {
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.answer, Answer::Whole(None))
+        self.answer.len() == Some(0)
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.answer {
-            Answer::Whole(bytes) => {
-                SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64)
-            }
-            _ => SizeHint::default(),
-        }
+        self.answer.len().map_or_else(SizeHint::default, |bytes| SizeHint::with_exact(bytes as u64))
     }
 }
 
