@@ -191,8 +191,8 @@ async fn whoever_listens_and_never_reads_holds_little_while_tools_come_and_go() 
 
 #[tokio::test]
 async fn a_hundred_times_what_may_wait_is_said_by_a_tool_to_whoever_never_reads_and_given_back() {
-    const SAID: usize = 500_000;
-    const TIMES: u32 = 200;
+    const SAID: usize = 400_000;
+    const TIMES: u32 = 250;
     let counter = Counter::start();
     let ended = Arc::new(Notify::new());
     let ends = Arc::clone(&ended);
@@ -232,7 +232,7 @@ async fn a_hundred_times_what_may_wait_is_said_by_a_tool_to_whoever_never_reads_
     timeout(patience, ended.notified()).await.expect("it comes to its end");
     let peak = dhat::HeapStats::get().max_bytes.saturating_sub(before);
     println!("{peak} bytes at most");
-    assert!(peak < limits.queued_bytes + 4 * SAID + 2 * HELD, "{peak} bytes at most");
+    assert!(peak < limits.queued_bytes + 4 * SAID + HELD, "{peak} bytes at most");
     drop(client);
     let given_back = async {
         while counter.live_bytes() > before + 64 * 1024 {
