@@ -2,6 +2,8 @@
 //! recursion, no allocation. The envelope and the schema checker read through it; it builds nothing
 //! and knows no MCP.
 
+mod block;
+mod nested;
 mod plain;
 mod scalar;
 mod text;
@@ -109,6 +111,9 @@ impl<'a> Cursor<'a> {
     /// [`Malformed::NotJson`] if the text is not an object's.
     #[inline]
     pub fn next_key(&mut self, is_first: &mut bool) -> Result<Option<JsonStr<'a>>, Malformed> {
+        if self.ends_here() {
+            return Ok(None);
+        }
         match self.plain_key(*is_first) {
             Some(key) => {
                 *is_first = false;
@@ -131,6 +136,9 @@ impl<'a> Cursor<'a> {
     where
         'a: 'k,
     {
+        if self.ends_here() {
+            return Ok(None);
+        }
         match self.plain_key(*is_first) {
             Some(key) => {
                 *is_first = false;
@@ -155,6 +163,17 @@ impl<'a> Cursor<'a> {
         }
         *room = key.decode().into_owned();
         Ok(Some(room))
+    }
+
+    /// Steps out of the object, if it ends without white space.
+    #[inline(always)]
+    fn ends_here(&mut self) -> bool {
+        let ends = self.peek() == Some(b'}');
+        if ends {
+            self.at += 1;
+            self.depth -= 1;
+        }
+        ends
     }
 
     /// The next key as nearly all are written: without white space, without escapes. The cursor
@@ -246,30 +265,6 @@ impl<'a> Cursor<'a> {
         self.text.get(start..self.at).unwrap_or_default()
     }
 
-    /// Reads an object or an array.
-    fn nested(&mut self) -> Result<(), Malformed> {
-        // One bit for each open bracket: 1 is an object. DEPTH_MAX is the width of this number.
-        let mut brackets: u128 = 0;
-        let mut open = 0;
-        loop {
-            let opened = self.begin_value(&mut brackets, &mut open)?;
-            if opened {
-                continue;
-            }
-            while open > 0 && self.close_or_comma(brackets)? {
-                brackets >>= 1;
-                open -= 1;
-                self.depth -= 1;
-            }
-            if open == 0 {
-                return Ok(());
-            }
-            if brackets & 1 == 1 {
-                self.skip_key()?;
-            }
-        }
-    }
-
     fn enter(&mut self, bracket: u8, expected: &'static str) -> Result<(), Malformed> {
         self.skip_space();
         self.expect_byte(bracket, expected)?;
@@ -308,55 +303,6 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Reads the first token of a value; true if it opened a bracket that has something inside.
-    #[inline]
-    fn begin_value(&mut self, brackets: &mut u128, open: &mut usize) -> Result<bool, Malformed> {
-        self.skip_space();
-        let is_object = match self.peek() {
-            Some(b'{') => true,
-            Some(b'[') => false,
-            Some(b'"') => {
-                self.at += 1;
-                self.rest_of_string()?;
-                return Ok(false);
-            }
-            _ => return self.word_or_number().map(|()| false),
-        };
-        self.deeper()?;
-        self.at += 1;
-        self.skip_space();
-        if self.peek() == Some(if is_object { b'}' } else { b']' }) {
-            self.at += 1;
-            self.depth -= 1;
-            return Ok(false);
-        }
-        *brackets = *brackets << 1 | u128::from(is_object);
-        *open += 1;
-        if is_object {
-            self.skip_key()?;
-        }
-        Ok(true)
-    }
-
-    /// After a value inside brackets: true if the innermost bracket closes, false after a comma.
-    #[inline]
-    fn close_or_comma(&mut self, brackets: u128) -> Result<bool, Malformed> {
-        self.skip_space();
-        let (closing, expected) =
-            if brackets & 1 == 1 { (b'}', "`,` or `}`") } else { (b']', "`,` or `]`") };
-        match self.peek() {
-            Some(b',') => {
-                self.at += 1;
-                Ok(false)
-            }
-            Some(byte) if byte == closing => {
-                self.at += 1;
-                Ok(true)
-            }
-            _ => Err(self.expected(expected)),
-        }
-    }
-
     #[inline(never)]
     fn key(&mut self) -> Result<JsonStr<'a>, Malformed> {
         self.skip_space();
@@ -367,17 +313,6 @@ impl<'a> Cursor<'a> {
         self.skip_space();
         self.expect_byte(b':', "`:`")?;
         Ok(key)
-    }
-
-    #[inline]
-    fn skip_key(&mut self) -> Result<(), Malformed> {
-        match plain_key_end(self.text.as_bytes(), self.at) {
-            Some(end) => {
-                self.at = end;
-                Ok(())
-            }
-            None => self.key().map(|_| ()),
-        }
     }
 
     #[inline]
@@ -462,7 +397,45 @@ mod tests {
         assert_eq!(accepts(&"[".repeat(100_000)), Err(Malformed::TooDeep { limit: 128 }));
     }
 
+    /// Any value, in pieces: written close together and with white space.
+    fn value() -> impl Strategy<Value = serde_json::Value> {
+        use serde_json::{Map, Value, json};
+        let text = r#"[a-z"\\/\n\u{e9}\u{1f600}]{0,40}"#;
+        let leaf = prop_oneof![
+            Just(json!(null)),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            (-1e9..1e9).prop_map(|number: f64| json!(number)),
+            text.prop_map(Value::from),
+        ];
+        leaf.prop_recursive(5, 40, 6, move |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                proptest::collection::vec((text, inner), 0..6)
+                    .prop_map(|members| Value::from(members.into_iter().collect::<Map<_, _>>())),
+            ]
+        })
+    }
+
     proptest! {
+        #[test]
+        fn agrees_with_serde_json_on_a_value_and_on_one_with_a_mistake(
+            value in value(),
+            is_pretty in any::<bool>(),
+            place in any::<proptest::sample::Index>(),
+            typed in proptest::sample::select(r#"{}[]":,0 -.e\"#.chars().collect::<Vec<_>>()),
+        ) {
+            let mut text =
+                if is_pretty { format!("{value:#}") } else { value.to_string() };
+            prop_assert_eq!(accepts(&text), Ok(()));
+            let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+            let at = *place.get(&places);
+            let removed = text.remove(at);
+            prop_assert_eq!(accepts(&text).is_ok(), serde_accepts(&text), "{} {}", at, removed);
+            text.insert(at, typed);
+            prop_assert_eq!(accepts(&text).is_ok(), serde_accepts(&text), "{}: {}", at, typed);
+        }
+
         #[test]
         fn agrees_with_serde_json_on_any_text(text in r#"[\[\]{}",:0-9a-u\\ .+eE-]{0,40}"#) {
             prop_assert_eq!(accepts(&text).is_ok(), serde_accepts(&text));

@@ -2,29 +2,30 @@
 //! numbers without sign and exponent. What has another form is `None` and is read by the cursor,
 //! which alone knows what is wrong with it.
 
+use super::block::{BLOCK, attention};
+
 /// How many bytes at the front need no attention inside a string: no quote, no backslash, no
 /// control character.
 #[inline]
 pub(crate) fn plain_bytes(bytes: &[u8]) -> usize {
-    // Most keys are shorter than a word.
-    if let Some(word) = bytes.first_chunk() {
-        let found = attention(*word);
+    // Most strings end here.
+    if let Some(block) = bytes.first_chunk() {
+        let found = attention(block);
         if found != 0 {
-            return found.trailing_zeros() as usize / 8;
+            return found.trailing_zeros() as usize;
         }
     }
     plain_bytes_in_blocks(bytes)
 }
 
-/// The same for long strings, and for those so near to the end of the text that no word is left.
+/// The same for long strings, and for those so near to the end of the text that no block is left.
 #[inline(never)]
 fn plain_bytes_in_blocks(bytes: &[u8]) -> usize {
     let mut rest = bytes;
-    while let Some((block, behind)) = rest.split_first_chunk::<16>() {
-        let needs = |byte: &u8| (*byte == b'"') | (*byte == b'\\') | (*byte < 0x20);
-        // Without a branch, so that it becomes a few instructions for all sixteen.
-        if block.iter().fold(false, |any, byte| any | needs(byte)) {
-            break;
+    while let Some((block, behind)) = rest.split_first_chunk() {
+        let found = attention(block);
+        if found != 0 {
+            return bytes.len() - rest.len() + found.trailing_zeros() as usize;
         }
         rest = behind;
         if bytes.len() - rest.len() == LONG {
@@ -32,15 +33,10 @@ fn plain_bytes_in_blocks(bytes: &[u8]) -> usize {
             rest = &rest[skipped..];
         }
     }
-    while let Some((word, behind)) = rest.split_first_chunk() {
-        let found = attention(*word);
-        if found != 0 {
-            return bytes.len() - rest.len() + found.trailing_zeros() as usize / 8;
-        }
-        rest = behind;
-    }
-    let plain = rest.iter().take_while(|byte| !matches!(byte, b'"' | b'\\' | 0..0x20)).count();
-    bytes.len() - rest.len() + plain
+    // The last bytes as a block that ends in quotes.
+    let mut block = [b'"'; BLOCK];
+    block[..rest.len()].copy_from_slice(rest);
+    bytes.len() - rest.len() + attention(&block).trailing_zeros().min(rest.len() as u32) as usize
 }
 
 /// From where on a string is long: what follows is searched with all the width that the processor
@@ -67,19 +63,6 @@ fn plain_stretch(bytes: &[u8]) -> usize {
         length = (length * 2).min(STRETCH_MAX);
     }
     at
-}
-
-/// The high bit of the first byte that needs attention, and perhaps bits behind it. Where the high
-/// bit of a byte is 0 it is so in what is made of it by xor, so that one `!word` serves all three.
-#[inline]
-fn attention(word: [u8; 8]) -> u64 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let word = u64::from_le_bytes(word);
-    let quote = (word ^ (ONES * u64::from(b'"'))).wrapping_sub(ONES);
-    let backslash = (word ^ (ONES * u64::from(b'\\'))).wrapping_sub(ONES);
-    let control = word.wrapping_sub(ONES * 0x20);
-    (quote | backslash | control) & !word & HIGH
 }
 
 /// The place behind the colon of a key that is written without white space and escapes.

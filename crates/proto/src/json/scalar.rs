@@ -21,7 +21,7 @@ impl Cursor<'_> {
 
     /// The same from the first byte that is not plain.
     #[inline(never)]
-    fn rest_of_escaped(&mut self) -> Result<bool, Malformed> {
+    pub(super) fn rest_of_escaped(&mut self) -> Result<bool, Malformed> {
         loop {
             match self.peek() {
                 Some(b'"') => {
@@ -48,7 +48,7 @@ impl Cursor<'_> {
     }
 
     #[inline(never)]
-    fn word_or_any_number(&mut self) -> Result<(), Malformed> {
+    pub(super) fn word_or_any_number(&mut self) -> Result<(), Malformed> {
         match self.peek() {
             Some(b't') => self.literal("true"),
             Some(b'f') => self.literal("false"),
