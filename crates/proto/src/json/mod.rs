@@ -2,6 +2,7 @@
 //! recursion, no allocation. The envelope and the schema checker read through it; it builds nothing
 //! and knows no MCP.
 
+mod expected;
 mod plain;
 mod scalar;
 mod text;

@@ -7,6 +7,7 @@ mod budget;
 pub mod derived;
 mod direct;
 mod explain;
+mod fits;
 mod general;
 mod kind_set;
 mod limits;
