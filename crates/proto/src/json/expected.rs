@@ -1,8 +1,9 @@
 //! What somebody expects next at a cursor, in the form that nearly all write: a key that is known,
-//! an integer, the end of an object. Comparing is less work than finding out. What is not there, or
-//! has another form, leaves the cursor where it is; the other methods read it.
+//! a string, an integer, the end of an object. Comparing is less work than finding out. What is not
+//! there, or has another form, leaves the cursor where it is; the other methods read it.
 
-use super::Cursor;
+use super::plain::plain_bytes;
+use super::{Cursor, JsonStr};
 
 /// With so many digits every integer has room in an `i64`.
 const DIGITS_MAX: usize = 18;
@@ -41,6 +42,21 @@ impl<'a> Cursor<'a> {
             self.depth -= 1;
         }
         is_end
+    }
+
+    /// Reads a string without escapes.
+    #[inline]
+    pub fn plain_string(&mut self) -> Option<JsonStr<'a>> {
+        let (b'"', inner) = self.text.as_bytes().get(self.at..)?.split_first()? else {
+            return None;
+        };
+        let (start, length) = (self.at + 1, plain_bytes(inner));
+        if inner.get(length) != Some(&b'"') {
+            return None;
+        }
+        let inner = self.text.get(start..start + length)?;
+        self.at = start + length + 1;
+        Some(JsonStr::new(inner, false))
     }
 
     /// Reads an integer of few digits inside an array or object. `None` also for `-0`, which is no
@@ -124,6 +140,16 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_plain_string_is_one_without_escapes(text in "[a-c\"\\\\né]{0,20}") {
+            let quoted = format!("\"{text}\"");
+            let (mut plain, mut any) = (Cursor::new(&quoted, 1), Cursor::new(&quoted, 1));
+            let found = plain.plain_string();
+            prop_assert_eq!(found, any.string().ok().filter(|string| !string.is_escaped()));
+            let end = if found.is_some() { any.position() } else { 0 };
+            prop_assert_eq!(plain.position(), end);
+        }
+
         #[test]
         fn a_short_integer_is_what_serde_json_reads(text in "-?[0-9]{0,20}[.e]?[0-9]{0,2}") {
             let array = format!("[{text}]");

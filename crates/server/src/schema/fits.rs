@@ -24,7 +24,13 @@ impl Node {
     /// The string at the cursor if it fits.
     #[inline]
     pub(super) fn string<'t>(&self, cursor: &mut Cursor<'t>) -> Option<JsonStr<'t>> {
-        let text = cursor.string().ok().filter(|_| self.takes(Kind::String))?;
+        if !self.takes(Kind::String) {
+            return None;
+        }
+        let text = match cursor.plain_string() {
+            Some(text) => text,
+            None => cursor.string().ok()?,
+        };
         match self.own_details() {
             Some(details) => details.takes_string(text).then_some(text),
             None => Some(text),
