@@ -106,15 +106,16 @@ pub fn file(tools: usize) -> String {
 
 /// Answers a message into `out`, as stdio does. True if the answer is there.
 pub fn answer(server: &Server, limits: &Limits, message: &[u8], out: &mut Vec<u8>) -> bool {
-    let Ok(Incoming::One(message)) = envelope::read(message, limits) else { return false };
-    let admitted = match admit::era_of(&message, None) {
-        Era::Modern => admit::modern_request(&message, None),
-        Era::Legacy => admit::legacy_request(&message, Some(Revision::LATEST_LEGACY)),
+    // By reference: a message that is moved is copied, hundreds of bytes.
+    let Ok(Incoming::One(message)) = &envelope::read(message, limits) else { return false };
+    let admitted = match admit::era_of(message, None) {
+        Era::Modern => admit::modern_request(message, None),
+        Era::Legacy => admit::legacy_request(message, Some(Revision::LATEST_LEGACY)),
     };
     let (Ok(admitted), Some(id)) = (admitted, message.id) else { return false };
     let (method, revision) = (admitted.method, admitted.revision);
     let ask = Ask {
-        message: &message,
+        message,
         id,
         method,
         revision,

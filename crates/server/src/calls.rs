@@ -48,11 +48,19 @@ pub(crate) fn call(
         Ok(admitted) => admitted,
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
-    let Err(violations) = tool.checks.input().check(arguments) else {
-        return run((core, snapshot), tool, arguments, (ask, rounds), out);
+    let mut calling = Calling { core, snapshot, tool, ask, rounds: Cell::new(rounds) };
+    if !calling.is_layered()
+        && let Some(turn) = calling.run(Arguments::Unchecked(arguments), out)
+    {
+        return turn;
+    }
+    // They do not fit, or only a check by itself can tell.
+    let violations = match tool.checks.input().check(arguments) {
+        Ok(()) => return calling.run_checked(arguments, out),
+        Err(violations) => violations,
     };
     if let Some(mended) = mend((core, face), tool, arguments) {
-        return run((core, snapshot), tool, &mended, (ask, rounds), out);
+        return calling.run_checked(&mended, out);
     }
     mark(Stage::Validate);
     let result = ToolResult::error(explain(&tool.tool.name, &violations));
@@ -105,92 +113,126 @@ pub(crate) fn mend(
     Some(repaired.text)
 }
 
-fn run(
-    (core, snapshot): (&Arc<Core>, &Arc<Snapshot>),
-    tool: &Arc<Registered>,
-    arguments: &str,
-    (ask, rounds): (&Ask<'_>, Option<Rounds>),
-    out: &mut Vec<u8>,
-) -> Turn {
-    let (start, face) = (out.len(), &*snapshot.face);
-    let mut written = Written::default();
-    let (context, rounds) = (OnceCell::new(), Cell::new(rounds));
-    let make_context = || {
-        let make = || {
-            let headers = ask.headers.filter(|_| tool.wants_headers);
-            let headers = headers.map(Headers::copy).unwrap_or_default();
-            let can_become_task = tool.task_use != TaskUse::Never;
-            Context::new((core, snapshot), ask, rounds.take(), headers, can_become_task)
-        };
-        Context::clone(context.get_or_init(make))
-    };
-    if !core.middleware.is_empty() || !tool.middleware.is_empty() {
-        return run_layered((core, snapshot), tool, (arguments, make_context()), ask, out);
+/// Arguments, and whether they are known to fit.
+#[derive(Clone, Copy)]
+enum Arguments<'a> {
+    Checked(&'a str),
+    Unchecked(&'a str),
+}
+
+/// A call that is admitted.
+struct Calling<'a> {
+    core: &'a Arc<Core>,
+    snapshot: &'a Arc<Snapshot>,
+    tool: &'a Arc<Registered>,
+    ask: &'a Ask<'a>,
+    rounds: Cell<Option<Box<Rounds>>>,
+}
+
+impl Calling<'_> {
+    fn is_layered(&self) -> bool {
+        !self.core.middleware.is_empty() || !self.tool.middleware.is_empty()
     }
-    mark(Stage::Validate);
-    let mut made = None;
-    encode::result(out, ask.id, |out| {
-        let answer = Answer::new(out, ask.revision, face.fields(ask.revision), &mut written);
-        let (principal, headers) = (ask.principal, ask.headers);
-        let call = Call { arguments, core, principal, headers, context: &make_context };
-        made = Some(catch_unwind(AssertUnwindSafe(|| tool.handler.call(call, answer))));
-    });
-    match made {
-        Some(Ok(Made::Now)) => {
-            if let Written::Refused(refusal) = &written {
+
+    fn make_context(&self) -> Context {
+        let Self { core, snapshot, tool, ask, rounds } = self;
+        let headers = ask.headers.filter(|_| tool.wants_headers);
+        let headers = headers.map(Headers::copy).unwrap_or_default();
+        let can_become_task = tool.task_use != TaskUse::Never;
+        Context::new((core, snapshot), ask, rounds.take(), headers, can_become_task)
+    }
+
+    /// Runs a call whose arguments fit.
+    fn run_checked(&mut self, arguments: &str, out: &mut Vec<u8>) -> Turn {
+        if self.is_layered() {
+            return self.run_layered(arguments, out);
+        }
+        mark(Stage::Validate);
+        let turn = self.run(Arguments::Checked(arguments), out);
+        turn.expect("only what is not checked may not fit")
+    }
+
+    /// Runs a call without middleware. `None` if its arguments may not fit; then nothing was run.
+    fn run(&mut self, arguments: Arguments<'_>, out: &mut Vec<u8>) -> Option<Turn> {
+        let Self { core, snapshot, tool, ask, .. } = *self;
+        let (start, face) = (out.len(), &*snapshot.face);
+        let mut written = Written::default();
+        let context = OnceCell::new();
+        let make_context = || Context::clone(context.get_or_init(|| self.make_context()));
+        let mut made = None;
+        encode::result(out, ask.id, |out| {
+            let answer = Answer::new(out, ask.revision, face.fields(ask.revision), &mut written);
+            let (principal, headers) = (ask.principal, ask.headers);
+            let call =
+                |arguments| Call { arguments, core, principal, headers, context: &make_context };
+            made = Some(catch_unwind(AssertUnwindSafe(|| match arguments {
+                Arguments::Checked(text) => Some(tool.handler.call(call(text), answer)),
+                Arguments::Unchecked(text) => {
+                    tool.handler.call_unchecked(call(text), answer, tool.checks.input())
+                }
+            })));
+        });
+        Some(match made {
+            Some(Ok(None)) => {
                 out.truncate(start);
-                return refuse(out, ask.id, refusal);
+                return None;
             }
-            let problem = match (tool.checks.output(), &written) {
-                (None, Written::Nothing) => Some(ToolResult::default()),
-                (Some(_), Written::Nothing) => misfit(tool, None),
-                (Some(_), Written::Result(json)) => misfit(tool, json.as_deref()),
-                _ => None,
-            };
-            if let Some(instead) = problem {
+            Some(Ok(Some(Made::Now))) => {
+                if let Written::Refused(refusal) = &written {
+                    out.truncate(start);
+                    return Some(refuse(out, ask.id, refusal));
+                }
+                if let Some(instead) = instead(tool, &written) {
+                    out.truncate(start);
+                    write(face, ask, &instead, out);
+                }
+                context.get().inspect(|context| context.desk().burn());
+                Turn::Done(Outcome::Result)
+            }
+            Some(Ok(Some(Made::Later(work)))) => {
                 out.truncate(start);
-                write(face, ask, &instead, out);
+                let ending = ToolEnding::new(&snapshot.face, tool, ask);
+                let context = context.into_inner();
+                let job = Job::new(core, ask, ending, work, context, tool.timeout);
+                job.with_task_ttl(tool.task_ttl).start(becomes_task(tool, ask), out)
             }
-            context.get().inspect(|context| context.desk().burn());
-            Turn::Done(Outcome::Result)
-        }
-        Some(Ok(Made::Later(work))) => {
-            out.truncate(start);
-            let ending = ToolEnding::new(&snapshot.face, tool, ask);
-            let context = context.into_inner();
-            let job = Job::new(core, ask, ending, work, context, tool.timeout);
-            job.with_task_ttl(tool.task_ttl).start(becomes_task(tool, ask), out)
-        }
-        Some(Err(_)) | None => {
-            out.truncate(start);
-            refuse(out, ask.id, &panicked(ToolEnding::KIND))
-        }
+            Some(Err(_)) | None => {
+                out.truncate(start);
+                refuse(out, ask.id, &panicked(ToolEnding::KIND))
+            }
+        })
+    }
+
+    /// Runs a call through middleware.
+    fn run_layered(&self, arguments: &str, out: &mut Vec<u8>) -> Turn {
+        let Self { core, snapshot, tool, ask, .. } = *self;
+        mark(Stage::Validate);
+        let context = self.make_context();
+        let request = Request {
+            method: ask.method,
+            name: tool.tool.name.clone(),
+            arguments: arguments.to_owned(),
+            annotations: tool.tool.annotations,
+            time_limit: tool.timeout,
+            context: context.clone(),
+        };
+        let ending = LayeredEnding(ToolEnding::new(&snapshot.face, tool, ask));
+        let (inner_core, inner_tool) = (Arc::clone(core), Arc::clone(tool));
+        // A layer that panics before it waits is caught with those that panic later.
+        let work = async move { layers::call(&inner_core, &inner_tool, request).await };
+        let job = Job::new(core, ask, ending, Box::pin(work), Some(context), tool.timeout);
+        job.with_task_ttl(tool.task_ttl).start(becomes_task(tool, ask), out)
     }
 }
 
-/// The same through middleware.
-fn run_layered(
-    (core, snapshot): (&Arc<Core>, &Snapshot),
-    tool: &Arc<Registered>,
-    (arguments, context): (&str, Context),
-    ask: &Ask<'_>,
-    out: &mut Vec<u8>,
-) -> Turn {
-    mark(Stage::Validate);
-    let request = Request {
-        method: ask.method,
-        name: tool.tool.name.clone(),
-        arguments: arguments.to_owned(),
-        annotations: tool.tool.annotations,
-        time_limit: tool.timeout,
-        context: context.clone(),
-    };
-    let ending = LayeredEnding(ToolEnding::new(&snapshot.face, tool, ask));
-    let (inner_core, inner_tool) = (Arc::clone(core), Arc::clone(tool));
-    // A layer that panics before it waits is caught with those that panic later.
-    let work = async move { layers::call(&inner_core, &inner_tool, request).await };
-    let job = Job::new(core, ask, ending, Box::pin(work), Some(context), tool.timeout);
-    job.with_task_ttl(tool.task_ttl).start(becomes_task(tool, ask), out)
+/// What is told instead of what a tool has written, if that breaks its promise or is nothing.
+fn instead(tool: &Registered, written: &Written) -> Option<ToolResult> {
+    match (tool.checks.output(), written) {
+        (None, Written::Nothing) => Some(ToolResult::default()),
+        (Some(_), Written::Nothing) => misfit(tool, None),
+        (Some(_), Written::Result(json)) => misfit(tool, json.as_deref()),
+        _ => None,
+    }
 }
 
 /// Whether a call is answered with a task at once.

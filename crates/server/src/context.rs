@@ -117,7 +117,7 @@ impl Context {
     pub(crate) fn new(
         (core, snapshot): (&Arc<Core>, &Arc<Snapshot>),
         ask: &Ask<'_>,
-        mut rounds: Option<Rounds>,
+        rounds: Option<Box<Rounds>>,
         headers: Headers,
         can_become_task: bool,
     ) -> Self {
@@ -134,6 +134,8 @@ impl Context {
             _ => ClientCapabilities::default(),
         };
         let level = meta.log_level.map(|raw| raw.trim_matches('"')).and_then(Level::parse);
+        let fresh = || ask.revision.asks_in_rounds().then(Rounds::default);
+        let mut rounds = rounds.map(|rounds| *rounds).or_else(fresh);
         let steps = rounds.as_mut().map(|rounds| take(&mut rounds.steps)).unwrap_or_default();
         let place = rounds.map_or(Place::Wire, Place::Rounds);
         let can_become_task =

@@ -35,8 +35,8 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    /// What a request brings of earlier rounds, where its revision asks in rounds. `define` appends
-    /// what is asked for.
+    /// What a request brings of earlier rounds, where its revision asks in rounds; few bring
+    /// something. `define` appends what is asked for.
     ///
     /// # Errors
     /// It brings what is not ours.
@@ -45,11 +45,14 @@ impl Core {
         snapshot: &Snapshot,
         ask: &Ask<'_>,
         define: impl FnOnce(&mut Vec<u8>),
-    ) -> Result<Option<Rounds>, Refusal> {
-        if !ask.revision.asks_in_rounds() {
+    ) -> Result<Option<Box<Rounds>>, Refusal> {
+        let params = &ask.message.params;
+        let brings_some = params.request_state.is_some() || params.input_responses.is_some();
+        if !brings_some || !ask.revision.asks_in_rounds() {
             return Ok(None);
         }
-        Rounds::open(ask, snapshot, define, (&self.sealer, &self.limits)).map(Some)
+        let rounds = Rounds::open(ask, snapshot, define, (&self.sealer, &self.limits))?;
+        Ok(Some(Box::new(rounds)))
     }
 
     /// What the server says of itself now.

@@ -29,9 +29,10 @@ use crate::arguments;
 use crate::context::Context;
 use crate::core::Core;
 use crate::headers::Headers;
-use crate::reading::{Answering, refusal_of};
+pub use crate::output::{Json, Output};
+use crate::reading::Answering;
 use crate::room::Room;
-use crate::schema::derived;
+use crate::schema::Schema;
 use crate::state::State;
 use haft_proto::encode;
 use haft_proto::error::Refusal;
@@ -40,7 +41,6 @@ use haft_proto::service::Principal;
 use haft_proto::spec::tool_result::ToolResult;
 use haft_proto::version::Revision;
 use haft_stages::{Stage, mark};
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Display;
@@ -57,6 +57,16 @@ pub trait Handler: Send + Sync + 'static {
     /// is done on the thread that reads the wire. A panic answers this call with an error and harms
     /// nothing else.
     fn call(&self, call: Call<'_>, answer: Answer<'_>) -> Made;
+
+    /// The same with arguments that nobody has compared with the tool's input schema yet. `None`
+    /// if they may not fit: then nothing was run. Handlers made from functions do it while they
+    /// decode; others need not know.
+    #[doc(hidden)]
+    fn call_unchecked(&self, call: Call<'_>, answer: Answer<'_>, schema: &Schema) -> Option<Made> {
+        schema.check(call.arguments).ok()?;
+        mark(Stage::Validate);
+        Some(self.call(call, answer))
+    }
 }
 
 /// One call of a tool.
@@ -170,16 +180,30 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// One text whose characters need no escape in JSON: numbers and words.
-    fn plain(self, text: std::fmt::Arguments<'_>) {
+    /// One text whose characters need no escape in JSON.
+    pub(crate) fn plain(self, text: &impl Display) {
+        self.written(text, |out| {
+            // Writing to memory does not fail.
+            let _ = write!(out, "{text}");
+        });
+    }
+
+    /// The same of what JSON writes as people read it: integers, `true` and `false`.
+    pub(crate) fn word(self, word: &(impl Display + Serialize)) {
+        self.written(word, |out| {
+            let _ = serde_json::to_writer(out, word);
+        });
+    }
+
+    #[inline]
+    fn written(self, text: &impl Display, write: impl FnOnce(&mut Vec<u8>)) {
         match self.open() {
             Sink::Kept(kept) => *kept = Ok(ToolResult::text(text.to_string())),
             Sink::Wire { out, revision, fields, written } => {
                 *written = Written::Result(None);
                 encode::tools::text_result(out, revision, fields, None, |out| {
                     out.push(b'"');
-                    // Writing to memory does not fail.
-                    let _ = out.write_fmt(text);
+                    write(out);
                     out.push(b'"');
                 });
             }
@@ -231,136 +255,6 @@ impl<'a> Answer<'a> {
         }
     }
 }
-
-/// What a function may return.
-#[diagnostic::on_unimplemented(
-    message = "a tool cannot answer with `{Self}`",
-    label = "neither text nor a number, nor `Json`",
-    note = "wrap it, `Json<{Self}>`, and derive `Serialize` and `JsonSchema` for it"
-)]
-pub trait Output {
-    /// Writes it.
-    fn answer(self, answer: Answer<'_>);
-    /// The same for an answer that comes later.
-    ///
-    /// # Errors
-    /// The answer is an error of the protocol.
-    fn into_result(self) -> Result<ToolResult, Refusal>;
-    /// The JSON Schema of its structured content, if it has some that is always of one kind.
-    #[must_use]
-    fn output_schema() -> Option<String>
-    where
-        Self: Sized,
-    {
-        None
-    }
-}
-
-/// A value that becomes structured content, described by the output schema of its type.
-#[derive(Clone, Copy, Debug)]
-pub struct Json<T>(pub T);
-
-impl<T: Serialize + JsonSchema> Output for Json<T> {
-    fn answer(self, answer: Answer<'_>) {
-        answer.json(&self.0);
-    }
-
-    fn into_result(self) -> Result<ToolResult, Refusal> {
-        Ok(match serde_json::to_string(&self.0) {
-            Ok(json) => ToolResult::json(&json),
-            Err(error) => ToolResult::error(format!("The tool's answer is not JSON: {error}")),
-        })
-    }
-
-    fn output_schema() -> Option<String> {
-        derived::of_output::<T>()
-    }
-}
-
-impl Output for ToolResult {
-    fn answer(self, answer: Answer<'_>) {
-        answer.result(&self);
-    }
-
-    fn into_result(self) -> Result<ToolResult, Refusal> {
-        Ok(self)
-    }
-}
-
-/// A failure that is a [`Refusal`] is an error of the protocol, any other a result that says so.
-impl<T: Output, E: Display + 'static> Output for Result<T, E> {
-    fn answer(self, answer: Answer<'_>) {
-        match self {
-            Ok(output) => output.answer(answer),
-            Err(error) => match failed(&error) {
-                Ok(result) => answer.result(&result),
-                Err(refusal) => answer.refuse(refusal),
-            },
-        }
-    }
-
-    fn into_result(self) -> Result<ToolResult, Refusal> {
-        self.map_or_else(|error| failed(&error), Output::into_result)
-    }
-
-    fn output_schema() -> Option<String> {
-        T::output_schema()
-    }
-}
-
-fn failed<E: Display + 'static>(error: &E) -> Result<ToolResult, Refusal> {
-    match refusal_of(error) {
-        Some(refusal) => Err(refusal.clone()),
-        None => Ok(ToolResult::error(error.to_string())),
-    }
-}
-
-/// Nothing to say but that it is done.
-impl Output for () {
-    fn answer(self, answer: Answer<'_>) {
-        answer.result(&ToolResult::default());
-    }
-
-    fn into_result(self) -> Result<ToolResult, Refusal> {
-        Ok(ToolResult::default())
-    }
-}
-
-impl Output for String {
-    fn answer(self, answer: Answer<'_>) {
-        answer.text(&self);
-    }
-
-    fn into_result(self) -> Result<ToolResult, Refusal> {
-        Ok(ToolResult::text(self))
-    }
-}
-
-impl Output for &'static str {
-    fn answer(self, answer: Answer<'_>) {
-        answer.text(self);
-    }
-
-    fn into_result(self) -> Result<ToolResult, Refusal> {
-        Ok(ToolResult::text(self))
-    }
-}
-
-macro_rules! plain_output {
-    ($($kind:ty),*) => {$(
-        impl Output for $kind {
-            fn answer(self, answer: Answer<'_>) {
-                answer.plain(format_args!("{self}"));
-            }
-
-            fn into_result(self) -> Result<ToolResult, Refusal> {
-                Ok(ToolResult::text(self.to_string()))
-            }
-        }
-    )*};
-}
-
-plain_output!(bool, f32, f64, i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
 
 /// A handler from a function that answers at once: no waiting, no heavy work. Its argument is
 /// decoded straight from the message.
@@ -464,11 +358,30 @@ where
         }
         Made::Now
     }
+
+    fn call_unchecked(&self, call: Call<'_>, answer: Answer<'_>, schema: &Schema) -> Option<Made> {
+        let arguments = schema.decode(call.arguments)?;
+        mark(Stage::Validate);
+        (self.call)(arguments, &call).answer(answer);
+        Some(Made::Now)
+    }
 }
 
 struct FutureHandler<F, M> {
     call: F,
     marker: PhantomData<M>,
+}
+
+impl<A, R, F, T> FutureHandler<F, fn(A) -> R>
+where
+    R: Output + 'static,
+    F: Fn(A, &Call<'_>) -> T,
+    T: Future<Output = R> + Send + 'static,
+{
+    fn later(&self, arguments: A, call: &Call<'_>) -> Made {
+        let work = (self.call)(arguments, call);
+        Made::Later(Box::pin(async move { work.await.into_result() }))
+    }
 }
 
 impl<A, R, F, T> Handler for FutureHandler<F, fn(A) -> R>
@@ -480,14 +393,17 @@ where
 {
     fn call(&self, call: Call<'_>, answer: Answer<'_>) -> Made {
         match arguments::decode(call.arguments) {
-            Ok(arguments) => {
-                let work = (self.call)(arguments, &call);
-                Made::Later(Box::pin(async move { work.await.into_result() }))
-            }
+            Ok(arguments) => self.later(arguments, &call),
             Err(refusal) => {
                 answer.result(&refusal);
                 Made::Now
             }
         }
+    }
+
+    fn call_unchecked(&self, call: Call<'_>, _: Answer<'_>, schema: &Schema) -> Option<Made> {
+        let arguments = schema.decode(call.arguments)?;
+        mark(Stage::Validate);
+        Some(self.later(arguments, &call))
     }
 }

@@ -36,6 +36,7 @@ mod middleware;
 mod names;
 mod nearest;
 mod nested;
+mod output;
 mod param_headers;
 mod prompt;
 pub mod prose;

@@ -74,8 +74,7 @@ pub(crate) enum Pause {
 }
 
 impl Rounds {
-    /// Reads what a request brings of earlier rounds, if it brings something; `define` appends what
-    /// is asked for.
+    /// Reads what a request brings of earlier rounds; `define` appends what is asked for.
     pub(crate) fn open(
         ask: &Ask<'_>,
         snapshot: &Snapshot,
@@ -83,9 +82,6 @@ impl Rounds {
         (sealer, limits): (&Arc<Sealer>, &Limits),
     ) -> Result<Self, Refusal> {
         let params = &ask.message.params;
-        if params.request_state.is_none() && params.input_responses.is_none() {
-            return Ok(Self::default());
-        }
         let (mut memory, mut claim) = (Memory::default(), None);
         if let Some(raw) = params.request_state {
             let state = JsonStr::from_raw(raw).filter(|_| raw.len() <= limits.state_bytes);

@@ -8,7 +8,8 @@ pub enum Stage {
     Read,
     /// Envelope, `_meta`, headers, version and method.
     Decode,
-    /// What is called is found, and its arguments are held against the schema.
+    /// What is called is found, and its arguments are held against the schema; and decoded, where
+    /// that is done in the same pass.
     Validate,
     /// It waits: behind the requests that were read with it, for its turn, for a thread.
     Queue,

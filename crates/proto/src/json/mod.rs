@@ -3,6 +3,7 @@
 //! and knows no MCP.
 
 mod block;
+mod expected;
 mod nested;
 mod plain;
 mod scalar;
@@ -111,7 +112,7 @@ impl<'a> Cursor<'a> {
     /// [`Malformed::NotJson`] if the text is not an object's.
     #[inline]
     pub fn next_key(&mut self, is_first: &mut bool) -> Result<Option<JsonStr<'a>>, Malformed> {
-        if self.ends_here() {
+        if self.leave_object() {
             return Ok(None);
         }
         match self.plain_key(*is_first) {
@@ -136,7 +137,7 @@ impl<'a> Cursor<'a> {
     where
         'a: 'k,
     {
-        if self.ends_here() {
+        if self.leave_object() {
             return Ok(None);
         }
         match self.plain_key(*is_first) {
@@ -163,17 +164,6 @@ impl<'a> Cursor<'a> {
         }
         *room = key.decode().into_owned();
         Ok(Some(room))
-    }
-
-    /// Steps out of the object, if it ends without white space.
-    #[inline(always)]
-    fn ends_here(&mut self) -> bool {
-        let ends = self.peek() == Some(b'}');
-        if ends {
-            self.at += 1;
-            self.depth -= 1;
-        }
-        ends
     }
 
     /// The next key as nearly all are written: without white space, without escapes. The cursor

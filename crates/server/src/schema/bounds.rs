@@ -19,6 +19,9 @@ pub(super) struct Range {
     pub(super) below: Option<f64>,
 }
 
+/// How many bytes a character of a text takes at most.
+const CHARACTER_BYTES_MAX: u64 = 4;
+
 impl Bounds {
     pub(super) fn at_least(value: &Value) -> Option<Self> {
         Some(Self { min: Some(whole(value)?), max: None })
@@ -26,6 +29,22 @@ impl Bounds {
 
     pub(super) fn at_most(value: &Value) -> Option<Self> {
         Some(Self { min: None, max: Some(whole(value)?) })
+    }
+
+    #[inline]
+    pub(super) fn has(self, count: u64) -> bool {
+        self.min.is_none_or(|min| count >= min) && self.max.is_none_or(|max| count <= max)
+    }
+
+    /// Whether a text has a fitting number of characters; they are counted only if its length in
+    /// bytes leaves a doubt.
+    #[inline]
+    pub(super) fn has_characters_of(self, text: &str) -> bool {
+        let bytes = text.len() as u64;
+        let at_least = bytes.div_ceil(CHARACTER_BYTES_MAX);
+        let is_within =
+            self.min.is_none_or(|min| at_least >= min) && self.max.is_none_or(|max| bytes <= max);
+        is_within || self.has(text.chars().count() as u64)
     }
 
     /// What was expected, if `count` is not within.
@@ -39,6 +58,20 @@ impl Bounds {
 }
 
 impl Range {
+    /// Whether any number is within.
+    #[inline]
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self, Self { min: None, max: None, above: None, below: None })
+    }
+
+    #[inline]
+    pub(super) fn has(self, number: f64) -> bool {
+        self.min.is_none_or(|min| number >= min)
+            && self.max.is_none_or(|max| number <= max)
+            && self.above.is_none_or(|above| number > above)
+            && self.below.is_none_or(|below| number < below)
+    }
+
     /// What was expected, if `number` is not within.
     pub(super) fn broken_by(self, number: f64) -> Option<String> {
         match self {

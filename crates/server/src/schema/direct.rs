@@ -51,8 +51,29 @@ static NO_MEMBERS: Members =
 
 #[derive(Debug)]
 pub(super) struct Property {
-    pub(super) name: Box<str>,
+    /// The name in quotes and a colon: as the key stands in most texts.
+    token: Box<str>,
+    /// Whether the name has characters that are escaped in a text.
+    is_escaped: bool,
     pub(super) node: Node,
+}
+
+impl Property {
+    fn new(name: &str, node: Node) -> Self {
+        let is_escaped = name.bytes().any(|byte| matches!(byte, b'"' | b'\\' | 0..0x20));
+        Self { token: format!("\"{name}\":").into(), is_escaped, node }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.token[1..self.token.len() - 2]
+    }
+
+    /// How the key begins a member if it is written as it is meant, and without white space;
+    /// `None` if it cannot be.
+    #[inline]
+    pub(super) fn token(&self) -> Option<&str> {
+        (!self.is_escaped).then_some(&*self.token)
+    }
 }
 
 /// What may stand under keys that `properties` does not name.
@@ -116,9 +137,7 @@ impl Node {
             "items" => self.items = Some(Box::new(deeper(value)?)),
             "properties" => {
                 let all = value.as_object()?.iter();
-                let all = all.map(|(name, schema)| {
-                    Some(Property { name: name.as_str().into(), node: deeper(schema)? })
-                });
+                let all = all.map(|(name, schema)| Some(Property::new(name, deeper(schema)?)));
                 let all = all.collect::<Option<Vec<_>>>()?;
                 (all.len() <= PROPERTIES_MAX).then_some(())?;
                 self.members_mut().properties = all;
@@ -155,7 +174,7 @@ impl Node {
         let members = self.members_mut();
         for name in required.as_array()? {
             let mut known = members.properties.iter();
-            let index = known.position(|property| Some(&*property.name) == name.as_str())?;
+            let index = known.position(|property| Some(property.name()) == name.as_str())?;
             members.required |= 1 << index;
         }
         Some(())
@@ -175,12 +194,28 @@ impl Node {
         self.details.as_deref().unwrap_or(&NO_DETAILS)
     }
 
+    /// The same of nodes that have some.
+    #[inline]
+    pub(super) fn own_details(&self) -> Option<&Details> {
+        self.details.as_deref()
+    }
+
+    #[inline]
+    pub(super) fn own_members(&self) -> Option<&Members> {
+        self.members.as_deref()
+    }
+
     pub(super) fn members(&self) -> &Members {
         self.members.as_deref().unwrap_or(&NO_MEMBERS)
     }
 
     /// Checks the value at the cursor and leaves the cursor behind it.
     pub(super) fn check(&self, cursor: &mut Cursor<'_>) -> Result<(), Vec<Violation>> {
+        let mut ahead = cursor.clone();
+        if self.fits(&mut ahead) {
+            *cursor = ahead;
+            return Ok(());
+        }
         let mut found = Found::default();
         // The text was read before, so its grammar holds; a failure would only end the check.
         if let Err(Ended::NotJson) = self.visit(cursor, &Place::Root, &mut found) {
@@ -229,7 +264,7 @@ impl Node {
         let (mut is_first, mut room) = (true, String::new());
         while let Some(key) = cursor.next_name(&mut is_first, &mut room)? {
             let place = &Place::Key(place, key);
-            match properties.iter().position(|property| *property.name == *key) {
+            match properties.iter().position(|property| *property.name() == *key) {
                 Some(index) => {
                     if seen & 1 << index != 0 {
                         found.say(place, "is there twice; send it once".to_owned())?;
@@ -243,7 +278,7 @@ impl Node {
         let missing = required & !seen;
         for (index, property) in properties.iter().enumerate() {
             if missing & 1 << index != 0 {
-                let place = &Place::Key(place, &property.name);
+                let place = &Place::Key(place, property.name());
                 let expected = property.node.describe();
                 found.say(place, format!("is missing; it must be {expected}"))?;
             }
@@ -263,7 +298,7 @@ impl Node {
             Others::Fitting(node) => return node.visit(cursor, place, found),
             Others::Anything => {}
             Others::Nothing => {
-                let known = properties.iter().map(|property| &*property.name);
+                let known = properties.iter().map(Property::name);
                 let problem = match crate::nearest(key, known.clone()) {
                     Some(meant) => format!("is not known; did you mean `{meant}`?"),
                     None if properties.is_empty() => "is not known; send none".to_owned(),

@@ -62,8 +62,11 @@ impl Kinds {
     }
 
     /// Whether a value of that kind is in the set; `raw`, its text, is looked at for numbers only.
+    #[inline]
     pub(super) fn has(self, kind: Kind, raw: &str) -> bool {
+        const NUMBERS: u8 = NUMBER | INTEGER;
         let bits = match kind {
+            Kind::Number if self.0 & NUMBERS == NUMBERS => NUMBERS,
             Kind::Array => 1,
             Kind::Bool => 1 << 1,
             Kind::Null => 1 << 3,
@@ -72,6 +75,12 @@ impl Kinds {
             Kind::String => 1 << 6,
         };
         self.0 & bits != 0
+    }
+
+    /// Whether integers are in the set.
+    #[inline]
+    pub(super) fn has_integers(self) -> bool {
+        self.0 & INTEGER != 0
     }
 
     pub(super) fn has_value(self, value: &Value) -> bool {

@@ -7,6 +7,8 @@ mod budget;
 pub mod derived;
 mod direct;
 mod explain;
+mod fits;
+mod fused;
 mod general;
 mod kind_set;
 mod limits;
@@ -33,6 +35,7 @@ use limits::SCHEMA_BYTES_MAX;
 use outline::Outline;
 pub use prepared::Prepared;
 use repair::Repaired;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 pub use sound::is_sound;
 use std::fmt;
@@ -153,6 +156,15 @@ impl Schema {
             Checker::Nothing(bad) => {
                 Err(general::whole(&format!("cannot be compared with its schema: {bad}")))
             }
+        }
+    }
+
+    /// Decodes JSON text that is known to be well-formed, if it fits. `None` does not say that it
+    /// does not: [`Schema::check`] and the type's own decoding do.
+    pub(crate) fn decode<A: DeserializeOwned>(&self, text: &str) -> Option<A> {
+        match &self.0 {
+            Checker::Direct(direct) => fused::decode(&direct.0, text),
+            Checker::General(_) | Checker::Nothing(_) => None,
         }
     }
 

@@ -43,14 +43,14 @@ fn add(outline: &mut Outline, node: &Node) -> Id {
     };
     let properties = &members.properties;
     if !properties.is_empty() || others.is_some() {
-        let named = properties.iter().map(|one| (one.name.clone(), add(outline, &one.node)));
+        let named = properties.iter().map(|one| (one.name().into(), add(outline, &one.node)));
         let all = Properties::new(named.collect(), Vec::new(), others);
         keywords.push(Keyword::Properties(Box::new(all)));
     }
     if members.required != 0 {
         let is_required = |index: usize| members.required & 1 << index != 0;
         let names = properties.iter().enumerate().filter(|(index, _)| is_required(*index));
-        keywords.push(Keyword::Required(names.map(|(_, one)| one.name.clone()).collect()));
+        keywords.push(Keyword::Required(names.map(|(_, one)| one.name().into()).collect()));
     }
     keywords.shrink_to_fit();
     outline.nodes[id.0 as usize] = keywords;

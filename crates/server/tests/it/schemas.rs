@@ -67,13 +67,92 @@ fn schema() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
     #[test]
     fn the_direct_check_agrees_with_the_general_one(schema in schema(), value in value()) {
         let compiled = Schema::compile(&schema.to_string()).expect("it is a schema");
         prop_assert!(compiled.is_direct(), "{}", schema);
-        let verdict = compiled.check(&value.to_string());
-        prop_assert_eq!(verdict.is_ok(), jsonschema::is_valid(&schema, &value),
-            "{} on {}: {:?}", schema, value, verdict);
+        let is_valid = jsonschema::is_valid(&schema, &value);
+        for text in [value.to_string(), format!("{value:#}")] {
+            let verdict = compiled.check(&text);
+            prop_assert_eq!(verdict.is_ok(), is_valid, "{} on {}: {:?}", schema, text, verdict);
+        }
+    }
+}
+
+#[test]
+fn each_keyword_is_looked_at() {
+    let cases = [
+        (json!({"type": "integer"}), json!([0, -7, 1.0, 1e20]), json!([1.5, "1", true, null])),
+        (json!({"type": "number"}), json!([0, 1.5, -1e-5]), json!(["1", false, [], {}])),
+        (json!({"type": ["null", "string"]}), json!([null, "", "\n"]), json!([0, false, []])),
+        (json!({"type": "boolean"}), json!([true, false]), json!([0, "true", null])),
+        (json!({"minimum": 1, "maximum": 2.5}), json!([1, 2.5, "0"]), json!([0, 0.75, 2.75, 3])),
+        (
+            json!({"exclusiveMinimum": 1, "exclusiveMaximum": 2.5}),
+            json!([2, 1.25, true]),
+            json!([1, 1.0, 2.5, 3, -1]),
+        ),
+        (
+            json!({"minLength": 2, "maxLength": 3}),
+            json!(["ab", "éé", "ééé", "a\n", 1]),
+            json!(["", "a", "é", "\n", "abcd", "éééé", "\u{1f600}"]),
+        ),
+        (json!({"minItems": 1, "maxItems": 2}), json!([[1], [1, 2], {}]), json!([[], [1, 2, 3]])),
+        (json!({"enum": ["a", 1, 0.5]}), json!(["a", 1, 1.0, 0.5]), json!(["b", 2, true, [], {}])),
+        (json!({"const": "\u{e9}\n"}), json!(["é\n"]), json!(["é", 1])),
+        (json!({"items": {"type": "string"}}), json!([["a"], []]), json!([[1], ["a", null]])),
+        (
+            json!({"properties": {"a": {"type": "null"}, "b\"": true}, "required": ["b\""]}),
+            json!([{"b\"": 1}, {"b\"": 1, "a": null}, {"a": null, "c": 1, "b\"": 2}]),
+            json!([{}, {"a": null}, {"b\"": 1, "a": 1}]),
+        ),
+        (
+            json!({"properties": {"a": true}, "additionalProperties": {"minimum": 1}}),
+            json!([{"a": 0, "b": 1}, {"b": 1, "c": 2, "a": 0}]),
+            json!([{"a": 0, "b": 0}, {"b": 1, "c": 0}]),
+        ),
+        (
+            json!({"properties": {"a": true}, "additionalProperties": false}),
+            json!([{"a": 0}, {}, 1]),
+            json!([{"a": 0, "b": 1}, {"b": 1}]),
+        ),
+    ];
+    for (schema, fitting, others) in cases {
+        let compiled = Schema::compile(&schema.to_string()).expect("it is a schema");
+        assert!(compiled.is_direct(), "{schema}");
+        for (values, fits) in [(fitting, true), (others, false)] {
+            for value in values.as_array().expect("a list") {
+                assert_eq!(jsonschema::is_valid(&schema, value), fits, "{schema} on {value}");
+                for text in [format!("{value}"), format!("{value:#}")] {
+                    assert_eq!(compiled.check(&text).is_ok(), fits, "{schema} on {text}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_key_is_what_is_meant_by_it_however_it_is_written() {
+    let schema = r#"{"properties":{"a":{"type":"null"},"c\\d":{"type":"null"}},"required":["a"],
+        "additionalProperties":{"type":"string"}}"#;
+    let schema = Schema::compile(schema).expect("a schema");
+    assert!(schema.is_direct());
+    for fitting in
+        [r#"{"\u0061":null,"\u0062":""}"#, r#"{ "c\u005cd" : null , "a" : null }"#, r#"{"a":null}"#]
+    {
+        assert_eq!(schema.check(fitting), Ok(()), "{fitting}");
+    }
+    for wrong in [
+        r#"{"\u0061":""}"#,
+        r#"{"a":null,"\u0061":null}"#,
+        r#"{"a":null,"c\\d":""}"#,
+        r#"{"a":null,"c\u005cd":""}"#,
+        r#"{"a":null,"\u0062":null}"#,
+        r#"{"\u0062":""}"#,
+    ] {
+        assert!(schema.check(wrong).is_err(), "{wrong}");
     }
 }
 

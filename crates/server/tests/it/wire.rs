@@ -97,7 +97,16 @@ pub(crate) async fn ask_on(
         params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = wire.capabilities.clone();
     }
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-    let request = request.to_string();
+    ask_text(wire, server, revision, &request.to_string()).await
+}
+
+/// The same of a message as it is written.
+pub(crate) async fn ask_text(
+    wire: &TestWire,
+    server: &Server,
+    revision: Revision,
+    request: &str,
+) -> Value {
     let Ok(Incoming::One(message)) = envelope::read(request.as_bytes(), server.limits()) else {
         panic!("a test sends messages: {request}")
     };
