@@ -188,7 +188,8 @@ mod tests {
 
     #[test]
     fn a_server_that_dies_in_the_middle_is_no_success() {
-        let ratio = json!({ "figure": "per_second", "ratio": 2.0, "low": 1.9, "high": 2.1 });
+        let ratio =
+            json!({ "figure": "per_second", "ratio": 2.0, "low": 1.9, "high": 2.1, "turns": [] });
         let mut said = json!({ "first": {}, "second": {}, "ratios": [ratio] });
         assert!(compared(&said).is_ok());
         said["first"]["ended"] = "it is gone".into();
