@@ -1,6 +1,9 @@
 //! `haft bench` against real servers: that every answer is counted and checked, over each wire in
 //! both eras, and what it says and exits with when a server is down, wrong, slow or dies.
 
+mod browser;
+mod page;
+
 use crate::desk::Desk;
 use crate::foreign_servers::{listening, official, own};
 use crate::haft::{Ran, haft};
