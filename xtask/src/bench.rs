@@ -69,6 +69,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     match arguments {
         [first, rest @ ..] if first == "peers" => comparing::run(Group::Peer, rest),
         [first, rest @ ..] if first == "limits" => comparing::run(Group::Limit, rest),
+        [first, rest @ ..] if first == "runtimes" => comparing::run(Group::Runtime, rest),
         [first, rest @ ..] if first == "table" => pages::run(rest),
         [first, rest @ ..] if first == memory::TABLE => memory::run(rest),
         [first, rest @ ..] if Table::named(first).is_some() => {

@@ -14,9 +14,19 @@ struct Need {
 }
 
 const FOREIGN: &str = "the foreign programs";
+/// What a browser of Chromium's kind is called.
+#[cfg(target_os = "linux")]
+const BROWSER: &str = "for it in chromium chromium-browser google-chrome; do \
+                       \"$it\" --version && exit; done; exit 1";
 const NEEDS: &[Need] = &[
     Need { package: "g++", probe: &["c++", "--version"], user: "linking, and libFuzzer" },
     Need { package: "git", probe: &["git", "--version"], user: "tidy lists files with it" },
+    #[cfg(target_os = "linux")]
+    Need {
+        package: "chromium",
+        probe: &["sh", "-c", BROWSER],
+        user: "opening the page of a bench",
+    },
     Need { package: "golang-go", probe: &["go", "version"], user: FOREIGN },
     Need {
         package: "nodejs",

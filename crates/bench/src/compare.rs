@@ -35,6 +35,10 @@ pub struct Ratio {
     pub low: f64,
     /// and below this.
     pub high: f64,
+    /// What it is made of: the first's figure and the second's in each round, a time in
+    /// nanoseconds.
+    #[serde(default)]
+    pub turns: Vec<[f64; 2]>,
 }
 
 /// What is compared.
@@ -63,7 +67,7 @@ pub fn compare(
     let warmup = first.warmup;
     let mut loads = [Load::open(first.clone())?, Load::open(second.clone())?];
     let mut all: [Option<Stretch>; 2] = [None, None];
-    let mut ratios = vec![Vec::new(); FIGURES.len()];
+    let mut turns = vec![Vec::new(); FIGURES.len()];
     let mut done = Done::default();
     'rounds: for round in 0..rounds {
         let mut reports = [None, None];
@@ -86,9 +90,9 @@ pub fn compare(
             }
         }
         if let [Some(first), Some(second)] = &reports {
-            for ((_, figure), ratios) in FIGURES.iter().zip(&mut ratios) {
-                let ratio = figure.of(second).zip(figure.of(first)).map(|(of, to)| of / to);
-                ratios.extend(ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0));
+            for ((_, figure), turns) in FIGURES.iter().zip(&mut turns) {
+                let turn = figure.of(first).zip(figure.of(second)).map(|(to, of)| [to, of]);
+                turns.extend(turn.filter(|[to, of]| (of / to).is_finite() && of / to > 0.0));
             }
         }
     }
@@ -97,18 +101,13 @@ pub fn compare(
         Some(stretch) => Report::new(names[at], plan, stretch),
         None => Report { target: names[at].to_owned(), ..Report::default() },
     };
-    let rounds = ratios.first().map_or(0, Vec::len);
+    let rounds = turns.first().map_or(0, Vec::len);
     // A figure that some rounds lack would be that of the others.
-    let ratio = |((name, _), ratios): (&(&str, Figure), &Vec<f64>)| {
-        if ratios.len() == rounds { Ratio::of(name, ratios) } else { None }
+    let ratio = |((name, _), turns): (&(&str, Figure), Vec<[f64; 2]>)| {
+        if turns.len() == rounds { Ratio::of(name, turns) } else { None }
     };
-    let ratios_of_figures = FIGURES.iter().zip(&ratios).filter_map(ratio).collect();
-    Ok(Comparison {
-        first: of(0, &first),
-        second: of(1, &second),
-        rounds,
-        ratios: ratios_of_figures,
-    })
+    let ratios = FIGURES.iter().zip(turns).filter_map(ratio).collect();
+    Ok(Comparison { first: of(0, &first), second: of(1, &second), rounds, ratios })
 }
 
 /// What is over of all turns.
@@ -136,16 +135,16 @@ impl Done {
 }
 
 impl Ratio {
-    /// The mean of some ratios, with the interval of Student's distribution on their logarithms:
-    /// twice as fast and half as fast are as far from 1.
-    fn of(figure: &str, ratios: &[f64]) -> Option<Self> {
-        let count = ratios.len();
+    /// The mean of the turns' ratios, with the interval of Student's distribution on their
+    /// logarithms: twice as fast and half as fast are as far from 1.
+    fn of(figure: &str, turns: Vec<[f64; 2]>) -> Option<Self> {
+        let count = turns.len();
         if count == 0 {
             return None;
         }
         #[expect(clippy::cast_precision_loss, reason = "rounds are few")]
         let number = count as f64;
-        let logs: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
+        let logs: Vec<f64> = turns.iter().map(|[to, of]| (of / to).ln()).collect();
         let mean = logs.iter().sum::<f64>() / number;
         let half = if count == 1 {
             f64::INFINITY
@@ -156,7 +155,7 @@ impl Ratio {
         let (low, high) = ((mean - half).exp(), (mean + half).exp());
         // One round says nothing of how sure it is; JSON has no infinity.
         let high = if high.is_finite() { high } else { f64::MAX };
-        Some(Self { figure: figure.to_owned(), ratio: mean.exp(), low, high })
+        Some(Self { figure: figure.to_owned(), ratio: mean.exp(), low, high, turns })
     }
 }
 
@@ -175,21 +174,26 @@ fn student(freedom: usize) -> f64 {
 mod tests {
     use super::*;
 
+    /// Turns of these ratios.
+    fn of(ratios: &[f64]) -> Option<Ratio> {
+        Ratio::of("p50", ratios.iter().map(|ratio| [1.0, *ratio]).collect())
+    }
+
     #[test]
     fn equal_rounds_are_sure_and_scattered_ones_are_not() {
-        let sure = Ratio::of("p50", &[2.0, 2.0, 2.0]).expect("rounds");
+        let sure = of(&[2.0, 2.0, 2.0]).expect("rounds");
         assert!((sure.ratio - 2.0).abs() < 1e-9 && (sure.high - sure.low).abs() < 1e-9);
-        let unsure = Ratio::of("p50", &[1.0, 4.0]).expect("rounds");
+        let unsure = of(&[1.0, 4.0]).expect("rounds");
         assert!((unsure.ratio - 2.0).abs() < 1e-9, "twice and half are as far from 1");
         assert!(unsure.low < 0.01 && unsure.high > 100.0);
-        assert!(Ratio::of("p50", &[]).is_none());
-        assert_eq!(Ratio::of("p50", &[2.0]).expect("a round").low, 0.0);
+        assert!(of(&[]).is_none());
+        assert_eq!(of(&[2.0]).expect("a round").low, 0.0);
     }
 
     #[test]
     fn the_interval_is_that_of_the_textbook() {
         // ln: 0.0953, 0.1823, 0.1398; mean 0.13914, deviation 0.04353, t(2) 4.303.
-        let ratio = Ratio::of("p50", &[1.1, 1.2, 1.15]).expect("rounds");
+        let ratio = of(&[1.1, 1.2, 1.15]).expect("rounds");
         assert!((ratio.ratio - 1.1493).abs() < 1e-3, "{ratio:?}");
         assert!(
             (ratio.low - 1.0315).abs() < 2e-3 && (ratio.high - 1.2805).abs() < 2e-3,

@@ -119,7 +119,7 @@ fn stages(page: &mut String, reports: &[&Report]) {
 
 fn compared(page: &mut String, ratios: &[Ratio]) {
     page.push_str("<h2>The second beside the first</h2><table><tr><th>figure<th>ratio<th>95% sure");
-    for Ratio { figure, ratio, low, high } in ratios {
+    for Ratio { figure, ratio, low, high, .. } in ratios {
         _ = write!(page, "<tr><td>{}<td>× {ratio:.3}", escaped(figure));
         _ = if *high < f64::MAX {
             write!(page, "<td>{low:.3} to {high:.3}")

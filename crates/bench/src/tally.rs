@@ -59,7 +59,7 @@ pub(crate) fn histogram() -> Histogram<u64> {
     Histogram::new_with_max(nanos(LATENCY_MAX), 3).expect("the bounds are in order")
 }
 
-/// The same to two digits, of which there are many.
+/// The same to two digits, of which there are many: it grows with what is recorded.
 fn coarse_histogram() -> Histogram<u64> {
     let mut histogram = Histogram::new(2).expect("two digits are fine");
     histogram.auto(true);
@@ -104,10 +104,11 @@ impl Tally {
             return;
         }
         self.last = Some(now);
-        let latency = nanos(now.saturating_duration_since(sent)).max(1);
+        let latency = nanos(now.saturating_duration_since(sent)).clamp(1, nanos(LATENCY_MAX));
         self.latencies[ask].saturating_record(latency);
         if let Some(point) = self.point(now) {
-            point.latencies.saturating_record(latency);
+            // To saturate would be not to grow.
+            point.latencies.record(latency).expect("it grows as it must");
         }
     }
 
@@ -243,6 +244,24 @@ mod tests {
         let counted: u64 = series.points.iter().map(|point| point.latencies.len()).sum();
         assert_eq!(counted, tally.answers());
         assert_eq!(series.stretch, Duration::from_secs(128));
+    }
+
+    #[test]
+    fn each_stretch_keeps_its_latencies_to_two_digits() {
+        let from = Instant::now();
+        let mut tally = Tally::new(1, counted(from));
+        tally.series.stretch = LATENCY_MAX * 4;
+        let latencies = [Duration::from_micros(40), Duration::from_millis(5), LATENCY_MAX * 2];
+        for latency in latencies {
+            tally.good(0, from, from + latency);
+        }
+        let point = &tally.series.points[0].latencies;
+        let kept = [0.3, 0.6, 1.0].map(|share| point.value_at_quantile(share) as f64);
+        // What is longer counts as the longest.
+        let sent = [latencies[0], latencies[1], LATENCY_MAX].map(|time| nanos(time) as f64);
+        for (kept, sent) in kept.into_iter().zip(sent) {
+            assert!((kept / sent - 1.0).abs() < 0.01, "{kept} for {sent}");
+        }
     }
 
     #[test]

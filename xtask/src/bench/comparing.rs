@@ -1,6 +1,6 @@
-//! `cargo xtask bench peers` and `… limits`: goes through all cases, one after the other, keeps
-//! what came out, and prints it as tables. What one server does wrong does not keep the others from
-//! theirs.
+//! `cargo xtask bench peers`, `… limits` and `… runtimes`: goes through all cases, one after the
+//! other, keeps what came out, and prints it as tables. What one server does wrong does not keep
+//! the others from theirs.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use super::measure::{Case, Measured};
 use super::place::Place;
 use super::results::{self, Put, Results};
 use super::scenario::{SCENARIOS, Scenario, Wire};
-use super::server::{Group, HAFT, Kit, Server};
+use super::server::{Group, Kit, Server};
 use super::wishes::Wishes;
 use super::{answers, build, facts, table};
 use crate::failure::Failure;
@@ -19,7 +19,9 @@ pub(super) fn run(group: Group, arguments: &[String]) -> Result<(), Failure> {
     let wishes = Wishes::parse(arguments)?;
     let pairs = wanted(group, &wishes);
     if pairs.is_empty() {
-        let scenarios: Vec<&str> = SCENARIOS.iter().map(|scenario| scenario.name).collect();
+        let all = wanted(group, &Wishes::all());
+        let mut scenarios: Vec<&str> = all.iter().map(|(scenario, _)| scenario.name).collect();
+        scenarios.dedup();
         let servers: Vec<&str> = Server::all(group).iter().map(|server| server.name).collect();
         return Err(Failure::BadArguments(format!(
             "no case of `bench {}` has that name; there are {} against {}",
@@ -28,14 +30,15 @@ pub(super) fn run(group: Group, arguments: &[String]) -> Result<(), Failure> {
             servers.join(", ")
         )));
     }
-    let mut servers = vec![&HAFT];
+    let mut servers = vec![group.ours()];
     for (_, server) in &pairs {
         if !servers.iter().any(|known| known.name == server.name) {
             servers.push(server);
         }
     }
     build::build(&servers)?;
-    let place = Place::find();
+    // Which threads answer shows where there is more than one processor for them.
+    let place = if group == Group::Runtime { Place::Anywhere } else { Place::find() };
     let mut kept = Results::open(group.name(), wishes.quick)?;
     kept.begin(facts::facts(place)?);
     let mut measured = Vec::new();
@@ -45,7 +48,8 @@ pub(super) fn run(group: Group, arguments: &[String]) -> Result<(), Failure> {
         let answers = if is_constant { answers::write(scenario) } else { Ok(String::new()) };
         let unanswered = answers.as_ref().err().map(ToString::to_string);
         let answers = answers.unwrap_or_default();
-        let case = Case { scenario, server, wishes: &wishes, place, answers: &answers };
+        let ours = group.ours();
+        let case = Case { scenario, server, ours, wishes: &wishes, place, answers: &answers };
         let found = unanswered.map_or_else(|| case.measure(), |why| Ok(Measured::failed(why)))?;
         let case = case_of(&case, found, group)?;
         if let Some(why) = case["failed"].as_str() {
@@ -117,6 +121,9 @@ mod tests {
         assert_eq!(count(Group::Peer, ""), 6 * 8 + 7 * 4);
         // Two limits over HTTP in six, haft's own era in two, and the pipe in four.
         assert_eq!(count(Group::Limit, ""), 2 * 6 + 2 + 4);
+        // Three other ways to answer, in three.
+        assert_eq!(count(Group::Runtime, ""), 3 * 3);
+        assert_eq!(count(Group::Runtime, "threads-echo-1 pinned"), 1);
         assert_eq!(count(Group::Peer, "http-echo-1 rmcp"), 1);
         assert_eq!(count(Group::Peer, "nobody"), 0);
     }

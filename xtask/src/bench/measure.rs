@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::place::Place;
 use super::running::Running;
 use super::scenario::{Scenario, Wire};
-use super::server::{self, HAFT, LEGACY, Server};
+use super::server::{self, LEGACY, Server};
 use super::wishes::Wishes;
 use super::{record, shell};
 use crate::failure::Failure;
@@ -17,6 +17,8 @@ use crate::failure::Failure;
 pub(super) struct Case<'a> {
     pub(super) scenario: &'a Scenario,
     pub(super) server: &'a Server,
+    /// What of ours is measured beside it.
+    pub(super) ours: &'a Server,
     pub(super) wishes: &'a Wishes,
     pub(super) place: Place,
     /// The file that constant servers answer with.
@@ -25,7 +27,7 @@ pub(super) struct Case<'a> {
 
 /// What came out: the commands as a person would type them, and what was found.
 pub(super) struct Measured {
-    /// How the two servers are started: the other one, and haft.
+    /// How the two servers are started: the other one, and ours.
     pub(super) start: [String; 2],
     /// How they are measured.
     pub(super) bench: String,
@@ -45,7 +47,7 @@ impl Case<'_> {
     fn over_http(&self) -> Result<Measured, Failure> {
         let tools = self.scenario.tools();
         let on_core = |words: Vec<String>| [self.place.server(), words].concat();
-        let ours = Running::start(|port| on_core(HAFT.over_http(port, "")), tools)?;
+        let ours = Running::start(|port| on_core(self.ours.over_http(port, "")), tools)?;
         let theirs =
             Running::start(|port| on_core(self.server.over_http(port, self.answers)), tools);
         let theirs = match theirs {
@@ -69,7 +71,7 @@ impl Case<'_> {
 
     fn over_stdio(&self) -> Measured {
         let on_core = |words: Vec<String>| [self.place.server(), words].concat();
-        let both = [self.server.over_stdio(self.answers), HAFT.over_stdio("")].map(on_core);
+        let both = [self.server.over_stdio(self.answers), self.ours.over_stdio("")].map(on_core);
         let mut words = vec!["--command".to_owned(), shell::line(&both[0])];
         words.extend(self.scenario.ask.words());
         words.extend(["--compare-command".to_owned(), shell::line(&both[1])]);
@@ -84,7 +86,7 @@ impl Case<'_> {
     /// They are bound to no processor, as whoever starts a server binds it to none.
     fn starts(&self) -> Measured {
         let (times, rounds) = self.wishes.cold();
-        let both = [self.server.over_stdio(self.answers), HAFT.over_stdio("")];
+        let both = [self.server.over_stdio(self.answers), self.ours.over_stdio("")];
         let start = both.clone().map(|words| typed(&words, self.scenario.tools()));
         let (mut all, mut lines) = (Vec::new(), [String::new(), String::new()]);
         for round in 0..rounds as usize {
@@ -186,7 +188,8 @@ mod tests {
 
     #[test]
     fn a_server_that_dies_in_the_middle_is_no_success() {
-        let ratio = json!({ "figure": "per_second", "ratio": 2.0, "low": 1.9, "high": 2.1 });
+        let ratio =
+            json!({ "figure": "per_second", "ratio": 2.0, "low": 1.9, "high": 2.1, "turns": [] });
         let mut said = json!({ "first": {}, "second": {}, "ratios": [ratio] });
         assert!(compared(&said).is_ok());
         said["first"]["ended"] = "it is gone".into();

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 /// The short page and the long one.
 const PAGES: [&str; 2] = ["README.md", "benchmarks/README.md"];
 /// All that is measured, in the order of the long page.
-const TABLES: [&str; 6] = ["codec", "dispatch", "schemas", "memory", "limits", "peers"];
+const TABLES: [&str; 7] = ["codec", "dispatch", "schemas", "memory", "limits", "peers", "runtimes"];
 /// The rows of the short page.
 const REACH: &str = "reach";
 const BEGIN: &str = "<!-- results: ";
@@ -93,6 +93,7 @@ fn part(name: &str, results: &Results) -> String {
     let table = match name {
         "peers" => table::tables(Group::Peer, cases),
         "limits" => table::tables(Group::Limit, cases),
+        "runtimes" => table::tables(Group::Runtime, cases),
         _ => Table::named(name)
             .map_or_else(|| memory::table(cases), |table| single_table::of(table, cases)),
     };

@@ -7,24 +7,38 @@ use super::aim::{Interval, round};
 
 /// What is kept of two servers under load. None if there are no figures to compare.
 pub(super) fn rates(said: &Value) -> Option<Value> {
-    let mut ratios = Map::new();
+    let (mut ratios, mut turns) = (Map::new(), [Map::new(), Map::new()]);
     for ratio in said["ratios"].as_array()?.iter().filter(|it| it["figure"] != "average") {
         let at = |key: &str| ratio[key].as_f64();
         let interval = Interval { ratio: at("ratio")?, low: at("low")?, high: at("high")? };
-        ratios.insert(ratio["figure"].as_str()?.to_owned(), interval.to_json());
+        let figure = ratio["figure"].as_str()?;
+        ratios.insert(figure.to_owned(), interval.to_json());
+        for (at, turns) in turns.iter_mut().enumerate() {
+            let (name, all) = of_each_round(figure, &ratio["turns"], at)?;
+            turns.insert(name, all);
+        }
     }
+    let [theirs, haft] = turns;
     ratios.contains_key("per_second").then(|| {
         json!({
             "rounds": said["rounds"],
-            "theirs": side(&said["first"]),
-            "haft": side(&said["second"]),
+            "theirs": side(&said["first"], theirs),
+            "haft": side(&said["second"], haft),
             "ratios": ratios,
         })
     })
 }
 
-/// One server, all its rounds together.
-fn side(said: &Value) -> Value {
+/// One server's figure in each round, and what it is called: times are in microseconds.
+fn of_each_round(figure: &str, turns: &Value, at: usize) -> Option<(String, Value)> {
+    let (name, by) =
+        if figure == "per_second" { (figure.into(), 1.0) } else { (format!("{figure}_us"), 1e3) };
+    let of = |turn: &Value| turn[at].as_f64().map(|it| round(it / by));
+    Some((name, turns.as_array()?.iter().map(of).collect::<Option<_>>()?))
+}
+
+/// One server, all its rounds together, and each.
+fn side(said: &Value, turns: Map<String, Value>) -> Value {
     let kept = |value: &Value, by: f64| value.as_f64().map_or(Value::Null, |it| round(it / by));
     let latency = &said["latency"];
     json!({
@@ -36,6 +50,7 @@ fn side(said: &Value) -> Value {
         "cpu_us": kept(&said["server"]["cpu_ns_per_answer"], 1e3),
         "load_use": kept(&said["load_use"], 1.0),
         "processors": kept(&said["server"]["processors"], 1.0),
+        "turns": turns,
     })
 }
 
@@ -71,9 +86,12 @@ mod tests {
         });
         let ratio = |figure: &str| {
             let (low, high) = (1.08, 1.27);
-            json!({ "figure": figure, "ratio": 1.175_15, "low": low, "high": high })
+            let turns = [[23_000.4, 27_000.0], [22_000.0, 26_123.4]];
+            json!({
+                "figure": figure, "ratio": 1.175_15, "low": low, "high": high, "turns": turns,
+            })
         };
-        let ratios = ["per_second", "average"].map(ratio);
+        let ratios = ["per_second", "average", "cpu"].map(ratio);
         let said = json!({ "first": side, "second": side, "rounds": 10, "ratios": ratios });
         let kept = rates(&said).expect("figures");
         assert_eq!(kept["ratios"]["per_second"], json!([1.175, 1.08, 1.27]));
@@ -81,6 +99,10 @@ mod tests {
         assert_eq!(kept["theirs"]["cpu_us"], json!(60.86));
         assert_eq!((&kept["haft"]["processors"], &kept["rounds"]), (&json!(0.9877), &json!(10)));
         assert!(!kept.to_string().contains("series"), "{kept}");
+        let turns = |side: &str, figure: &str| kept[side]["turns"][figure].to_string();
+        assert_eq!(turns("theirs", "per_second"), "[23000,22000]");
+        assert_eq!(turns("haft", "per_second"), "[27000,26120]");
+        assert_eq!(turns("theirs", "cpu_us"), "[23,22]", "as its figure of all rounds is");
         assert!(kept["ratios"].get("average").is_none(), "no table has it");
         assert!(rates(&json!({ "ratios": [] })).is_none(), "nothing to compare");
     }

@@ -21,6 +21,9 @@ pub(super) struct Scenario {
     reach_peers: Option<f64>,
     /// How near to its limit: of a rate this share of it, of a cold start so many times its time.
     reach_limit: Option<f64>,
+    /// Whether it is about which threads answer, and nothing else is measured in it: server and
+    /// load may then use every processor.
+    pub(super) is_of_threads: bool,
 }
 
 /// How a server is reached.
@@ -54,7 +57,9 @@ const BASE: Scenario = Scenario {
     load: &[],
     reach_peers: None,
     reach_limit: None,
+    is_of_threads: false,
 };
+const THREADS: Scenario = Scenario { is_of_threads: true, ..BASE };
 const C32: &[&str] = &["--connections", "32"];
 
 /// In the order of the tables.
@@ -153,6 +158,19 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         ask: Ask::List(TOOLS),
         ..BASE
     },
+    Scenario { name: "threads-echo-1", title: "HTTP, echo, 1 connection", ..THREADS },
+    Scenario {
+        name: "threads-echo-32",
+        title: "HTTP, echo, 32 connections",
+        load: &["--connections", "32", "--threads", "2"],
+        ..THREADS
+    },
+    Scenario {
+        name: "threads-echo-256",
+        title: "HTTP, echo, 256 connections",
+        load: &["--connections", "256", "--threads", "2"],
+        ..THREADS
+    },
 ];
 
 impl Scenario {
@@ -180,6 +198,8 @@ impl Scenario {
             Wire::Stdio | Wire::Cold => server.speaks_stdio(),
         };
         match group {
+            Group::Runtime => can && self.is_of_threads,
+            Group::Limit | Group::Peer if self.is_of_threads => false,
             Group::Limit => can && is_modern == (server.name == LEGACY),
             Group::Peer => can && (!is_modern || server.is_modern),
         }
@@ -191,6 +211,8 @@ impl Scenario {
             Group::Peer => self.reach_peers,
             // What can be done without any HTTP stack is told, and not aimed at.
             Group::Limit => self.reach_limit.filter(|_| server.name != "epoll"),
+            // It is there to choose by.
+            Group::Runtime => None,
         }
     }
 
@@ -243,11 +265,12 @@ mod tests {
     }
 
     #[test]
-    fn each_scenario_has_a_limit_and_a_peer() {
+    fn each_scenario_has_a_limit_and_a_peer_or_is_of_threads_alone() {
         for scenario in SCENARIOS {
-            for group in [Group::Limit, Group::Peer] {
-                let suits = |server: &&Server| scenario.suits(server, group);
-                assert!(Server::all(group).iter().any(|it| suits(&it)), "{}", scenario.name);
+            for group in [Group::Limit, Group::Peer, Group::Runtime] {
+                let is_measured = Server::all(group).iter().any(|it| scenario.suits(it, group));
+                let is_its_own = scenario.is_of_threads == (group == Group::Runtime);
+                assert_eq!(is_measured, is_its_own, "{} {}", scenario.name, group.name());
             }
         }
     }

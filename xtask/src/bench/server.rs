@@ -13,6 +13,8 @@ pub(super) enum Group {
     Limit,
     /// What others wrote.
     Peer,
+    /// haft itself, with other threads that answer.
+    Runtime,
 }
 
 impl Group {
@@ -20,6 +22,15 @@ impl Group {
         match self {
             Self::Limit => "limits",
             Self::Peer => "peers",
+            Self::Runtime => "runtimes",
+        }
+    }
+
+    /// What of ours all of it is measured beside.
+    pub(super) const fn ours(self) -> &'static Server {
+        match self {
+            Self::Limit | Self::Peer => &HAFT,
+            Self::Runtime => &SHARED,
         }
     }
 }
@@ -173,12 +184,31 @@ pub(super) const LIMITS: &[Server] = &[
     Server { name: LEGACY, is_modern: true, stdio: None, ..HAFT },
 ];
 
+/// `haft serve` as nobody has told it anything of threads.
+pub(super) const SHARED: Server = Server {
+    name: "shared",
+    kit: Kit::Ours("haft-cli"),
+    made_of: None,
+    program: &["target/release/haft", "serve", "benchmarks/runtimes.yaml"],
+    stdio: None,
+    http: Some(&["--http", PORT]),
+    is_modern: true,
+};
+
+/// The same, told how.
+pub(super) const RUNTIMES: &[Server] = &[
+    Server { name: "per-core", http: Some(&["--http", PORT, "--per-core"]), ..SHARED },
+    Server { name: "pinned", http: Some(&["--http", PORT, "--per-core", "--pin"]), ..SHARED },
+    Server { name: "one-thread", http: Some(&["--http", PORT, "--threads", "1"]), ..SHARED },
+];
+
 impl Server {
     /// Those of a group.
     pub(super) const fn all(group: Group) -> &'static [Self] {
         match group {
             Group::Limit => LIMITS,
             Group::Peer => PEERS,
+            Group::Runtime => RUNTIMES,
         }
     }
 
@@ -198,6 +228,12 @@ impl Server {
     /// How it is started over HTTP, at `/mcp`.
     pub(super) fn over_http(&self, port: u16, answers: &str) -> Vec<String> {
         self.words(self.http.unwrap_or_default(), &port.to_string(), answers)
+    }
+
+    /// What it is told behind its port.
+    pub(super) fn told(&self) -> String {
+        let words = self.http.unwrap_or_default().iter();
+        words.skip_while(|word| **word != PORT).skip(1).copied().collect::<Vec<_>>().join(" ")
     }
 
     fn words(&self, rest: &[&str], port: &str, answers: &str) -> Vec<String> {
@@ -244,7 +280,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use super::{HAFT, LIMITS, PEERS, version};
+    use super::{Group, HAFT, LIMITS, PEERS, RUNTIMES, version};
 
     #[test]
     fn a_version_is_found_in_every_kind_of_manifest() {
@@ -277,5 +313,18 @@ mod tests {
         assert_eq!(words, ["target/release/limit-epoll", "7300", "a.txt"]);
         assert_eq!(HAFT.over_http(7300, "").last().map(String::as_str), Some("7300"));
         assert_eq!(HAFT.over_stdio("").last().map(String::as_str), Some("--stdio"));
+    }
+
+    #[test]
+    fn threads_differ_in_what_they_are_told_and_in_nothing_else() {
+        let ours = Group::Runtime.ours();
+        let plain = ours.over_http(7300, "");
+        assert_eq!((ours.told().as_str(), plain.last().map(String::as_str)), ("", Some("7300")));
+        for server in RUNTIMES {
+            let words = server.over_http(7300, "");
+            let told = words.strip_prefix(&plain[..]).expect("it begins as the default does");
+            assert_eq!(told.join(" "), server.told());
+            assert!(!told.is_empty(), "{}", server.name);
+        }
     }
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::aim::{Interval, median};
 use super::scenario::Scenario;
-use super::server::Group;
+use super::server::{Group, Server};
 use super::shown::{LOADED, WAITING, aim, grouped, interval, milliseconds, notes, times};
 
 /// From how much of its processor on a load or a server may have bounded a rate.
@@ -13,6 +13,9 @@ const BUSY: f64 = 0.9;
 
 /// Both tables of some cases: rates, and cold starts.
 pub(super) fn tables(group: Group, cases: &[Value]) -> String {
+    if group == Group::Runtime {
+        return runtimes(cases);
+    }
     let (cold, rates): (Vec<&Value>, Vec<&Value>) =
         cases.iter().partition(|case| named(case).is_some_and(Scenario::is_cold));
     let mut out = String::new();
@@ -32,6 +35,18 @@ pub(super) fn tables(group: Group, cases: &[Value]) -> String {
     out + &notes
 }
 
+/// Which threads answer, beside the default.
+fn runtimes(cases: &[Value]) -> String {
+    let mut out =
+        "| what | `haft serve` with | its req/s | the default's | the default is × (95%) \
+                   | P50 × | P99 × | CPU × (95%) | command |\n"
+            .to_owned();
+    out += "| --- | --- | ---: | ---: | --- | ---: | ---: | --- | --- |\n";
+    cases.iter().for_each(|case| out += &row(case, Group::Runtime, of_threads(case), 5));
+    let notes = notes(&out);
+    out + &notes
+}
+
 fn named(case: &Value) -> Option<&'static Scenario> {
     Scenario::named(case["scenario"].as_str()?)
 }
@@ -41,8 +56,12 @@ fn row(case: &Value, group: Group, figures: Option<String>, empty: usize) -> Str
     let text = |key: &str| case[key].as_str().unwrap_or("?");
     let (scenario, against) = (text("scenario"), text("against"));
     let title = named(case).map_or(scenario, |scenario| scenario.title);
-    let version = case["versions"][against].as_str().unwrap_or_default();
-    let server = format!("{against} {version}");
+    let server = if group == Group::Runtime {
+        let server = Server::all(group).iter().find(|server| server.name == against);
+        server.map_or_else(|| against.to_owned(), |server| format!("`{}`", server.told()))
+    } else {
+        format!("{against} {}", case["versions"][against].as_str().unwrap_or_default())
+    };
     let command = format!("`cargo xtask bench {} {scenario} {against}`", group.name());
     let figures = figures.unwrap_or_else(|| {
         // Vertical lines would make columns.
@@ -92,6 +111,23 @@ fn rate(case: &Value) -> Option<String> {
         ratio("p50"),
         ratio("p99"),
         ratio("cpu"),
+    ))
+}
+
+/// Those of two ways to answer. Server and load share all processors, so that nothing marks what
+/// bounded a rate.
+fn of_threads(case: &Value) -> Option<String> {
+    let of = |figure: &str| Interval::read(&case["ratios"][figure]);
+    let ratio = |figure: &str| of(figure).map_or_else(String::new, |it| times(it.ratio));
+    let speed = |side: &str| case[side]["per_second"].as_f64().map(grouped);
+    Some(format!(
+        "| {} | {} | {} | {} | {} | {} ",
+        speed("theirs")?,
+        speed("haft")?,
+        interval(of("per_second")?),
+        ratio("p50"),
+        ratio("p99"),
+        of("cpu").map_or_else(String::new, interval),
     ))
 }
 
@@ -185,12 +221,30 @@ mod tests {
     }
 
     #[test]
+    fn threads_are_told_as_they_are_typed_and_their_processor_time_has_an_interval() {
+        let mut case = under_load([1.014, 0.9, 1.05]);
+        case["scenario"] = "threads-echo-32".into();
+        case["against"] = "pinned".into();
+        let table = tables(Group::Runtime, &[case]);
+        let row = table.lines().nth(2).expect("a row");
+        let expected = "| HTTP, echo, 32 connections | `--per-core --pin` | 23 000 | 1 051 000 \
+                        | 1.01 (0.90 to 1.05) |  | 0.40 | 0.50 (0.50 to 0.50) \
+                        | `cargo xtask bench runtimes threads-echo-32 pinned` |";
+        assert_eq!(row, expected);
+    }
+
+    #[test]
     fn a_failure_stays_in_its_row() {
-        for scenario in ["http-echo-1", "cold-echo"] {
+        let cases = [
+            ("http-echo-1", "rmcp", Group::Peer),
+            ("cold-echo", "rmcp", Group::Peer),
+            ("threads-echo-1", "per-core", Group::Runtime),
+        ];
+        for (scenario, against, group) in cases {
             let case = json!({
-                "scenario": scenario, "against": "rmcp", "failed": "it is\ndown | really",
+                "scenario": scenario, "against": against, "failed": "it is\ndown | really",
             });
-            let table = tables(Group::Peer, &[case]);
+            let table = tables(group, &[case]);
             let row = table.lines().nth(2).expect("a row");
             assert!(row.contains("failed: it is down   really"), "{row}");
             let columns = |line: &str| line.matches('|').count();

@@ -3,8 +3,8 @@
 
 use crate::failure::Failure;
 
-const USAGE: &str = "`bench peers` and `bench limits` take --quick or --seconds N, and words that \
-                     the name of a case must have, such as `http-echo-1 rmcp`";
+const USAGE: &str = "`bench peers`, `limits` and `runtimes` take --quick or --seconds N, and words \
+                     that the name of a case must have, such as `http-echo-1 rmcp`";
 /// How long each of two servers is loaded in a case, in seconds.
 const SECONDS: u64 = 5;
 const SECONDS_MAX: u64 = 3600;
@@ -19,8 +19,13 @@ pub(super) struct Wishes {
 }
 
 impl Wishes {
+    /// Every case.
+    pub(super) fn all() -> Self {
+        Self { quick: false, seconds: SECONDS, words: Vec::new() }
+    }
+
     pub(super) fn parse(arguments: &[String]) -> Result<Self, Failure> {
-        let mut wishes = Self { quick: false, seconds: SECONDS, words: Vec::new() };
+        let mut wishes = Self::all();
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
             match argument.as_str() {

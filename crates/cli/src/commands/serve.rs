@@ -51,7 +51,7 @@ pub(crate) struct Args {
     #[arg(value_parser = clap::value_parser!(u16).range(1..=THREADS_MAX))]
     pub(crate) threads: Option<u16>,
     /// Let each thread keep its connections for as long as they last, instead of sharing the work:
-    /// less to pay for each request, but a tool that keeps a thread busy holds up what is there
+    /// nothing moves between threads, but a tool that keeps one busy holds up what is there
     #[arg(long, conflicts_with = "stdio")]
     pub(crate) per_core: bool,
     /// Keep each of these threads, and the programs that its tools start, on one processor

@@ -12,8 +12,14 @@ pub(crate) struct Profile(ProfilerGuard<'static>);
 
 impl Profile {
     /// # Errors
-    /// There is one already.
+    /// There is one already, or this haft follows its heap.
     pub(crate) fn begin() -> Result<Self, Failure> {
+        // Both unwind the stack, one of them in a signal and so in the middle of the other.
+        if cfg!(feature = "heap-profile") {
+            let message = "--profile: this haft was built with the feature `heap-profile` as well";
+            let failure = Failure::new(Exit::Usage, message);
+            return Err(failure.hint("cargo build --release -p haft-cli --features profile has it"));
+        }
         // The libraries of C are no place to unwind from inside a signal.
         let builder = ProfilerGuardBuilder::default()
             .frequency(LOOKS_PER_SECOND)

@@ -1,6 +1,9 @@
 //! `haft bench` against real servers: that every answer is counted and checked, over each wire in
 //! both eras, and what it says and exits with when a server is down, wrong, slow or dies.
 
+mod browser;
+mod page;
+
 use crate::desk::Desk;
 use crate::foreign_servers::{listening, official, own};
 use crate::haft::{Ran, haft};
@@ -259,6 +262,12 @@ fn two_servers_take_turns_and_the_slower_one_is_told() {
     let ratio = found["ratios"].as_array().into_iter().flatten().find(|of| of["figure"] == "p50");
     let ratio = ratio.expect("there is one");
     assert!(ratio["low"].as_f64() > Some(1.5), "{ratio}");
+    let turns = ratio["turns"].as_array().expect("each round is told");
+    let at = |turn: &Value, side: usize| turn[side].as_f64().expect("nanoseconds");
+    assert_eq!(turns.len(), 4, "{ratio}");
+    let logs: f64 = turns.iter().map(|turn| (at(turn, 1) / at(turn, 0)).ln()).sum();
+    let mean = ratio["ratio"].as_f64().expect("a number");
+    assert!(((logs / 4.0).exp() / mean - 1.0).abs() < 1e-9, "it is made of them: {ratio}");
     assert_eq!((&found["first"]["failures"], &found["second"]["failures"]), (&0.into(), &0.into()));
 }
 

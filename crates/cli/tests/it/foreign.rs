@@ -24,6 +24,11 @@ pub(crate) fn mcpb() -> std::process::Command {
     install::script(install::Kit::Javascript, "node_modules/@anthropic-ai/mcpb/dist/cli/cli.js")
 }
 
+/// A browser of Chromium's kind.
+pub(crate) fn browser() -> std::process::Command {
+    std::process::Command::new(machine::browser().unwrap_or_else(|advice| panic!("{advice}")))
+}
+
 /// What the quickstart calls itself.
 const SERVER_NAME: &str = "quickstart";
 

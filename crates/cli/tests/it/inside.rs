@@ -276,7 +276,7 @@ fn a_request_behind_another_on_its_connection_is_in_the_queue() {
     assert_eq!(long, [0, 1, 1], "{}", served.told());
 }
 
-#[cfg(not(feature = "profile"))]
+#[cfg(any(not(feature = "profile"), feature = "heap-profile"))]
 #[test]
 fn a_haft_that_cannot_profile_says_how_to_get_one_and_makes_no_file() {
     let desk = desk();
@@ -290,7 +290,7 @@ fn a_haft_that_cannot_profile_says_how_to_get_one_and_makes_no_file() {
     }
 }
 
-#[cfg(feature = "profile")]
+#[cfg(all(feature = "profile", not(feature = "heap-profile")))]
 mod profiles {
     use super::*;
     use rustix::process::{Pid, Signal, kill_process};
@@ -338,5 +338,49 @@ mod profiles {
         }
         let ran = bench(&[desk.file(), "-n", "5", "-c", "2", "--profile", "out.svg"]);
         assert_eq!(ran.code, Some(2), "which of the two would be drawn? {ran:?}");
+    }
+}
+
+/// Of a haft that was built for it: `cargo test -p haft-cli --features heap-profile --test it`.
+#[cfg(feature = "heap-profile")]
+mod heaps {
+    use super::*;
+
+    #[test]
+    fn a_server_that_ends_tells_who_took_its_memory() {
+        let desk = desk();
+        let folder = desk.file.parent().expect("a file is in a folder");
+        let mut command = Command::new(HAFT);
+        command.arg("serve").arg(&desk.file).arg("--stdio").current_dir(folder);
+        let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = piped.spawn().expect("it is built");
+        let text = "x".repeat(100_000);
+        let call = format!(r#"{{"name":"echo","arguments":{{"text":"{text}"}}}}"#);
+        let hello = r#"{"protocolVersion":"2025-11-25","capabilities":{},
+            "clientInfo":{"name":"it","version":"1"}}"#;
+        let mut stdin = child.stdin.take().expect("it is piped");
+        for (id, method, params) in [(1, "initialize", hello), (2, "tools/call", &call)] {
+            let params = params.replace('\n', "");
+            writeln!(
+                stdin,
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#
+            )
+            .expect("it reads");
+        }
+        drop(stdin);
+        let output = child.wait_with_output().expect("it is ours");
+        let answers = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && answers.contains(&text), "{answers:.300}");
+        let found = fs::read(desk.path("dhat-heap.json")).expect("it was written");
+        let found: Value = serde_json::from_slice(&found).expect("the viewer reads it");
+        let frames = found["ftbl"].as_array().expect("frames");
+        // A place that took the text at least once, by way of the tool.
+        let has_tool = |place: &&Value| {
+            let frames = place["fs"].as_array().into_iter().flatten().filter_map(Value::as_u64);
+            let mut names = frames.filter_map(|at| found["ftbl"][at as usize].as_str());
+            place["tb"].as_u64() >= Some(100_000) && names.any(|it| it.contains("haft_manifest::"))
+        };
+        let places = found["pps"].as_array().expect("places");
+        assert!(places.iter().any(|place| has_tool(&place)), "{} frames", frames.len());
     }
 }

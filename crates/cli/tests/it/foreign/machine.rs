@@ -1,5 +1,5 @@
-//! Makes sure that the package managers work that `install` calls: by asking for them in one
-//! sentence, or on Debian, by root, with apt. It installs nothing else.
+//! Makes sure that the package managers work that `install` calls, and a browser: by asking for
+//! them in one sentence, or on Debian, by root, with apt. It installs nothing else.
 
 use std::process::Command;
 use std::sync::Mutex;
@@ -19,6 +19,15 @@ const VENV: Need =
     Need { package: "python3-venv", probe: &["python3", "-c", "import ensurepip, venv"] };
 const GO: Need = Need { package: "golang-go", probe: &["go", "version"] };
 
+const CHROMIUM: Need = Need { package: "chromium", probe: &["chromium", "--version"] };
+/// What else it is called.
+const BROWSERS: [&[&str]; 4] = [
+    CHROMIUM.probe,
+    &["chromium-browser", "--version"],
+    &["google-chrome", "--version"],
+    &["/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "--version"],
+];
+
 /// The first Go that fetches a newer one by itself.
 const GO_MINOR_MIN: u32 = 21;
 
@@ -34,18 +43,32 @@ const fn needs(kit: Kit) -> &'static [Need] {
 
 /// Makes sure that the kit can be installed, or says what to install.
 pub(super) fn provide(kit: Kit) -> Result<(), String> {
-    let missing = || needs(kit).iter().filter(|need| !works(need.probe)).map(|need| need.package);
+    provide_all(needs(kit), &format!("the foreign clients in {}", kit.name()))?;
+    if kit == Kit::Go { go_is_new_enough() } else { Ok(()) }
+}
+
+/// The program of a browser of Chromium's kind, or what to install.
+pub(super) fn browser() -> Result<&'static str, String> {
+    if let Some(found) = BROWSERS.into_iter().find(|probe| works(probe)) {
+        return Ok(found[0]);
+    }
+    provide_all(&[CHROMIUM], "the tests of pages")?;
+    Ok(CHROMIUM.probe[0])
+}
+
+fn provide_all(needs: &[Need], users: &str) -> Result<(), String> {
+    let missing = || needs.iter().filter(|need| !works(need.probe)).map(|need| need.package);
     if missing().next().is_some() {
         let names = missing().collect::<Vec<_>>().join(" ");
         if !is_root() || !works(&["apt-get", "--version"]) {
-            return Err(format!("the foreign clients in {} need {names}, install it", kit.name()));
+            return Err(format!("{users} need {names}, install it"));
         }
         apt_get(missing())?;
         if let Some(package) = missing().next() {
             return Err(format!("{package} was installed and still fails, repair it by hand"));
         }
     }
-    if kit == Kit::Go { go_is_new_enough() } else { Ok(()) }
+    Ok(())
 }
 
 /// Two kits that come at the same time go one after the other; another process waits by itself.

@@ -1,0 +1,227 @@
+//! The page of `haft bench --html` as readers see it, in a real browser: its pictures, its figures
+//! beside those of the same run's JSON, and that it needs nobody.
+
+use super::browser::{Opened, open};
+use super::{bench, desk};
+use crate::desk::Desk;
+use crate::foreign_servers::own;
+use serde_json::Value;
+use std::fs;
+
+/// Put behind a copy of the page: writes what is drawn and where, in numbers, behind it.
+const LOOK: &str = r#"<script>
+const box = of => { const b = of.getBBox(); return [b.x, b.y, b.x + b.width, b.y + b.height]; };
+const seen = {
+    pictures: [...document.querySelectorAll("svg")].map(svg => ({
+        title: svg.previousElementSibling.textContent,
+        frame: [svg.viewBox.baseVal.width, svg.viewBox.baseVal.height],
+        wide: svg.getBoundingClientRect().width,
+        lines: [...svg.querySelectorAll("path.line")].map(line => ({
+            class: line.getAttribute("class"),
+            colour: getComputedStyle(line).stroke,
+            length: line.getTotalLength(),
+            box: box(line),
+            points: line.getAttribute("d").match(/[ML][^MLh]*/g)
+                .map(at => at.slice(1).split(" ").map(Number)),
+        })),
+        names: [...svg.querySelectorAll("text")].map(name => ({
+            text: name.textContent, box: box(name),
+        })),
+    })),
+    tables: [...document.querySelectorAll("table")].map(table =>
+        [...table.rows].map(row => [...row.cells].map(cell => cell.textContent))),
+};
+const out = document.createElement("script");
+out.type = "application/json";
+out.textContent = JSON.stringify(seen);
+document.body.append(out);
+</script>"#;
+const BEGIN: &str = r#"<script type="application/json">"#;
+
+/// Runs a bench of a few seconds, and returns its JSON, its page as it is opened, and what is seen
+/// there.
+fn run(desk: &Desk, target: &str, more: &[&str]) -> (Value, Opened, Value) {
+    let [page, copy] = ["page.html", "copy.html"].map(|name| desk.path(name));
+    let html = ["--html", page.to_str().expect("a path of text"), "--json"];
+    let ran = bench(&[target], &[&["echo", "text=a", "-d", "4s"], more, &html].concat());
+    assert_eq!((ran.code, &*ran.stderr), (Some(0), ""), "{ran:?}");
+    let opened = open(&page);
+    let text = fs::read_to_string(page).expect("it was written");
+    fs::write(&copy, text + LOOK).expect("a folder of ours");
+    let looked = open(&copy);
+    let (_, seen) = looked.page.split_once(BEGIN).unwrap_or_else(|| panic!("{:?}", looked.console));
+    let (seen, _) = seen.split_once("</script>").expect("it has an end");
+    (ran.json(), opened, serde_json::from_str(seen).expect("the browser wrote it"))
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().unwrap_or_else(|| panic!("{value} is no list"))
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// The cells behind the first one of the row of a name.
+fn cells<'a>(table: &'a Value, name: &str) -> Vec<&'a str> {
+    let row = list(table).iter().find(|row| row[0] == name);
+    let row = row.unwrap_or_else(|| panic!("no row {name:?} in {table}"));
+    list(row)[1..].iter().map(|cell| cell.as_str().expect("text")).collect()
+}
+
+/// Nanoseconds of a time as it is shown.
+fn nanos(shown: &str) -> f64 {
+    let (number, unit) = shown.split_once(' ').unwrap_or_else(|| panic!("{shown:?} is no time"));
+    let unit = match unit {
+        "ns" => 1.0,
+        "µs" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        _ => panic!("{shown:?} is no time"),
+    };
+    number.parse::<f64>().expect("a number") * unit
+}
+
+/// Each figure of the table is that of the report.
+fn figures_are_those_of(table: &Value, reports: &[&Value]) {
+    for (at, report) in reports.iter().enumerate() {
+        let cell = |name: &str| cells(table, name)[at];
+        assert_eq!(cell("answers a second"), format!("{:.0}", number(&report["per_second"])));
+        let counted = format!("{} in {:.1} s", report["answers"], number(&report["seconds"]));
+        assert_eq!(cell("answers"), counted);
+        assert_eq!(cell("wrong"), report["failures"].to_string());
+        let revision = report["revision"].as_str().expect("text");
+        assert!(cell("over").ends_with(revision), "{}", cell("over"));
+        let latency = &report["latency"];
+        let times = [
+            ("p50", &latency["p50_ns"]),
+            ("p90", &latency["p90_ns"]),
+            ("p99", &latency["p99_ns"]),
+            ("p99.9", &latency["p99_9_ns"]),
+            ("max", &latency["max_ns"]),
+            ("average", &latency["average_ns"]),
+            ("deviation", &latency["deviation_ns"]),
+            ("processor time an answer", &report["server"]["cpu_ns_per_answer"]),
+        ];
+        for (name, exact) in times {
+            let (shown, exact) = (nanos(cell(name)), number(exact));
+            // Three digits are shown.
+            assert!((shown - exact).abs() <= exact * 0.0051, "{name}: {shown} for {exact}");
+        }
+    }
+}
+
+/// What a line is made of, upwards and as it is drawn from the left to the right.
+fn drawn(line: &Value, values: &[f64]) {
+    let points = list(&line["points"]);
+    assert_eq!(points.len(), values.len(), "a point for each: {line}");
+    for (one, of_one) in points.iter().zip(values) {
+        for (other, of_other) in points.iter().zip(values) {
+            // Downwards the numbers of a picture grow.
+            let is_higher = number(&one[1]) < number(&other[1]);
+            assert!(!is_higher || of_one > of_other, "{of_one} above {of_other}: {line}");
+        }
+    }
+    let across: Vec<f64> = points.iter().map(|point| number(&point[0])).collect();
+    assert!(across.is_sorted(), "{line}");
+}
+
+/// Each picture is there, each line in its frame, in a colour, and as high as its figures are.
+fn pictures_are_of(seen: &Value, reports: &[&Value]) {
+    let pictures = list(&seen["pictures"]);
+    let titles: Vec<&Value> = pictures.iter().map(|picture| &picture["title"]).collect();
+    assert_eq!(titles, ["How latencies are spread", "Answers each second", "Latency over time"]);
+    for picture in pictures {
+        assert!(number(&picture["wide"]) > 300.0, "it cannot be seen: {picture}");
+        let frame = [0, 1].map(|at: usize| number(&picture["frame"][at]));
+        for part in list(&picture["lines"]).iter().chain(list(&picture["names"])) {
+            let edge = |at: usize| number(&part["box"][at]);
+            let is_within = edge(0) >= 0.0 && edge(1) >= 0.0;
+            assert!(is_within && edge(2) <= frame[0] && edge(3) <= frame[1], "outside: {part}");
+        }
+        for line in list(&picture["lines"]) {
+            assert!(line["colour"].as_str().is_some_and(|it| it.starts_with("rgb(")), "{line}");
+            assert!(number(&line["length"]) > 100.0, "{line}");
+        }
+        assert!(list(&picture["names"]).len() >= 4, "no scale: {picture}");
+    }
+    let of = |picture: usize| list(&pictures[picture]["lines"]);
+    let counts = [0, 1, 2].map(|picture| of(picture).len());
+    assert_eq!(counts, [1, 1, 2].map(|lines| lines * reports.len()), "{seen}");
+    for (at, report) in reports.iter().enumerate() {
+        let series = |key: &str| -> Vec<f64> {
+            list(&report["series"]).iter().map(|point| number(&point[key])).collect()
+        };
+        let middles = series("p50_ns");
+        assert!(middles.len() > 1, "a line has two ends: {report}");
+        // To two digits each second, to three all of it.
+        let whole = number(&report["latency"]["p50_ns"]);
+        let is_between = middles.iter().any(|middle| *middle <= whole * 1.02)
+            && middles.iter().any(|middle| *middle >= whole * 0.98);
+        assert!(is_between, "the middle of all is between those of the seconds: {report}");
+        let spread = list(&report["latency"]["distribution"]).iter();
+        let spread: Vec<f64> = spread.map(|point| number(&point[1])).collect();
+        assert!(spread.len() > 5, "{report}");
+        drawn(&of(0)[at], &spread);
+        drawn(&of(1)[at], &series("per_second"));
+        drawn(&of(2)[2 * at], &series("p50_ns"));
+        drawn(&of(2)[2 * at + 1], &series("p99_ns"));
+    }
+}
+
+/// It asks nobody for anything, and nothing in it is wrong.
+fn stands_alone(opened: &Opened) {
+    assert_eq!(opened.fetched, [""; 0], "it fetches");
+    assert_eq!(opened.console, [""; 0], "something is wrong with it");
+    assert!(!opened.page.contains("<script"), "it needs a script");
+}
+
+#[test]
+fn a_browser_shows_a_report_as_it_was_measured() {
+    let desk = desk();
+    let (report, opened, seen) = run(&desk, desk.file(), &["-f", "4"]);
+    stands_alone(&opened);
+    pictures_are_of(&seen, &[&report]);
+    figures_are_those_of(&seen["tables"][0], &[&report]);
+    let target = report["target"].as_str().expect("text");
+    assert!(opened.page.contains(&format!("<h1>{target}</h1>")), "{target}");
+}
+
+#[test]
+fn a_browser_shows_two_servers_side_by_side() {
+    let desk = desk();
+    let server = own(&desk.file);
+    let more = ["--rounds", "4", "--compare", &server.url];
+    let (both, opened, seen) = run(&desk, desk.file(), &more);
+    stands_alone(&opened);
+    let reports = [&both["first"], &both["second"]];
+    pictures_are_of(&seen, &reports);
+    let tables = list(&seen["tables"]);
+    figures_are_those_of(&tables[0], &reports);
+    let ratios = list(&both["ratios"]);
+    assert!(ratios.len() > 3, "{both}");
+    for ratio in ratios {
+        let shown = cells(&tables[1], ratio["figure"].as_str().expect("text"));
+        let of = |key: &str| number(&ratio[key]);
+        let sure = format!("{:.3} to {:.3}", of("low"), of("high"));
+        assert_eq!(shown, [format!("× {:.3}", of("ratio")), sure]);
+    }
+    let colours = list(&seen["pictures"][1]["lines"]).iter().map(|line| &line["colour"]);
+    let colours: Vec<&Value> = colours.collect();
+    assert_ne!(colours[0], colours[1], "one cannot be told from the other");
+}
+
+#[test]
+fn a_browser_tells_of_what_a_page_fetches_and_gets_wrong() {
+    // Where no browser goes; that it was asked for is told all the same.
+    let page = "<!doctype html><img src='http://127.0.0.1:9/a.png'>\
+                <style>body { background: url(http://haft.invalid/b.png) }</style>\
+                <script>console.error('it is wrong')</script>";
+    let desk = desk();
+    let path = desk.path("page.html");
+    fs::write(&path, page).expect("a folder of ours");
+    let mut opened = open(&path);
+    opened.fetched.sort();
+    assert_eq!(opened.fetched, ["http://127.0.0.1:9/a.png", "http://haft.invalid/b.png"]);
+    assert!(opened.console.iter().any(|line| line.contains("it is wrong")), "{:?}", opened.console);
+}
