@@ -1,6 +1,6 @@
 //! A text becomes a JSON string: what needs no escape is copied in one piece.
 
-use crate::json::plain_bytes;
+use crate::json::plain_end;
 
 /// Appends a JSON string.
 ///
@@ -13,13 +13,13 @@ pub fn string(out: &mut Vec<u8>, text: &str) {
     // With room for what most answers end with, so that it need not grow again.
     out.reserve(text.len() + 64);
     out.push(b'"');
-    let mut rest = text.as_bytes();
+    let (bytes, mut at) = (text.as_bytes(), 0);
     loop {
-        let (plain, behind) = rest.split_at(plain_bytes(rest));
-        out.extend_from_slice(plain);
-        let Some((&byte, behind)) = behind.split_first() else { break };
+        let end = plain_end(bytes, at);
+        out.extend_from_slice(&bytes[at..end]);
+        let Some(&byte) = bytes.get(end) else { break };
         escape(out, byte);
-        rest = behind;
+        at = end + 1;
     }
     out.push(b'"');
 }

@@ -2,7 +2,7 @@
 //! a string, an integer, the end of an object. Comparing is less work than finding out. What is not
 //! there, or has another form, leaves the cursor where it is; the other methods read it.
 
-use super::plain::plain_bytes;
+use super::plain::plain_end;
 use super::{Cursor, JsonStr};
 
 /// With so many digits every integer has room in an `i64`.
@@ -47,15 +47,16 @@ impl<'a> Cursor<'a> {
     /// Reads a string without escapes.
     #[inline]
     pub fn plain_string(&mut self) -> Option<JsonStr<'a>> {
-        let (b'"', inner) = self.text.as_bytes().get(self.at..)?.split_first()? else {
-            return None;
-        };
-        let (start, length) = (self.at + 1, plain_bytes(inner));
-        if inner.get(length) != Some(&b'"') {
+        let bytes = self.text.as_bytes();
+        if bytes.get(self.at) != Some(&b'"') {
             return None;
         }
-        let inner = self.text.get(start..start + length)?;
-        self.at = start + length + 1;
+        let (start, end) = (self.at + 1, plain_end(bytes, self.at + 1));
+        if bytes.get(end) != Some(&b'"') {
+            return None;
+        }
+        let inner = self.text.get(start..end)?;
+        self.at = end + 1;
         Some(JsonStr::new(inner, false))
     }
 

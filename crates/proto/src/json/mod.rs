@@ -12,7 +12,7 @@ mod text;
 pub use text::JsonStr;
 
 use crate::error::Malformed;
-pub(crate) use plain::plain_bytes;
+pub(crate) use plain::plain_end;
 use plain::plain_key_end;
 
 /// The deepest nesting that a [`Cursor`] can be asked to allow.

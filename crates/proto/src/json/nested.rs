@@ -2,7 +2,7 @@
 //! cursor calls it; it keeps nothing of what is inside.
 
 use super::Cursor;
-use super::plain::{plain_bytes, plain_key_end, plain_number_end};
+use super::plain::{plain_end, plain_key_end, plain_number_end};
 use crate::error::Malformed;
 
 impl Cursor<'_> {
@@ -84,7 +84,7 @@ impl Cursor<'_> {
     /// `at` is that of the quote which opens it.
     #[inline(always)]
     fn string_end(&mut self, bytes: &[u8], at: usize) -> Result<usize, Malformed> {
-        let end = at + 1 + plain_bytes(&bytes[at + 1..]);
+        let end = plain_end(bytes, at + 1);
         match bytes.get(end) {
             Some(b'"') => Ok(end + 1),
             _ => self.end_of(end, |cursor| cursor.rest_of_escaped().map(|_| ())),

@@ -4,39 +4,49 @@
 
 use super::block::{BLOCK, attention};
 
-/// How many bytes at the front need no attention inside a string: no quote, no backslash, no
-/// control character.
+/// The first place from `at` on, which is no further than the end, whose byte needs attention inside
+/// a string: a quote, a backslash or a control character. The end, if there is none.
 #[inline]
-pub(crate) fn plain_bytes(bytes: &[u8]) -> usize {
+pub(crate) fn plain_end(bytes: &[u8], at: usize) -> usize {
+    let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk) else {
+        return plain_end_near_end(bytes, at);
+    };
     // Most strings end here.
-    if let Some(block) = bytes.first_chunk() {
-        let found = attention(block);
-        if found != 0 {
-            return found.trailing_zeros() as usize;
-        }
+    match attention(block) {
+        0 => plain_end_in_blocks(bytes, at + BLOCK),
+        found => at + found.trailing_zeros() as usize,
     }
-    plain_bytes_in_blocks(bytes)
 }
 
-/// The same for long strings, and for those so near to the end of the text that no block is left.
+/// The same for long strings.
 #[inline(never)]
-fn plain_bytes_in_blocks(bytes: &[u8]) -> usize {
-    let mut rest = bytes;
-    while let Some((block, behind)) = rest.split_first_chunk() {
+fn plain_end_in_blocks(bytes: &[u8], from: usize) -> usize {
+    let mut at = from;
+    while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
         let found = attention(block);
         if found != 0 {
-            return bytes.len() - rest.len() + found.trailing_zeros() as usize;
+            return at + found.trailing_zeros() as usize;
         }
-        rest = behind;
-        if bytes.len() - rest.len() == LONG {
-            let skipped = plain_stretch(rest);
-            rest = &rest[skipped..];
+        at += BLOCK;
+        if at - from == LONG {
+            at += plain_stretch(&bytes[at..]);
         }
     }
-    // The last bytes as a block that ends in quotes.
-    let mut block = [b'"'; BLOCK];
-    block[..rest.len()].copy_from_slice(rest);
-    bytes.len() - rest.len() + attention(&block).trailing_zeros().min(rest.len() as u32) as usize
+    plain_end_near_end(bytes, at)
+}
+
+/// The same where less than a block is left: the last one is looked at, and what it has before
+/// `at` is put out of sight.
+#[inline]
+fn plain_end_near_end(bytes: &[u8], at: usize) -> usize {
+    let Some(block) = bytes.last_chunk() else {
+        let needs = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+        return (at..bytes.len()).find(|at| needs(&bytes[*at])).unwrap_or(bytes.len());
+    };
+    match attention(block) >> (at + BLOCK - bytes.len()) {
+        0 => bytes.len(),
+        found => at + found.trailing_zeros() as usize,
+    }
 }
 
 /// From where on a string is long: what follows is searched with all the width that the processor
@@ -68,9 +78,11 @@ fn plain_stretch(bytes: &[u8]) -> usize {
 /// The place behind the colon of a key that is written without white space and escapes.
 #[inline]
 pub(super) fn plain_key_end(bytes: &[u8], at: usize) -> Option<usize> {
-    let (b'"', inner) = bytes.get(at..)?.split_first()? else { return None };
-    let length = plain_bytes(inner);
-    (inner.get(length..)?.first_chunk() == Some(b"\":")).then_some(at + length + 3)
+    if bytes.get(at) != Some(&b'"') {
+        return None;
+    }
+    let end = plain_end(bytes, at + 1);
+    (bytes.get(end..)?.first_chunk() == Some(b"\":")).then_some(end + 2)
 }
 
 /// Where a number without sign and exponent ends, if what follows leaves no doubt.
@@ -107,21 +119,24 @@ mod tests {
 
     proptest! {
         #[test]
-        fn plain_bytes_stop_where_a_plain_loop_stops(
-            bytes in proptest::collection::vec(any::<u8>(), 0..64)
+        fn a_plain_string_ends_where_a_plain_loop_ends(
+            bytes in proptest::collection::vec(any::<u8>(), 0..64),
+            at in any::<proptest::sample::Index>(),
         ) {
-            let slow = bytes.iter().take_while(|b| !matches!(b, b'"' | b'\\' | 0..0x20)).count();
-            prop_assert_eq!(plain_bytes(&bytes), slow);
+            let at = at.index(bytes.len() + 1);
+            let needs = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+            let slow = bytes[at..].iter().position(needs).map_or(bytes.len(), |found| at + found);
+            prop_assert_eq!(plain_end(&bytes, at), slow);
         }
 
         #[test]
-        fn so_they_do_far_into_a_long_string(
+        fn so_it_does_far_into_a_long_one(
             length in 0_usize..80_000, end in proptest::sample::select(&b"\"\\\n\0"[..])
         ) {
             let mut bytes = vec![b'x'; length];
             bytes.push(end);
             bytes.extend([b'"'; 40]);
-            prop_assert_eq!(plain_bytes(&bytes), length);
+            prop_assert_eq!(plain_end(&bytes, 0), length);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! nothing.
 
 use super::Cursor;
-use super::plain::{digits_end, plain_bytes, plain_number_end};
+use super::plain::{digits_end, plain_end, plain_number_end};
 use crate::error::Malformed;
 
 impl Cursor<'_> {
@@ -11,7 +11,7 @@ impl Cursor<'_> {
     #[inline]
     pub(super) fn rest_of_string(&mut self) -> Result<bool, Malformed> {
         let bytes = self.text.as_bytes();
-        self.at += plain_bytes(&bytes[self.at..]);
+        self.at = plain_end(bytes, self.at);
         if bytes.get(self.at) == Some(&b'"') {
             self.at += 1;
             return Ok(false);
@@ -32,7 +32,7 @@ impl Cursor<'_> {
                 Some(_) => return Err(self.expected("no control character in a string")),
                 None => return Err(self.expected("the end of a string")),
             }
-            self.at += plain_bytes(&self.text.as_bytes()[self.at..]);
+            self.at = plain_end(self.text.as_bytes(), self.at);
         }
     }
 
