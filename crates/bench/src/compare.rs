@@ -2,6 +2,7 @@
 //! the ratio of each pair of turns is what counts. It says how sure it is; it never judges.
 
 use crate::error::BenchError;
+use crate::limits::TURN_MAX;
 use crate::load::{Load, Progress, Stretch};
 use crate::plan::{End, Plan};
 use crate::report::Report;
@@ -17,8 +18,11 @@ pub struct Comparison {
     pub first: Report,
     /// The second.
     pub second: Report,
-    /// How many turns each had.
+    /// How many turns of each there are ratios of.
     pub rounds: usize,
+    /// How many more there were in which one of them answered nothing, which no ratio tells.
+    #[serde(default)]
+    pub rounds_without_answers: usize,
     /// The second's figures divided by the first's.
     pub ratios: Vec<Ratio>,
 }
@@ -50,8 +54,13 @@ const FIGURES: [(&str, Figure); 5] = [
     ("cpu", Figure::Cpu),
 ];
 
+/// How often the slower server could answer on one connection in a turn, at least: requests that
+/// begin together are answered together, and a turn may miss the last of them.
+const LATENCIES_A_TURN: u32 = 16;
+
 /// Loads two servers in turns. `names` are what people call them; `watch` is told how it goes, all
-/// turns together, and says whether to go on.
+/// turns together, and says whether to go on. A turn is longer than `turn` where one of them takes
+/// so long for an answer that few would come in that time, up to [`TURN_MAX`].
 ///
 /// # Errors
 /// [`BenchError`] if one of them cannot be reached. Who fails in the middle has the reason in its
@@ -63,51 +72,121 @@ pub fn compare(
     turn: Duration,
     watch: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Comparison, BenchError> {
-    let [first, second] = plans;
-    let warmup = first.warmup;
-    let mut loads = [Load::open(first.clone())?, Load::open(second.clone())?];
-    let mut all: [Option<Stretch>; 2] = [None, None];
-    let mut turns = vec![Vec::new(); FIGURES.len()];
-    let mut done = Done::default();
-    'rounds: for round in 0..rounds {
-        let mut reports = [None, None];
+    let warmup = plans[0].warmup;
+    let [first, second] = &plans;
+    let loads = [Load::open(first.clone())?, Load::open(second.clone())?];
+    let mut turns = Turns { loads, done: Done::default(), watch };
+    let mut round = turns.round(0, warmup, turn);
+    let needed = round.latency() * LATENCIES_A_TURN;
+    let (turn, warmup) = if turn < needed && !round.is_over {
+        // The first one was too short to count.
+        let turn = needed.min(TURN_MAX.max(turn));
+        round = turns.round(0, warmup, turn);
+        (turn, turn / 10)
+    } else {
+        // What was idle meanwhile is warm in a moment.
+        (turn, warmup.min(turn / 10))
+    };
+    let mut all = Rounds::default();
+    for at in 1.. {
+        let is_over = round.is_over;
+        all.add(names, &plans, round);
+        if is_over || at >= rounds {
+            break;
+        }
+        round = turns.round(at, warmup, turn);
+    }
+    turns.loads.into_iter().for_each(Load::close);
+    Ok(all.compared(names, &plans))
+}
+
+/// Two loads that take turns.
+struct Turns<'w> {
+    loads: [Load; 2],
+    done: Done,
+    watch: &'w mut dyn FnMut(Progress) -> bool,
+}
+
+/// A turn of each.
+struct Round {
+    stretches: [Option<Stretch>; 2],
+    /// There is to be no other: somebody has had enough, or a server is gone.
+    is_over: bool,
+}
+
+impl Turns<'_> {
+    fn round(&mut self, number: usize, warmup: Duration, turn: Duration) -> Round {
+        let mut round = Round { stretches: [None, None], is_over: false };
         // Who goes first takes turns too.
-        for at in [round % 2, 1 - round % 2] {
-            // What was idle meanwhile is warm in a moment.
-            let warmup = if round == 0 { warmup } else { warmup.min(turn / 10) };
+        for at in [number % 2, 1 - number % 2] {
+            let (watch, done) = (&mut self.watch, &self.done);
             let mut tell = |progress: Progress| watch(done.with(progress));
-            let stretch = loads[at].stretch(warmup, End::After(turn), &mut tell);
-            done.add(&stretch, warmup);
-            let plan = if at == 0 { &first } else { &second };
-            reports[at] = Some(Report::new(names[at], plan, &stretch));
-            let is_over = stretch.ended.is_some() || stretch.took < turn / 2;
-            match &mut all[at] {
-                Some(all) => all.add(stretch),
-                none => *none = Some(stretch),
-            }
-            if is_over {
-                break 'rounds;
+            let stretch = self.loads[at].stretch(warmup, End::After(turn), &mut tell);
+            self.done.add(&stretch, warmup);
+            round.is_over = stretch.ended.is_some() || stretch.took < turn / 2;
+            round.stretches[at] = Some(stretch);
+            if round.is_over {
+                break;
             }
         }
-        if let [Some(first), Some(second)] = &reports {
-            for ((_, figure), turns) in FIGURES.iter().zip(&mut turns) {
-                let turn = figure.of(first).zip(figure.of(second)).map(|(to, of)| [to, of]);
+        round
+    }
+}
+
+impl Round {
+    /// What half of the answers of the slower server took, at most.
+    fn latency(&self) -> Duration {
+        let median = |stretch: &Stretch| stretch.tally.median();
+        self.stretches.iter().flatten().map(median).max().unwrap_or_default()
+    }
+}
+
+/// What came of all rounds.
+#[derive(Default)]
+struct Rounds {
+    stretches: [Option<Stretch>; 2],
+    turns: [Vec<[f64; 2]>; FIGURES.len()],
+    /// Rounds in which one of them answered nothing.
+    without_answers: usize,
+}
+
+impl Rounds {
+    fn add(&mut self, names: [&str; 2], plans: &[Plan; 2], round: Round) {
+        if let [Some(first), Some(second)] = &round.stretches {
+            let reports =
+                [Report::new(names[0], &plans[0], first), Report::new(names[1], &plans[1], second)];
+            if reports.iter().any(|report| report.per_second == 0.0) {
+                self.without_answers += 1;
+            }
+            for ((_, figure), turns) in FIGURES.iter().zip(&mut self.turns) {
+                let turn = figure.of(&reports[0]).zip(figure.of(&reports[1]));
+                let turn = turn.map(|(to, of)| [to, of]);
                 turns.extend(turn.filter(|[to, of]| (of / to).is_finite() && of / to > 0.0));
             }
         }
+        for (all, stretch) in self.stretches.iter_mut().zip(round.stretches) {
+            match (all, stretch) {
+                (Some(all), Some(stretch)) => all.add(stretch),
+                (none, stretch) => *none = none.take().or(stretch),
+            }
+        }
     }
-    loads.into_iter().for_each(Load::close);
-    let of = |at: usize, plan: &Plan| match &all[at] {
-        Some(stretch) => Report::new(names[at], plan, stretch),
-        None => Report { target: names[at].to_owned(), ..Report::default() },
-    };
-    let rounds = turns.first().map_or(0, Vec::len);
-    // A figure that some rounds lack would be that of the others.
-    let ratio = |((name, _), turns): (&(&str, Figure), Vec<[f64; 2]>)| {
-        if turns.len() == rounds { Ratio::of(name, turns) } else { None }
-    };
-    let ratios = FIGURES.iter().zip(turns).filter_map(ratio).collect();
-    Ok(Comparison { first: of(0, &first), second: of(1, &second), rounds, ratios })
+
+    fn compared(self, names: [&str; 2], plans: &[Plan; 2]) -> Comparison {
+        let of = |at: usize| match &self.stretches[at] {
+            Some(stretch) => Report::new(names[at], &plans[at], stretch),
+            None => Report { target: names[at].to_owned(), ..Report::default() },
+        };
+        let (first, second) = (of(0), of(1));
+        let rounds = self.turns[0].len();
+        // A figure that some rounds lack would be that of the others.
+        let ratio = |((name, _), turns): (&(&str, Figure), Vec<[f64; 2]>)| {
+            if turns.len() == rounds { Ratio::of(name, turns) } else { None }
+        };
+        let ratios = FIGURES.iter().zip(self.turns).filter_map(ratio).collect();
+        let rounds_without_answers = self.without_answers;
+        Comparison { first, second, rounds, rounds_without_answers, ratios }
+    }
 }
 
 /// What is over of all turns.

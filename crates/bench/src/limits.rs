@@ -11,6 +11,8 @@ pub const IN_FLIGHT_MAX: usize = 10_000;
 pub const THREADS_MAX: usize = 256;
 /// The longest that a run may be planned to last.
 pub const DURATION_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// The longest turn that a comparison gives to servers that are slow; one may be planned longer.
+pub const TURN_MAX: Duration = Duration::from_secs(10);
 /// The most requests a second that an open loop may ask for.
 pub const RATE_MAX: u32 = 10_000_000;
 /// The most seconds between two requests of an open loop.

@@ -91,6 +91,17 @@ pub(crate) struct Used {
     pub(crate) memory_after: u64,
 }
 
+/// What server and load have used until a moment.
+type Look = (Option<Usage>, Usage);
+
+/// What they had when answers began to count, and when they no longer did: what is on its way then
+/// is waited for, and not counted.
+#[derive(Default)]
+struct Looks {
+    before: Option<Look>,
+    after: Option<Look>,
+}
+
 /// How a run is going.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
@@ -163,16 +174,16 @@ impl Load {
             // A thread that is gone says so below.
             _ = thread.orders.try_send(times);
         }
-        let mut before = None;
+        let mut looks = Looks::default();
         let mut tally = Tally::new(self.plan.asks.len(), times);
         let mut ended = None;
         for at in 0..self.threads.len() {
-            let (done, result) = self.wait(at, times, &mut before, watch);
+            let (done, result) = self.wait(at, times, &mut looks, watch);
             tally.add(done);
             ended = ended.or_else(|| result.err());
         }
-        let (after, load_after) = (self.usage(), usage::own());
-        let (server_before, load_before) = before.unwrap_or((after, load_after));
+        let (server_after, load_after) = looks.after.unwrap_or_else(|| self.look());
+        let (server_before, load_before) = looks.before.unwrap_or((server_after, load_after));
         // What came after the end was in time for its latency, and too late for the rate.
         let last = tally.last().unwrap_or(from).min(end);
         let is_cut = is_counted || self.signals.stop.load(Ordering::Relaxed);
@@ -186,7 +197,7 @@ impl Load {
         let server_before = server_before.filter(|_| is_whole);
         Stretch {
             took,
-            server: server_before.zip(after).map(|(before, after)| Used {
+            server: server_before.zip(server_after).map(|(before, after)| Used {
                 cpu: after.cpu.saturating_sub(before.cpu),
                 memory_before: before.memory_bytes,
                 memory_after: after.memory_bytes,
@@ -202,18 +213,20 @@ impl Load {
         &self,
         at: usize,
         times: Times,
-        before: &mut Option<(Option<Usage>, Usage)>,
+        looks: &mut Looks,
         watch: &mut dyn FnMut(Progress) -> bool,
     ) -> (Tally, Result<(), BenchError>) {
-        let Times { start, from, .. } = times;
+        let Times { start, from, end, .. } = times;
         loop {
             self.tell(start, watch);
             let now = Instant::now();
-            if before.is_none() && now >= from {
-                *before = Some((self.usage(), usage::own()));
+            let mut tick = TICK;
+            for (look, due) in [(&mut looks.before, from), (&mut looks.after, end)] {
+                match due.saturating_duration_since(now) {
+                    Duration::ZERO => _ = look.get_or_insert_with(|| self.look()),
+                    left => tick = tick.min(left),
+                }
             }
-            let until_from = from.saturating_duration_since(now);
-            let tick = if before.is_none() { TICK.min(until_from) } else { TICK };
             match self.threads[at].reports.recv_timeout(tick) {
                 Ok(Report::Done(tally, result)) => return (*tally, result),
                 Ok(Report::Opened(_)) => {}
@@ -237,8 +250,8 @@ impl Load {
         }
     }
 
-    fn usage(&self) -> Option<Usage> {
-        self.processes.as_ref().and_then(Processes::usage)
+    fn look(&self) -> Look {
+        (self.processes.as_ref().and_then(Processes::usage), usage::own())
     }
 
     /// Ends all connections in an orderly way, as dropping it does.

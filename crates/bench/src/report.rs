@@ -171,7 +171,7 @@ impl Report {
             latency: Latency::of(&all),
             requests: plan.asks.iter().zip(&tally.latencies).map(of_request).collect(),
             wrong: wrong(tally),
-            server: server(stretch, answers),
+            server: server(stretch),
             stages: Vec::new(),
             load_use: if load_use.is_finite() { load_use } else { 0.0 },
             series: series(tally, stretch.took),
@@ -228,10 +228,10 @@ fn wrong(tally: &Tally) -> Vec<WrongCount> {
     tally.wrong.iter().map(count).collect()
 }
 
-fn server(stretch: &Stretch, answers: u64) -> Option<ServerUse> {
+fn server(stretch: &Stretch) -> Option<ServerUse> {
     let used = stretch.server?;
     Some(ServerUse {
-        cpu_ns_per_answer: share(nanos(used.cpu) as f64, answers as f64),
+        cpu_ns_per_answer: share(nanos(used.cpu) as f64, stretch.tally.arrived() as f64),
         processors: share(used.cpu.as_secs_f64(), stretch.took.as_secs_f64()),
         memory_before_bytes: used.memory_before,
         memory_after_bytes: used.memory_after,

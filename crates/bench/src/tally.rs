@@ -134,6 +134,12 @@ impl Tally {
         self.latencies.iter().map(Histogram::len).sum()
     }
 
+    /// What half of the good answers took, at most; of the slowest kind.
+    pub(crate) fn median(&self) -> Duration {
+        let median = |latencies: &Histogram<u64>| latencies.value_at_quantile(0.5);
+        Duration::from_nanos(self.latencies.iter().map(median).max().unwrap_or_default())
+    }
+
     /// How many wrong ones, or missing ones.
     #[must_use]
     pub fn failures(&self) -> u64 {

@@ -179,6 +179,12 @@ pub(crate) fn show_comparison(both: &Comparison, printer: Printer) -> Result<(),
          of the interval{DIM:#}",
         both.rounds
     ))?;
+    if both.rounds_without_answers > 0 {
+        let count = both.rounds_without_answers;
+        printer.warn(&format!(
+            "in {count} more rounds one of them answered nothing, which no ratio tells"
+        ));
+    }
     for ratio in &both.ratios {
         let style = verdict(ratio);
         let (figure, value) = (&ratio.figure, ratio.ratio);

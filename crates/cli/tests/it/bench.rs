@@ -272,6 +272,34 @@ fn two_servers_take_turns_and_the_slower_one_is_told() {
 }
 
 #[test]
+fn turns_are_as_long_as_the_slower_server_needs() {
+    let each =
+        "sleep 0.1; printf '{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"tools\":[]}}\\n' $id";
+    let slow = answering(each);
+    let turns = ["--era", "modern", "-d", "60ms", "--rounds", "2", "--compare-command", &slow];
+    let found = report(&["--command", &slow], &turns);
+    assert_eq!((&found["rounds"], &found["rounds_without_answers"]), (&2.into(), &0.into()));
+    for side in ["first", "second"] {
+        let rate = found[side]["per_second"].as_f64().expect("a number");
+        assert!((6.0..=10.5).contains(&rate), "ten a second at most: {found}");
+    }
+}
+
+#[test]
+fn what_a_server_uses_after_the_end_is_not_counted() {
+    // Half a second's requests in flight take it much longer.
+    let busy = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
+    let each = format!(
+        "{busy}; printf '{{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{{\"tools\":[]}}}}\\n' $id"
+    );
+    let command = answering(&each);
+    let more = ["--era", "modern", "-f", "64", "-d", "500ms"];
+    let found = report(&["--command", &command], &more);
+    let processors = found["server"]["processors"].as_f64().expect("a number");
+    assert!((0.0..1.3).contains(&processors), "it has one thread: {found}");
+}
+
+#[test]
 fn thresholds_and_baselines_fail_with_code_8_after_the_report() {
     let desk = desk();
     let asked = ["echo", "text=a", "-n", "50"];
