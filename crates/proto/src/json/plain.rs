@@ -4,8 +4,8 @@
 
 use super::block::{BLOCK, attention};
 
-/// The first place from `at` on, which is no further than the end, whose byte needs attention inside
-/// a string: a quote, a backslash or a control character. The end, if there is none.
+/// The first place from `at` on whose byte needs attention inside a string: a quote, a backslash or
+/// a control character. The end, if there is none; `at` is not beyond it.
 #[inline]
 pub(crate) fn plain_end(bytes: &[u8], at: usize) -> usize {
     let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk) else {
