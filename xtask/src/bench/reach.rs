@@ -10,17 +10,20 @@ use serde_json::Value;
 use super::aim::{Aim, Interval, Verdict};
 use super::scenario::Scenario;
 use super::server::{Group, PEERS};
+use super::wishes::Wishes;
 use super::{shown, table};
 use rows::{From, ROWS, Row};
 
 /// What was measured, by table.
 pub(super) type Files<'a> = &'a dyn Fn(&str) -> &'a [Value];
 
-/// What was found for a row: where, the interval, and the marks of what bounded it.
+/// What was found for a row: where, the interval, the marks of what bounded it, and what its
+/// command is told besides.
 struct Found {
     beside: String,
     interval: Interval,
     marks: String,
+    again: String,
 }
 
 /// What is not there of a row, by name; nothing if nothing of it is.
@@ -31,11 +34,11 @@ pub(super) fn table(files: Files<'_>) -> String {
     let mut out = "| what | beside | haft is × (95%) | aim | command |\n".to_owned();
     out += "| --- | --- | --- | --- | --- |\n";
     for row in ROWS {
-        let (beside, measured, aim) = match row.found(files) {
+        let (beside, measured, aim, again) = match row.found(files) {
             Err(missing) => {
                 let colon = if missing.is_empty() { "" } else { ": " };
                 let said = format!("not measured yet{colon}{}", missing.join(", "));
-                (row.beside(), said, shown::aimed(row.aim))
+                (row.beside(), said, shown::aimed(row.aim), String::new())
             }
             Ok(found) => {
                 let interval = found.interval;
@@ -46,15 +49,23 @@ pub(super) fn table(files: Files<'_>) -> String {
                     format!("{:.3}", interval.ratio)
                 };
                 let measured = if is_sure { exact } else { shown::interval(interval) };
-                (found.beside, measured + &found.marks, shown::aim(Some(row.aim), interval))
+                let aim = shown::aim(Some(row.aim), interval);
+                (found.beside, measured + &found.marks, aim, found.again)
             }
         };
         let (what, words) = (row.what, row.words);
-        out +=
-            &format!("| {what} | {beside} | {measured} | {aim} | `cargo xtask bench {words}` |\n");
+        let command = format!("`cargo xtask bench {words}{again}`");
+        out += &format!("| {what} | {beside} | {measured} | {aim} | {command} |\n");
     }
     let notes = shown::notes(&out);
     out + &notes
+}
+
+impl Found {
+    fn of(case: &Value, beside: String, interval: Interval) -> Self {
+        let (marks, again) = (table::marks(case), Wishes::told_again(case));
+        Self { beside, interval, marks, again }
+    }
 }
 
 impl Row {
@@ -75,7 +86,7 @@ impl Row {
                     let case = named(files(file), scenario, against).ok_or_else(Missing::new)?;
                     let interval = interval(case, None);
                     let interval = interval.ok_or_else(|| vec![format!("{scenario} failed")])?;
-                    Ok(Found { beside: self.beside(), interval, marks: table::marks(case) })
+                    Ok(Found::of(case, self.beside(), interval))
                 };
                 each(scenarios, of)?
             }
@@ -134,7 +145,7 @@ fn each(
 
 fn exactly(beside: String, value: f64) -> Found {
     let interval = Interval { ratio: value, low: value, high: value };
-    Found { beside, interval, marks: String::new() }
+    Found { beside, interval, marks: String::new(), again: String::new() }
 }
 
 fn named<'a>(cases: &'a [Value], scenario: &str, against: &str) -> Option<&'a Value> {
@@ -176,7 +187,7 @@ fn beside_fastest(peers: &[Value], scenario: &str, figure: &str) -> Result<Found
     }
     let interval = interval(case, Some(figure));
     let interval = interval.ok_or_else(|| vec![format!("{figure} of {scenario} {name}")])?;
-    Ok(Found { beside, interval, marks: table::marks(case) })
+    Ok(Found::of(case, beside, interval))
 }
 
 #[cfg(test)]
@@ -220,6 +231,11 @@ mod tests {
                         | `cargo xtask bench peers http-echo-1` |";
         assert_eq!(row(&peers, ONE), expected);
         assert!(row(&peers, "decoding a message").contains("not measured yet | ≥ 5 |"));
+        let mut peers = peers;
+        peers.iter_mut().for_each(|case| case["seconds"] = 2.into());
+        assert!(
+            row(&peers, ONE).ends_with("| `cargo xtask bench peers http-echo-1 --seconds 2` |")
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::aim::{Interval, median};
 use super::scenario::Scenario;
 use super::server::{Group, Server};
 use super::shown::{LOADED, WAITING, aim, grouped, interval, milliseconds, notes, times};
+use super::wishes::Wishes;
 
 /// From how much of its processor on a load or a server may have bounded a rate.
 const BUSY: f64 = 0.9;
@@ -62,7 +63,8 @@ fn row(case: &Value, group: Group, figures: Option<String>, empty: usize) -> Str
     } else {
         format!("{against} {}", case["versions"][against].as_str().unwrap_or_default())
     };
-    let command = format!("`cargo xtask bench {} {scenario} {against}`", group.name());
+    let again = Wishes::told_again(case);
+    let command = format!("`cargo xtask bench {} {scenario} {against}{again}`", group.name());
     let figures = figures.unwrap_or_else(|| {
         // Vertical lines would make columns.
         let why = case["failed"].as_str().unwrap_or("nothing came out");
@@ -171,6 +173,16 @@ mod tests {
                         | 2.31 (2.10 to 2.50) | ≥ 2: met |  | 0.40 | 0.50 \
                         | `cargo xtask bench peers http-echo-1 rmcp` |";
         assert_eq!(row, expected);
+    }
+
+    #[test]
+    fn a_command_loads_for_as_long_as_its_row_was_loaded() {
+        let mut case = under_load([2.3, 2.2, 2.4]);
+        case["seconds"] = 2.into();
+        let table = tables(Group::Peer, &[case.clone()]);
+        assert!(table.contains("`cargo xtask bench peers http-echo-1 rmcp --seconds 2` |"));
+        case["seconds"] = 5.into();
+        assert!(!tables(Group::Peer, &[case]).contains("--seconds"), "it is the default");
     }
 
     #[test]
