@@ -10,7 +10,7 @@ use super::running::Running;
 use super::scenario::{Scenario, Wire};
 use super::server::{self, LEGACY, Server};
 use super::wishes::Wishes;
-use super::{record, shell};
+use super::{faults, record, shell};
 use crate::failure::Failure;
 
 /// What is measured, and how.
@@ -139,7 +139,8 @@ pub(super) const NOTHING: &str = "no figures came out of it";
 pub(super) fn compared(said: &Value) -> Result<Value, String> {
     let ended = ["first", "second"].iter().find_map(|side| said[side]["ended"].as_str());
     let kept = record::rates(said).filter(|_| ended.is_none());
-    kept.ok_or_else(|| ended.unwrap_or(NOTHING).to_owned())
+    let why = || ended.map(str::to_owned).or_else(|| faults::of(said));
+    kept.ok_or_else(|| why().unwrap_or_else(|| NOTHING.to_owned()))
 }
 
 /// As it can be typed into a shell.
@@ -192,6 +193,8 @@ mod tests {
             json!({ "figure": "per_second", "ratio": 2.0, "low": 1.9, "high": 2.1, "turns": [] });
         let mut said = json!({ "first": {}, "second": {}, "ratios": [ratio] });
         assert!(compared(&said).is_ok());
+        let none = json!({ "ratios": [], "rounds": 0, "rounds_without_answers": 10 });
+        assert!(compared(&none).is_err_and(|why| why.starts_with("10 of 10 rounds")));
         said["first"]["ended"] = "it is gone".into();
         assert_eq!(compared(&said), Err("it is gone".to_owned()));
     }

@@ -11,7 +11,7 @@ use super::aim::{Aim, Interval, Verdict};
 use super::scenario::Scenario;
 use super::server::{Group, PEERS};
 use super::wishes::Wishes;
-use super::{shown, table};
+use super::{faults, shown, table};
 use rows::{From, ROWS, Row};
 
 /// What was measured, by table.
@@ -84,7 +84,7 @@ impl Row {
             From::Beside(file, scenarios, against, _) => {
                 let of = |scenario: &str| {
                     let case = named(files(file), scenario, against).ok_or_else(Missing::new)?;
-                    let interval = interval(case, None);
+                    let interval = interval(case, None).filter(|_| faults::of(case).is_none());
                     let interval = interval.ok_or_else(|| vec![format!("{scenario} failed")])?;
                     Ok(Found::of(case, self.beside(), interval))
                 };
@@ -159,7 +159,8 @@ fn interval(case: &Value, figure: Option<&str>) -> Option<Interval> {
 }
 
 /// haft beside the peer that has the most answers a second of all that suit the scenario. One that
-/// failed in it is slower than any that did not; of one without a case, nobody knows.
+/// failed in it is slower than any that did not, unless what came out says otherwise; of one
+/// without a case, nobody knows.
 fn beside_fastest(peers: &[Value], scenario: &str, figure: &str) -> Result<Found, Missing> {
     let about = Scenario::named(scenario).ok_or_else(Missing::new)?;
     let (mut known, mut failed, mut missing) = (Vec::new(), Vec::new(), Missing::new());
@@ -167,9 +168,11 @@ fn beside_fastest(peers: &[Value], scenario: &str, figure: &str) -> Result<Found
     for server in suitable {
         let case = named(peers, scenario, server.name);
         let ahead = case.and_then(|case| Interval::read(&case["ratios"]["per_second"]));
-        match (case, ahead) {
-            (Some(case), Some(ahead)) => known.push((ahead.ratio, server.name, case)),
-            (Some(case), None) if case["failed"].is_string() => failed.push(server.name),
+        match (case, ahead, case.and_then(faults::of)) {
+            (Some(case), Some(ahead), None) => known.push((ahead.ratio, server.name, case)),
+            (Some(_), ahead, Some(_)) => {
+                failed.push((ahead.map_or(f64::MAX, |it| it.ratio), server.name));
+            }
             _ => missing.push(format!("{scenario} {}", server.name)),
         }
     }
@@ -179,11 +182,15 @@ fn beside_fastest(peers: &[Value], scenario: &str, figure: &str) -> Result<Found
         return Err(if is_untouched { Missing::new() } else { missing });
     }
     let fastest = known.into_iter().min_by(|one, other| one.0.total_cmp(&other.0));
-    let (_, name, case) = fastest.ok_or_else(|| vec![format!("{scenario}, all failed")])?;
+    let (least, name, case) = fastest.ok_or_else(|| vec![format!("{scenario}, all failed")])?;
+    if let Some((_, faster)) = failed.iter().find(|(ahead, _)| *ahead <= least) {
+        return Err(vec![format!("{scenario} {faster} failed")]);
+    }
     let version = case["versions"][name].as_str().unwrap_or_default();
     let mut beside = format!("{name} {version}, {scenario}");
     if !failed.is_empty() {
-        beside += &format!(" ({} failed)", failed.join(", "));
+        let names: Vec<&str> = failed.iter().map(|(_, name)| *name).collect();
+        beside += &format!(" ({} failed)", names.join(", "));
     }
     let interval = interval(case, Some(figure));
     let interval = interval.ok_or_else(|| vec![format!("{figure} of {scenario} {name}")])?;
@@ -260,6 +267,20 @@ mod tests {
         let peers: Vec<Value> = PEERS.iter().map(every).collect();
         let said = row(&peers, ONE);
         assert!(said.contains("not measured yet: http-echo-1, all failed | ≥ 2 |"), "{said}");
+    }
+
+    #[test]
+    fn nobody_is_the_fastest_beside_a_faster_one_that_failed() {
+        let mut peers = all("http-echo-1", "mcp-go", [3.0, 2.9, 3.1]);
+        let at =
+            |name: &str| PEERS.iter().filter(|it| it.speaks_http()).position(|it| it.name == name);
+        let (fastmcp, mcp_go) = (at("fastmcp").expect("a peer"), at("mcp-go").expect("a peer"));
+        peers[fastmcp]["rounds_without_answers"] = 2.into();
+        let said = row(&peers, ONE);
+        assert!(said.contains("| mcp-go 1.2.3, http-echo-1 (fastmcp failed) | 3.00 "), "{said}");
+        peers[mcp_go]["rounds_without_answers"] = 1.into();
+        let said = row(&peers, ONE);
+        assert!(said.contains("not measured yet: http-echo-1 mcp-go failed | ≥ 2 |"), "{said}");
     }
 
     #[test]

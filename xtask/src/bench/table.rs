@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use super::aim::{Interval, median};
+use super::faults;
 use super::scenario::Scenario;
 use super::server::{Group, Server};
 use super::shown::{LOADED, WAITING, aim, grouped, interval, milliseconds, notes, times};
@@ -65,9 +66,10 @@ fn row(case: &Value, group: Group, figures: Option<String>, empty: usize) -> Str
     };
     let again = Wishes::told_again(case);
     let command = format!("`cargo xtask bench {} {scenario} {against}{again}`", group.name());
-    let figures = figures.unwrap_or_else(|| {
+    let fault = faults::of(case);
+    let figures = figures.filter(|_| fault.is_none()).unwrap_or_else(|| {
         // Vertical lines would make columns.
-        let why = case["failed"].as_str().unwrap_or("nothing came out");
+        let why = fault.as_deref().unwrap_or("nothing came out");
         format!("| failed: {} {}", why.replace(['|', '\n'], " "), "| ".repeat(empty))
     });
     format!("| {title} | {} {figures}| {command} |\n", server.trim_end())
@@ -242,6 +244,19 @@ mod tests {
         let expected = "| HTTP, echo, 32 connections | `--per-core --pin` | 23 000 | 1 051 000 \
                         | 1.01 (0.90 to 1.05) |  | 0.40 | 0.50 (0.50 to 0.50) \
                         | `cargo xtask bench runtimes threads-echo-32 pinned` |";
+        assert_eq!(row, expected);
+    }
+
+    #[test]
+    fn figures_of_some_rounds_are_not_shown() {
+        let mut case = under_load([2.3, 2.2, 2.4]);
+        case["rounds"] = 8.into();
+        case["rounds_without_answers"] = 2.into();
+        let table = tables(Group::Peer, &[case]);
+        let row = table.lines().nth(2).expect("a row");
+        let expected = "| HTTP, echo, 1 connection | rmcp 3.9.0 | failed: 2 of 10 rounds had no \
+                        answer: --seconds more | | | | | | \
+                        | `cargo xtask bench peers http-echo-1 rmcp` |";
         assert_eq!(row, expected);
     }
 
