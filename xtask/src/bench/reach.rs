@@ -73,7 +73,9 @@ impl Row {
         match self.from {
             From::Beside(.., name) => name.to_owned(),
             From::FastestPeer(..) => "the fastest peer".to_owned(),
-            From::Memory(name) if name.starts_with("calls") => "before".to_owned(),
+            From::Memory(name) if name.starts_with("calls") => {
+                "that after the first 100 000 calls".to_owned()
+            }
             From::Memory(_) | From::Allocations => String::new(),
         }
     }
