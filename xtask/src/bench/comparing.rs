@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::aim::round;
 use super::measure::{Case, Measured};
-use super::place::Place;
+use super::place::{self, Place};
 use super::results::{self, Put, Results};
 use super::scenario::{SCENARIOS, Scenario, Wire};
 use super::server::{Group, Kit, Server};
@@ -97,6 +97,10 @@ fn case_of(case: &Case<'_>, measured: Measured, group: Group) -> Result<Value, F
         commands["times"] = case.wishes.cold().0.into();
     } else {
         commands["seconds"] = round(case.wishes.each());
+    }
+    let processors = place::processors();
+    if let Some(threads) = scenario.load_threads(processors) {
+        commands["shared"] = json!({ "processors": processors, "load_threads": threads });
     }
     let figures = result.unwrap_or_else(|why| results::failed(&why));
     let all = kept.as_object_mut().expect("it was made one");

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::place::Place;
+use super::place::{self, Place};
 use super::running::Running;
 use super::scenario::{Scenario, Wire};
 use super::server::{self, LEGACY, Server};
@@ -115,6 +115,9 @@ impl Case<'_> {
         all.extend(["target/release/haft", "bench"].map(str::to_owned));
         all.extend(words);
         all.extend(self.scenario.load.iter().map(|word| (*word).to_owned()));
+        if let Some(threads) = self.scenario.load_threads(place::processors()) {
+            all.extend(["--threads".to_owned(), threads.to_string()]);
+        }
         let mut command = server::command(&all);
         command.arg("--json").envs(tools.map(|count| ("TOOLS", count.to_string())));
         (typed(&all, tools), json_of(&mut command))
