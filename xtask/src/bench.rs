@@ -6,6 +6,7 @@ mod answers;
 pub(crate) mod build;
 mod comparing;
 pub(crate) mod facts;
+mod faults;
 mod measure;
 mod memory;
 pub(crate) mod pages;
@@ -53,6 +54,7 @@ pub(crate) fn compared(haft: &str, words: &[&str]) -> Result<[String; 2], Failur
     all.extend(words.iter().map(|word| (*word).to_owned()));
     let said = measure::json_of(&mut server::command(&all)).map_err(Failure::SuiteBroken)?;
     let kept = measure::compared(&said).map_err(Failure::SuiteBroken)?;
+    faults::of(&kept).map_or(Ok(()), |why| Err(Failure::SuiteBroken(why)))?;
     Ok(["per_second", "cpu"].map(|figure| {
         Interval::read(&kept["ratios"][figure]).map_or_else(String::new, shown::interval)
     }))

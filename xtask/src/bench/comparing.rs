@@ -6,12 +6,12 @@ use serde_json::{Map, Value, json};
 
 use super::aim::round;
 use super::measure::{Case, Measured};
-use super::place::Place;
+use super::place::{self, Place};
 use super::results::{self, Put, Results};
 use super::scenario::{SCENARIOS, Scenario, Wire};
 use super::server::{Group, Kit, Server};
 use super::wishes::Wishes;
-use super::{answers, build, facts, table};
+use super::{answers, build, facts, faults, table};
 use crate::failure::Failure;
 
 /// Measures.
@@ -52,7 +52,7 @@ pub(super) fn run(group: Group, arguments: &[String]) -> Result<(), Failure> {
         let case = Case { scenario, server, ours, wishes: &wishes, place, answers: &answers };
         let found = unanswered.map_or_else(|| case.measure(), |why| Ok(Measured::failed(why)))?;
         let case = case_of(&case, found, group)?;
-        if let Some(why) = case["failed"].as_str() {
+        if let Some(why) = faults::of(&case) {
             println!("  failed: {why}");
         }
         if kept.put(case.clone()) == Put::EarlierKept {
@@ -63,7 +63,7 @@ pub(super) fn run(group: Group, arguments: &[String]) -> Result<(), Failure> {
         kept.write()?;
     }
     println!("\n{}\n{} has all of it", table::tables(group, &measured), kept.path().display());
-    if measured.iter().all(|case| case["failed"].is_string()) {
+    if measured.iter().all(|case| faults::of(case).is_some()) {
         let said = "nothing could be measured, the reasons are above".to_owned();
         return Err(Failure::MachineLacks(said));
     }
@@ -98,10 +98,17 @@ fn case_of(case: &Case<'_>, measured: Measured, group: Group) -> Result<Value, F
     } else {
         commands["seconds"] = round(case.wishes.each());
     }
+    let processors = place::processors();
+    if let Some(threads) = scenario.load_threads(processors) {
+        commands["shared"] = json!({ "processors": processors, "load_threads": threads });
+    }
     let figures = result.unwrap_or_else(|why| results::failed(&why));
     let all = kept.as_object_mut().expect("it was made one");
     for more in [commands, figures] {
         all.extend(more.as_object().cloned().unwrap_or_else(Map::new));
+    }
+    if let Some(why) = faults::of(&kept) {
+        kept["failed"] = why.into();
     }
     Ok(kept)
 }

@@ -5,12 +5,12 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::place::Place;
+use super::place::{self, Place};
 use super::running::Running;
 use super::scenario::{Scenario, Wire};
 use super::server::{self, LEGACY, Server};
 use super::wishes::Wishes;
-use super::{record, shell};
+use super::{faults, record, shell};
 use crate::failure::Failure;
 
 /// What is measured, and how.
@@ -115,6 +115,9 @@ impl Case<'_> {
         all.extend(["target/release/haft", "bench"].map(str::to_owned));
         all.extend(words);
         all.extend(self.scenario.load.iter().map(|word| (*word).to_owned()));
+        if let Some(threads) = self.scenario.load_threads(place::processors()) {
+            all.extend(["--threads".to_owned(), threads.to_string()]);
+        }
         let mut command = server::command(&all);
         command.arg("--json").envs(tools.map(|count| ("TOOLS", count.to_string())));
         (typed(&all, tools), json_of(&mut command))
@@ -139,7 +142,8 @@ pub(super) const NOTHING: &str = "no figures came out of it";
 pub(super) fn compared(said: &Value) -> Result<Value, String> {
     let ended = ["first", "second"].iter().find_map(|side| said[side]["ended"].as_str());
     let kept = record::rates(said).filter(|_| ended.is_none());
-    kept.ok_or_else(|| ended.unwrap_or(NOTHING).to_owned())
+    let why = || ended.map(str::to_owned).or_else(|| faults::of(said));
+    kept.ok_or_else(|| why().unwrap_or_else(|| NOTHING.to_owned()))
 }
 
 /// As it can be typed into a shell.
@@ -192,6 +196,8 @@ mod tests {
             json!({ "figure": "per_second", "ratio": 2.0, "low": 1.9, "high": 2.1, "turns": [] });
         let mut said = json!({ "first": {}, "second": {}, "ratios": [ratio] });
         assert!(compared(&said).is_ok());
+        let none = json!({ "ratios": [], "rounds": 0, "rounds_without_answers": 10 });
+        assert!(compared(&none).is_err_and(|why| why.starts_with("10 of 10 rounds")));
         said["first"]["ended"] = "it is gone".into();
         assert_eq!(compared(&said), Err("it is gone".to_owned()));
     }

@@ -20,8 +20,7 @@ pub(super) enum Place {
 impl Place {
     /// The best that this machine has.
     pub(super) fn find() -> Self {
-        let processors = thread::available_parallelism().map_or(1, usize::from);
-        if processors < 2 {
+        if processors() < 2 {
             println!("one processor serves and loads here: read no ratio as that of two machines");
             return Self::Anywhere;
         }
@@ -55,12 +54,17 @@ impl Place {
         let release = read("/proc/sys/kernel/osrelease");
         json!({
             "processor": model(&read("/proc/cpuinfo")),
-            "processors": thread::available_parallelism().map_or(1, usize::from),
+            "processors": processors(),
             "kernel": kernel(&release),
             "server_on": if self == Self::Apart { "processor 0" } else { "any" },
             "load_on": if self == Self::Apart { "processor 1" } else { "any" },
         })
     }
+}
+
+/// How many processors there are for server and load together.
+pub(super) fn processors() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// The name of the processor in `/proc/cpuinfo`.

@@ -10,17 +10,20 @@ use serde_json::Value;
 use super::aim::{Aim, Interval, Verdict};
 use super::scenario::Scenario;
 use super::server::{Group, PEERS};
-use super::{shown, table};
+use super::wishes::Wishes;
+use super::{faults, shown, table};
 use rows::{From, ROWS, Row};
 
 /// What was measured, by table.
 pub(super) type Files<'a> = &'a dyn Fn(&str) -> &'a [Value];
 
-/// What was found for a row: where, the interval, and the marks of what bounded it.
+/// What was found for a row: where, the interval, the marks of what bounded it, and what its
+/// command is told besides.
 struct Found {
     beside: String,
     interval: Interval,
     marks: String,
+    again: String,
 }
 
 /// What is not there of a row, by name; nothing if nothing of it is.
@@ -31,11 +34,11 @@ pub(super) fn table(files: Files<'_>) -> String {
     let mut out = "| what | beside | haft is × (95%) | aim | command |\n".to_owned();
     out += "| --- | --- | --- | --- | --- |\n";
     for row in ROWS {
-        let (beside, measured, aim) = match row.found(files) {
+        let (beside, measured, aim, again) = match row.found(files) {
             Err(missing) => {
                 let colon = if missing.is_empty() { "" } else { ": " };
                 let said = format!("not measured yet{colon}{}", missing.join(", "));
-                (row.beside(), said, shown::aimed(row.aim))
+                (row.beside(), said, shown::aimed(row.aim), String::new())
             }
             Ok(found) => {
                 let interval = found.interval;
@@ -46,15 +49,23 @@ pub(super) fn table(files: Files<'_>) -> String {
                     format!("{:.3}", interval.ratio)
                 };
                 let measured = if is_sure { exact } else { shown::interval(interval) };
-                (found.beside, measured + &found.marks, shown::aim(Some(row.aim), interval))
+                let aim = shown::aim(Some(row.aim), interval);
+                (found.beside, measured + &found.marks, aim, found.again)
             }
         };
         let (what, words) = (row.what, row.words);
-        out +=
-            &format!("| {what} | {beside} | {measured} | {aim} | `cargo xtask bench {words}` |\n");
+        let command = format!("`cargo xtask bench {words}{again}`");
+        out += &format!("| {what} | {beside} | {measured} | {aim} | {command} |\n");
     }
     let notes = shown::notes(&out);
     out + &notes
+}
+
+impl Found {
+    fn of(case: &Value, beside: String, interval: Interval) -> Self {
+        let (marks, again) = (table::marks(case), Wishes::told_again(case));
+        Self { beside, interval, marks, again }
+    }
 }
 
 impl Row {
@@ -62,7 +73,9 @@ impl Row {
         match self.from {
             From::Beside(.., name) => name.to_owned(),
             From::FastestPeer(..) => "the fastest peer".to_owned(),
-            From::Memory(name) if name.starts_with("calls") => "before".to_owned(),
+            From::Memory(name) if name.starts_with("calls") => {
+                "that after the first 100 000 calls".to_owned()
+            }
             From::Memory(_) | From::Allocations => String::new(),
         }
     }
@@ -73,9 +86,9 @@ impl Row {
             From::Beside(file, scenarios, against, _) => {
                 let of = |scenario: &str| {
                     let case = named(files(file), scenario, against).ok_or_else(Missing::new)?;
-                    let interval = interval(case, None);
+                    let interval = interval(case, None).filter(|_| faults::of(case).is_none());
                     let interval = interval.ok_or_else(|| vec![format!("{scenario} failed")])?;
-                    Ok(Found { beside: self.beside(), interval, marks: table::marks(case) })
+                    Ok(Found::of(case, self.beside(), interval))
                 };
                 each(scenarios, of)?
             }
@@ -134,7 +147,7 @@ fn each(
 
 fn exactly(beside: String, value: f64) -> Found {
     let interval = Interval { ratio: value, low: value, high: value };
-    Found { beside, interval, marks: String::new() }
+    Found { beside, interval, marks: String::new(), again: String::new() }
 }
 
 fn named<'a>(cases: &'a [Value], scenario: &str, against: &str) -> Option<&'a Value> {
@@ -148,7 +161,8 @@ fn interval(case: &Value, figure: Option<&str>) -> Option<Interval> {
 }
 
 /// haft beside the peer that has the most answers a second of all that suit the scenario. One that
-/// failed in it is slower than any that did not; of one without a case, nobody knows.
+/// failed in it is slower than any that did not, unless what came out says otherwise; of one
+/// without a case, nobody knows.
 fn beside_fastest(peers: &[Value], scenario: &str, figure: &str) -> Result<Found, Missing> {
     let about = Scenario::named(scenario).ok_or_else(Missing::new)?;
     let (mut known, mut failed, mut missing) = (Vec::new(), Vec::new(), Missing::new());
@@ -156,9 +170,11 @@ fn beside_fastest(peers: &[Value], scenario: &str, figure: &str) -> Result<Found
     for server in suitable {
         let case = named(peers, scenario, server.name);
         let ahead = case.and_then(|case| Interval::read(&case["ratios"]["per_second"]));
-        match (case, ahead) {
-            (Some(case), Some(ahead)) => known.push((ahead.ratio, server.name, case)),
-            (Some(case), None) if case["failed"].is_string() => failed.push(server.name),
+        match (case, ahead, case.and_then(faults::of)) {
+            (Some(case), Some(ahead), None) => known.push((ahead.ratio, server.name, case)),
+            (Some(_), ahead, Some(_)) => {
+                failed.push((ahead.map_or(f64::MAX, |it| it.ratio), server.name));
+            }
             _ => missing.push(format!("{scenario} {}", server.name)),
         }
     }
@@ -168,15 +184,19 @@ fn beside_fastest(peers: &[Value], scenario: &str, figure: &str) -> Result<Found
         return Err(if is_untouched { Missing::new() } else { missing });
     }
     let fastest = known.into_iter().min_by(|one, other| one.0.total_cmp(&other.0));
-    let (_, name, case) = fastest.ok_or_else(|| vec![format!("{scenario}, all failed")])?;
+    let (least, name, case) = fastest.ok_or_else(|| vec![format!("{scenario}, all failed")])?;
+    if let Some((_, faster)) = failed.iter().find(|(ahead, _)| *ahead <= least) {
+        return Err(vec![format!("{scenario} {faster} failed")]);
+    }
     let version = case["versions"][name].as_str().unwrap_or_default();
     let mut beside = format!("{name} {version}, {scenario}");
     if !failed.is_empty() {
-        beside += &format!(" ({} failed)", failed.join(", "));
+        let names: Vec<&str> = failed.iter().map(|(_, name)| *name).collect();
+        beside += &format!(" ({} failed)", names.join(", "));
     }
     let interval = interval(case, Some(figure));
     let interval = interval.ok_or_else(|| vec![format!("{figure} of {scenario} {name}")])?;
-    Ok(Found { beside, interval, marks: table::marks(case) })
+    Ok(Found::of(case, beside, interval))
 }
 
 #[cfg(test)]
@@ -220,6 +240,11 @@ mod tests {
                         | `cargo xtask bench peers http-echo-1` |";
         assert_eq!(row(&peers, ONE), expected);
         assert!(row(&peers, "decoding a message").contains("not measured yet | ≥ 5 |"));
+        let mut peers = peers;
+        peers.iter_mut().for_each(|case| case["seconds"] = 2.into());
+        assert!(
+            row(&peers, ONE).ends_with("| `cargo xtask bench peers http-echo-1 --seconds 2` |")
+        );
     }
 
     #[test]
@@ -244,6 +269,20 @@ mod tests {
         let peers: Vec<Value> = PEERS.iter().map(every).collect();
         let said = row(&peers, ONE);
         assert!(said.contains("not measured yet: http-echo-1, all failed | ≥ 2 |"), "{said}");
+    }
+
+    #[test]
+    fn nobody_is_the_fastest_beside_a_faster_one_that_failed() {
+        let mut peers = all("http-echo-1", "mcp-go", [3.0, 2.9, 3.1]);
+        let at =
+            |name: &str| PEERS.iter().filter(|it| it.speaks_http()).position(|it| it.name == name);
+        let (fastmcp, mcp_go) = (at("fastmcp").expect("a peer"), at("mcp-go").expect("a peer"));
+        peers[fastmcp]["rounds_without_answers"] = 2.into();
+        let said = row(&peers, ONE);
+        assert!(said.contains("| mcp-go 1.2.3, http-echo-1 (fastmcp failed) | 3.00 "), "{said}");
+        peers[mcp_go]["rounds_without_answers"] = 1.into();
+        let said = row(&peers, ONE);
+        assert!(said.contains("not measured yet: http-echo-1 mcp-go failed | ≥ 2 |"), "{said}");
     }
 
     #[test]

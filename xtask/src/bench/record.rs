@@ -22,6 +22,7 @@ pub(super) fn rates(said: &Value) -> Option<Value> {
     ratios.contains_key("per_second").then(|| {
         json!({
             "rounds": said["rounds"],
+            "rounds_without_answers": said["rounds_without_answers"],
             "theirs": side(&said["first"], theirs),
             "haft": side(&said["second"], haft),
             "ratios": ratios,
@@ -92,12 +93,16 @@ mod tests {
             })
         };
         let ratios = ["per_second", "average", "cpu"].map(ratio);
-        let said = json!({ "first": side, "second": side, "rounds": 10, "ratios": ratios });
+        let said = json!({
+            "first": side, "second": side, "ratios": ratios,
+            "rounds": 10, "rounds_without_answers": 3,
+        });
         let kept = rates(&said).expect("figures");
         assert_eq!(kept["ratios"]["per_second"], json!([1.175, 1.08, 1.27]));
         assert_eq!(kept["haft"]["p50_us"], json!(66.56));
         assert_eq!(kept["theirs"]["cpu_us"], json!(60.86));
         assert_eq!((&kept["haft"]["processors"], &kept["rounds"]), (&json!(0.9877), &json!(10)));
+        assert_eq!(kept["rounds_without_answers"], json!(3));
         assert!(!kept.to_string().contains("series"), "{kept}");
         let turns = |side: &str, figure: &str| kept[side]["turns"][figure].to_string();
         assert_eq!(turns("theirs", "per_second"), "[23000,22000]");

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::faults;
 use crate::failure::Failure;
 
 /// What the files are like; raised when they change.
@@ -80,7 +81,9 @@ impl Results {
         leave_out_nulls(&mut case);
         let is_same = |one: &Value| ["scenario", "against"].iter().all(|key| one[key] == case[key]);
         match self.cases.iter().position(is_same) {
-            Some(at) if has_failed(&case) && !has_failed(&self.cases[at]) => Put::EarlierKept,
+            Some(at) if faults::of(&case).is_some() && faults::of(&self.cases[at]).is_none() => {
+                Put::EarlierKept
+            }
             Some(at) => {
                 self.cases[at] = case;
                 Put::Taken
@@ -119,10 +122,6 @@ fn leave_out_nulls(value: &mut Value) {
         members.retain(|_, member| !member.is_null());
         members.values_mut().for_each(leave_out_nulls);
     }
-}
-
-fn has_failed(case: &Value) -> bool {
-    case["failed"].is_string()
 }
 
 /// What is kept of a case that failed.
@@ -197,7 +196,14 @@ mod tests {
         assert_eq!((all.put(failed()), all.put(failed())), (Put::Taken, Put::Taken));
         assert_eq!(all.put(case("rmcp", 3)), Put::Taken);
         assert_eq!(all.put(failed()), Put::EarlierKept);
+        let mut some = case("rmcp", 2);
+        some["rounds_without_answers"] = 8.into();
+        assert_eq!(all.put(some.clone()), Put::EarlierKept, "its figures are of two rounds");
         assert_eq!(rounds(&all), [("rmcp", 3)]);
+        some["against"] = "mcp-go".into();
+        assert_eq!(all.put(some), Put::Taken, "there is no other");
+        assert_eq!(all.put(case("mcp-go", 3)), Put::Taken, "it is better than what failed");
+        assert_eq!(rounds(&all), [("rmcp", 3), ("mcp-go", 3)]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A server that listens, from when it answers to when it is dropped. `measure` starts two; nothing
 //! is asked of them here.
 
+use std::fs;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -49,6 +50,12 @@ impl Running {
         format!("http://127.0.0.1:{}/mcp", self.port)
     }
 
+    /// What the system counts as its memory now, in bytes. None where the system does not tell.
+    pub(crate) fn resident_bytes(&self) -> Option<u64> {
+        let path = format!("/proc/{}/status", self.child.id());
+        resident(&fs::read_to_string(path).ok()?)
+    }
+
     /// Asks it to end, and waits until it has: what it writes at its end is there.
     pub(crate) fn stop(mut self) -> Result<(), Failure> {
         let line = self.words.join(" ");
@@ -90,4 +97,23 @@ impl Drop for Running {
 fn free_port() -> Result<u16, Failure> {
     let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|it| it.local_addr());
     bound.map(|address| address.port()).map_err(|source| Failure::file("a free port", source))
+}
+
+/// The resident memory in `/proc/PID/status`, which is told in KiB.
+fn resident(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::resident;
+
+    #[test]
+    fn resident_memory_is_found() {
+        let status = "Name:\thaft\nVmHWM:\t    9000 kB\nVmRSS:\t    4100 kB\nThreads:\t2\n";
+        assert_eq!(resident(status), Some(4_198_400));
+        assert_eq!(resident("Name:\tkthreadd\n"), None);
+    }
 }

@@ -61,6 +61,8 @@ const BASE: Scenario = Scenario {
 };
 const THREADS: Scenario = Scenario { is_of_threads: true, ..BASE };
 const C32: &[&str] = &["--connections", "32"];
+/// More threads than this make no load on this many connections.
+const THREADS_MAX: usize = 32;
 
 /// In the order of the tables.
 pub(super) const SCENARIOS: &[Scenario] = &[
@@ -159,16 +161,11 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         ..BASE
     },
     Scenario { name: "threads-echo-1", title: "HTTP, echo, 1 connection", ..THREADS },
-    Scenario {
-        name: "threads-echo-32",
-        title: "HTTP, echo, 32 connections",
-        load: &["--connections", "32", "--threads", "2"],
-        ..THREADS
-    },
+    Scenario { name: "threads-echo-32", title: "HTTP, echo, 32 connections", load: C32, ..THREADS },
     Scenario {
         name: "threads-echo-256",
         title: "HTTP, echo, 256 connections",
-        load: &["--connections", "256", "--threads", "2"],
+        load: &["--connections", "256"],
         ..THREADS
     },
 ];
@@ -214,6 +211,14 @@ impl Scenario {
             // It is there to choose by.
             Group::Runtime => None,
         }
+    }
+
+    /// How many threads make the load where it shares so many processors with the server: half as
+    /// many, so that it can take no more than half of the machine from what it measures, and of
+    /// one connection one.
+    pub(super) fn load_threads(&self, processors: usize) -> Option<usize> {
+        let most = if self.load.is_empty() { 1 } else { THREADS_MAX };
+        self.is_of_threads.then(|| (processors / 2).clamp(1, most))
     }
 
     /// The tools that servers are told to make, instead of two.
@@ -273,6 +278,15 @@ mod tests {
                 assert_eq!(is_measured, is_its_own, "{} {}", scenario.name, group.name());
             }
         }
+    }
+
+    #[test]
+    fn a_load_beside_its_server_takes_half_of_the_machine_at_most() {
+        let of = |name: &str| SCENARIOS.iter().find(|it| it.name == name).expect("a scenario");
+        let threads = |name: &str| [1, 2, 3, 8, 96].map(|all| of(name).load_threads(all));
+        assert_eq!(threads("threads-echo-256"), [1, 1, 1, 4, 32].map(Some));
+        assert_eq!(threads("threads-echo-1"), [Some(1); 5], "a connection is on one thread");
+        assert_eq!(threads("http-echo-32"), [None; 5], "the load has a processor of its own");
     }
 
     #[test]

@@ -19,9 +19,29 @@ const EXPLAINED: [(char, &str); 3] = [
     (WIDE, "the rounds differ by more than a quarter: a first impression, to be measured again."),
 ];
 
+/// What they mean where server and load share all processors.
+const EXPLAINED_OF_SHARED: [(char, &str); 3] = [
+    (LOADED, "the load was at the end of its threads, not the server at that of the processors."),
+    (
+        WAITING,
+        "neither the load was at the end of its threads, nor were both together at that of the \
+         processors: both waited to be woken.",
+    ),
+    EXPLAINED[2],
+];
+
 /// The notes below a table, for the marks that are in it.
 pub(super) fn notes(table: &str) -> String {
-    let used = EXPLAINED.iter().filter(|(mark, _)| table.contains(*mark));
+    used(table, &EXPLAINED)
+}
+
+/// The same where server and load share all processors.
+pub(super) fn shared_notes(table: &str) -> String {
+    used(table, &EXPLAINED_OF_SHARED)
+}
+
+fn used(table: &str, all: &[(char, &str)]) -> String {
+    let used = all.iter().filter(|(mark, _)| table.contains(*mark));
     used.map(|(mark, why)| format!("\n{mark} {why}\n")).collect()
 }
 

@@ -4,9 +4,13 @@
 use serde_json::Value;
 
 use super::aim::{Interval, median};
+use super::faults;
 use super::scenario::Scenario;
 use super::server::{Group, Server};
-use super::shown::{LOADED, WAITING, aim, grouped, interval, milliseconds, notes, times};
+use super::shown::{
+    LOADED, WAITING, aim, grouped, interval, milliseconds, notes, shared_notes, times,
+};
+use super::wishes::Wishes;
 
 /// From how much of its processor on a load or a server may have bounded a rate.
 const BUSY: f64 = 0.9;
@@ -39,11 +43,12 @@ pub(super) fn tables(group: Group, cases: &[Value]) -> String {
 fn runtimes(cases: &[Value]) -> String {
     let mut out =
         "| what | `haft serve` with | its req/s | the default's | the default is × (95%) \
-                   | P50 × | P99 × | CPU × (95%) | command |\n"
+                   | P50 × | P99 × | CPU × (95%) | processors, its and the default's \
+                   | the load's use of its threads, beside each | command |\n"
             .to_owned();
-    out += "| --- | --- | ---: | ---: | --- | ---: | ---: | --- | --- |\n";
-    cases.iter().for_each(|case| out += &row(case, Group::Runtime, of_threads(case), 5));
-    let notes = notes(&out);
+    out += "| --- | --- | ---: | ---: | --- | ---: | ---: | --- | ---: | ---: | --- |\n";
+    cases.iter().for_each(|case| out += &row(case, Group::Runtime, of_threads(case), 7));
+    let notes = shared_notes(&out);
     out + &notes
 }
 
@@ -62,10 +67,12 @@ fn row(case: &Value, group: Group, figures: Option<String>, empty: usize) -> Str
     } else {
         format!("{against} {}", case["versions"][against].as_str().unwrap_or_default())
     };
-    let command = format!("`cargo xtask bench {} {scenario} {against}`", group.name());
-    let figures = figures.unwrap_or_else(|| {
+    let again = Wishes::told_again(case);
+    let command = format!("`cargo xtask bench {} {scenario} {against}{again}`", group.name());
+    let fault = faults::of(case);
+    let figures = figures.filter(|_| fault.is_none()).unwrap_or_else(|| {
         // Vertical lines would make columns.
-        let why = case["failed"].as_str().unwrap_or("nothing came out");
+        let why = fault.as_deref().unwrap_or("nothing came out");
         format!("| failed: {} {}", why.replace(['|', '\n'], " "), "| ".repeat(empty))
     });
     format!("| {title} | {} {figures}| {command} |\n", server.trim_end())
@@ -80,11 +87,21 @@ pub(super) fn marks(case: &Value) -> String {
 }
 
 /// The mark of a rate that something else than its server bounded, where that is known. One request
-/// at a time leaves both idle in turns, which is no news.
+/// at a time leaves both idle in turns, which is no news. Where server and load share processors,
+/// the server is at the end of them when both together are.
 fn bound(case: &Value, side: &str) -> Option<char> {
-    let is_busy = |what: &str| case[side][what].as_f64().map(|share| share > BUSY);
+    let load = case[side]["load_use"].as_f64();
+    let server = case[side]["processors"].as_f64();
+    let shared = |what: &str| case["shared"][what].as_f64();
+    let share = match shared("processors").zip(shared("load_threads")) {
+        Some((all, threads)) => {
+            server.zip(load).map(|(server, load)| (server + load * threads) / all)
+        }
+        None => server,
+    };
+    let is_busy = |share: f64| share > BUSY;
     let has_many = named(case).is_some_and(|scenario| !scenario.load.is_empty());
-    match (is_busy("load_use"), is_busy("processors")) {
+    match (load.map(is_busy), share.map(is_busy)) {
         (Some(true), _) => Some(LOADED),
         (Some(false), Some(false)) if has_many => Some(WAITING),
         _ => None,
@@ -114,20 +131,27 @@ fn rate(case: &Value) -> Option<String> {
     ))
 }
 
-/// Those of two ways to answer. Server and load share all processors, so that nothing marks what
-/// bounded a rate.
+/// Those of two ways to answer. Server and load share all processors, so how much each took of them
+/// is told besides.
 fn of_threads(case: &Value) -> Option<String> {
     let of = |figure: &str| Interval::read(&case["ratios"][figure]);
     let ratio = |figure: &str| of(figure).map_or_else(String::new, |it| times(it.ratio));
-    let speed = |side: &str| case[side]["per_second"].as_f64().map(grouped);
+    let speed =
+        |side: &str| Some(grouped(case[side]["per_second"].as_f64()?) + &marked(bound(case, side)));
+    let used = |what: &str| {
+        let of = |side: &str| case[side][what].as_f64().map(times);
+        of("theirs").zip(of("haft")).map_or_else(String::new, |(of, to)| format!("{of}, {to}"))
+    };
     Some(format!(
-        "| {} | {} | {} | {} | {} | {} ",
+        "| {} | {} | {} | {} | {} | {} | {} | {} ",
         speed("theirs")?,
         speed("haft")?,
         interval(of("per_second")?),
         ratio("p50"),
         ratio("p99"),
         of("cpu").map_or_else(String::new, interval),
+        used("processors"),
+        used("load_use"),
     ))
 }
 
@@ -171,6 +195,16 @@ mod tests {
                         | 2.31 (2.10 to 2.50) | ≥ 2: met |  | 0.40 | 0.50 \
                         | `cargo xtask bench peers http-echo-1 rmcp` |";
         assert_eq!(row, expected);
+    }
+
+    #[test]
+    fn a_command_loads_for_as_long_as_its_row_was_loaded() {
+        let mut case = under_load([2.3, 2.2, 2.4]);
+        case["seconds"] = 2.into();
+        let table = tables(Group::Peer, &[case.clone()]);
+        assert!(table.contains("`cargo xtask bench peers http-echo-1 rmcp --seconds 2` |"));
+        case["seconds"] = 5.into();
+        assert!(!tables(Group::Peer, &[case]).contains("--seconds"), "it is the default");
     }
 
     #[test]
@@ -228,8 +262,42 @@ mod tests {
         let table = tables(Group::Runtime, &[case]);
         let row = table.lines().nth(2).expect("a row");
         let expected = "| HTTP, echo, 32 connections | `--per-core --pin` | 23 000 | 1 051 000 \
-                        | 1.01 (0.90 to 1.05) |  | 0.40 | 0.50 (0.50 to 0.50) \
+                        | 1.01 (0.90 to 1.05) |  | 0.40 | 0.50 (0.50 to 0.50) |  |  \
                         | `cargo xtask bench runtimes threads-echo-32 pinned` |";
+        assert_eq!(row, expected);
+    }
+
+    #[test]
+    fn what_shares_the_machine_is_marked_by_all_of_it() {
+        let of = |processors: f64, load_use: f64| {
+            let mut case = under_load([1.0, 0.9, 1.05]);
+            case["scenario"] = "threads-echo-32".into();
+            case["against"] = "one-thread".into();
+            case["shared"] = json!({ "processors": 2, "load_threads": 1 });
+            case["theirs"] = json!({ "per_second": 9, "processors": 0.9, "load_use": 0.95 });
+            case["haft"] =
+                json!({ "per_second": 8, "processors": processors, "load_use": load_use });
+            tables(Group::Runtime, &[case])
+        };
+        let table = of(1.2, 0.7);
+        assert!(
+            table.contains("| 9 † | 8 | 1.00 ") && table.contains("| 0.90, 1.20 | 0.95, 0.70 |")
+        );
+        assert!(table.contains("\n† the load was at the end of its threads"), "{table}");
+        let table = of(0.9, 0.7);
+        assert!(table.contains("| 9 † | 8 § | ") && table.contains("\n§ "), "{table}");
+    }
+
+    #[test]
+    fn figures_of_some_rounds_are_not_shown() {
+        let mut case = under_load([2.3, 2.2, 2.4]);
+        case["rounds"] = 8.into();
+        case["rounds_without_answers"] = 2.into();
+        let table = tables(Group::Peer, &[case]);
+        let row = table.lines().nth(2).expect("a row");
+        let expected = "| HTTP, echo, 1 connection | rmcp 3.9.0 | failed: 2 of 10 rounds had no \
+                        answer: --seconds more | | | | | | \
+                        | `cargo xtask bench peers http-echo-1 rmcp` |";
         assert_eq!(row, expected);
     }
 

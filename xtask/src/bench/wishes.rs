@@ -1,6 +1,8 @@
 //! What somebody wants of a comparison: which cases, and for how long each. `comparing` reads it
 //! from the command line; nothing is run here.
 
+use serde_json::Value;
+
 use crate::failure::Failure;
 
 const USAGE: &str = "`bench peers`, `limits` and `runtimes` take --quick or --seconds N, and words \
@@ -77,6 +79,17 @@ impl Wishes {
         if self.quick { 0.4 } else { self.seconds as f64 }
     }
 
+    /// What a command is told behind its words to load for as long as a case was loaded: nothing
+    /// where that is the default, or where nothing is loaded for a time.
+    pub(super) fn told_again(case: &Value) -> String {
+        let seconds = &case["seconds"];
+        match seconds.as_u64() {
+            Some(seconds) if seconds != SECONDS => format!(" --seconds {seconds}"),
+            None if seconds.is_number() => " --quick".to_owned(),
+            _ => String::new(),
+        }
+    }
+
     /// How often a cold start is timed in a round, and how many rounds there are.
     pub(super) const fn cold(&self) -> (u32, u32) {
         if self.quick { (2, 1) } else { (10, 10) }
@@ -85,7 +98,9 @@ impl Wishes {
 
 #[cfg(test)]
 mod tests {
-    use super::Wishes;
+    use super::{SECONDS, Wishes};
+    use crate::bench::aim::round;
+    use serde_json::json;
 
     fn parse(text: &str) -> Result<Wishes, String> {
         let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
@@ -100,6 +115,19 @@ mod tests {
         assert!(wants("", "http-echo-1", "go-sdk") && wants("echo go", "http-echo-1", "go-sdk"));
         assert!(!wants("cold", "http-echo-1", "go-sdk") && !wants("rmcp", "http-echo-1", "go-sdk"));
         assert!(!wants("http-echo-1 mcp-go", "http-echo-32", "mcp-go"), "all words must fit");
+    }
+
+    #[test]
+    fn what_is_told_again_loads_for_as_long() {
+        for text in ["--seconds 2", "--seconds 3600", "--quick", ""] {
+            let wishes = parse(text).expect("words");
+            let told = Wishes::told_again(&json!({ "seconds": round(wishes.each()) }));
+            assert_eq!(told.trim_start(), text);
+            assert_eq!(parse(&told), Ok(wishes));
+        }
+        let told = format!("--seconds {SECONDS}");
+        assert_eq!(parse(&told), parse(""), "the default needs no words");
+        assert_eq!(Wishes::told_again(&json!({ "times": 10 })), "", "a cold start");
     }
 
     #[test]

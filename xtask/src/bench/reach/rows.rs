@@ -184,13 +184,13 @@ pub(super) const ROWS: &[Row] = &[
         words: "memory heap-per-tool",
     },
     Row {
-        what: "memory after a million calls, legacy era",
+        what: "resident memory after 1 000 000 calls more, legacy era",
         from: From::Memory("calls-legacy"),
         aim: Aim::AtMost(1.05),
         words: "memory calls-legacy",
     },
     Row {
-        what: "memory after a million calls, modern era",
+        what: "resident memory after 1 000 000 calls more, modern era",
         from: From::Memory("calls-modern"),
         aim: Aim::AtMost(1.05),
         words: "memory calls-modern",
