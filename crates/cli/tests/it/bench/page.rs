@@ -1,12 +1,13 @@
 //! The page of `haft bench --html` as readers see it, in a real browser: its pictures, its figures
 //! beside those of the same run's JSON, and that it needs nobody.
 
-use super::browser::{Opened, open};
+use super::browser::{Opened, open, open_within};
 use super::{bench, desk};
 use crate::desk::Desk;
 use crate::foreign_servers::own;
 use serde_json::Value;
 use std::fs;
+use std::time::Duration;
 
 /// Put behind a copy of the page: writes what is drawn and where, in numbers, behind it.
 const LOOK: &str = r#"<script>
@@ -224,4 +225,13 @@ fn a_browser_tells_of_what_a_page_fetches_and_gets_wrong() {
     opened.fetched.sort();
     assert_eq!(opened.fetched, ["http://127.0.0.1:9/a.png", "http://haft.invalid/b.png"]);
     assert!(opened.console.iter().any(|line| line.contains("it is wrong")), "{:?}", opened.console);
+}
+
+#[test]
+fn a_browser_that_is_never_done_is_ended() {
+    let desk = desk();
+    let path = desk.path("page.html");
+    fs::write(&path, "<!doctype html><script>while (true) {}</script>").expect("a folder of ours");
+    let late = open_within(&path, Duration::from_secs(5)).err().expect("it cannot be done");
+    assert!(late.contains("page.html") && late.contains("within 5s"), "{late}");
 }
