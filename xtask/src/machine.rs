@@ -14,10 +14,13 @@ struct Need {
 }
 
 const FOREIGN: &str = "the foreign programs";
-/// What a browser of Chromium's kind is called.
+/// Whether one of the browsers is there that the tests know.
 #[cfg(target_os = "linux")]
-const BROWSER: &str = "for it in chromium chromium-browser google-chrome; do \
-                       \"$it\" --version && exit; done; exit 1";
+const BROWSER: &str = concat!(
+    "while read -r it; do \"$it\" --version </dev/null && exit; done <<'END'\n",
+    include_str!("../../crates/cli/tests/it/foreign/browsers.txt"),
+    "END\nexit 1"
+);
 const NEEDS: &[Need] = &[
     Need { package: "g++", probe: &["c++", "--version"], user: "linking, and libFuzzer" },
     Need { package: "git", probe: &["git", "--version"], user: "tidy lists files with it" },

@@ -21,6 +21,10 @@ const APART: [&str; 6] = [
     "crates/cli/tests/clients/rust",
     "fuzz",
 ];
+/// Features of haft-cli, each with the tests that only a haft with that one alone has.
+/// `tokio-console` is not built here: it would build everything anew.
+const INSIDE: [(&str, &str); 2] =
+    [("profile", "inside::profiles"), ("heap-profile", "inside::heaps")];
 const WASM: &str = "wasm32-unknown-unknown";
 
 /// How a step went.
@@ -51,6 +55,7 @@ const STEPS: &[Step] = &[
     Step { name: "dependencies", run: |_| dependencies::check().into() },
     Step { name: "deny", run: |_| deny() },
     Step { name: "tests", run: |_| tests().into() },
+    Step { name: "inside", run: |_| inside().into() },
     Step { name: "conformance", run: |_| conformance::run(&[]).into() },
     Step { name: "docs", run: |_| docs().into() },
     Step { name: "wasm", run: |_| wasm() },
@@ -124,11 +129,12 @@ fn format() -> Result<(), Failure> {
 
 fn clippy() -> Result<(), Failure> {
     command::run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
-    // What looks inside a running haft; `tokio-console` would build everything anew.
-    let features = ["--features", "heap-profile,profile"];
-    let mut inside = cargo();
-    inside.args(["clippy", "-p", "haft-cli", "--all-targets"]).args(features);
-    command::run(inside.args(["--", "-D", "warnings"]))
+    for (feature, _) in INSIDE {
+        let mut inside = cargo();
+        inside.args(["clippy", "-p", "haft-cli", "--all-targets", "--features", feature]);
+        command::run(inside.args(["--", "-D", "warnings"]))?;
+    }
+    Ok(())
 }
 
 fn deny() -> Verdict {
@@ -142,6 +148,17 @@ fn deny() -> Verdict {
 /// Unit tests, integration tests, foreign clients and the examples in the docs.
 fn tests() -> Result<(), Failure> {
     retold::run(cargo().args(["test", "--workspace", "--no-fail-fast"]))
+}
+
+/// What looks inside a running haft, each way in a haft of its own. Where their dependencies were
+/// never built that is a minute of two processors each, and half of it where only haft changed.
+fn inside() -> Result<(), Failure> {
+    for (feature, tests) in INSIDE {
+        let mut test = cargo();
+        test.args(["test", "-p", "haft-cli", "--features", feature, "--test", "it", tests]);
+        retold::run(&mut test)?;
+    }
+    Ok(())
 }
 
 /// The binary and the library are both called `haft` and share a page; the library's is kept.
@@ -187,7 +204,7 @@ fn counts() -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use super::{Duration, Failure, STEPS, Verdict, describe, parse};
+    use super::{Duration, Failure, INSIDE, STEPS, Verdict, describe, parse};
 
     #[test]
     fn every_verdict_is_one_line_that_names_the_step() {
@@ -206,6 +223,20 @@ mod tests {
     #[test]
     fn the_machine_is_the_first_step_because_the_others_need_it() {
         assert_eq!(STEPS[0].name, "machine");
+    }
+
+    /// Cargo is content with a name that no test has.
+    #[test]
+    fn the_tests_of_each_feature_are_there() {
+        let source = include_str!("../../crates/cli/tests/it/inside.rs");
+        for (feature, tests) in INSIDE {
+            let module = tests.strip_prefix("inside::").expect("they are in that file");
+            let begin = source.find(&format!("\nmod {module} {{\n")).expect("it is there");
+            let (before, after) = source.split_at(begin);
+            let condition = before.lines().last().expect("it has one");
+            assert!(condition.contains(&format!("feature = \"{feature}\"")), "{condition}");
+            assert!(after.contains("    #[test]\n"), "{module} has tests");
+        }
     }
 
     #[test]

@@ -47,6 +47,7 @@ mod plan;
 mod report;
 mod request;
 mod run;
+mod series;
 mod shown;
 mod stages;
 mod stream;

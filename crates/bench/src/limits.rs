@@ -33,6 +33,9 @@ pub const KNOWN_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub const LATENCY_MAX: Duration = Duration::from_secs(60 * 60);
 /// The most seconds of which a run keeps a line each; older ones are put together in pairs.
 pub const SERIES_MAX: usize = 1_024;
+/// The most bytes that each thread keeps of these lines besides the one that it is at; beyond, they
+/// are put together as well. What all threads come to at the end takes 40 MB at most.
+pub const SERIES_BYTES_MAX: usize = 1024 * 1024;
 /// How much of a wrong answer a report quotes, in bytes.
 pub const EXCERPT_BYTES_MAX: usize = 200;
 /// How long the end of a session may take.

@@ -240,21 +240,20 @@ fn server(stretch: &Stretch) -> Option<ServerUse> {
 
 fn series(tally: &Tally, took: Duration) -> Vec<Point> {
     let stretch = tally.series.stretch;
-    let point = |(index, point): (usize, &crate::tally::Point)| {
+    let point = |(index, point): (usize, &crate::series::Point)| {
         let from = stretch * u32::try_from(index).unwrap_or(u32::MAX);
         // The last one may be short; what came after the end is not drawn as a burst.
         let length = took.saturating_sub(from).min(stretch);
-        let at = |share| point.latencies.value_at_quantile(share);
         (length >= stretch / 10).then(|| Point {
             from_second: from.as_secs_f64(),
-            per_second: share(point.latencies.len() as f64, length.as_secs_f64()),
+            per_second: share(point.answers() as f64, length.as_secs_f64()),
             failures: point.wrong,
-            p50_ns: at(0.5),
-            p99_ns: at(0.99),
-            max_ns: point.latencies.max(),
+            p50_ns: point.at(0.5),
+            p99_ns: point.at(0.99),
+            max_ns: point.at(1.0),
         })
     };
-    tally.series.points.iter().enumerate().filter_map(point).collect()
+    tally.series.points().iter().enumerate().filter_map(point).collect()
 }
 
 fn share(part: f64, whole: f64) -> f64 {

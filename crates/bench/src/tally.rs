@@ -1,8 +1,9 @@
 //! What was counted: latencies, wrong answers, bytes, and how each second was. Every thread of a
 //! run has one of its own; they are put together at the end. It reads no clock.
 
-use crate::limits::{LATENCY_MAX, SERIES_MAX};
+use crate::limits::LATENCY_MAX;
 use crate::run::Times;
+use crate::series::Series;
 use crate::wrong::{Wrong, WrongKind};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
@@ -40,30 +41,9 @@ pub(crate) struct Traffic {
     pub(crate) received: u64,
 }
 
-/// How each stretch of time was.
-#[derive(Clone, Debug)]
-pub(crate) struct Series {
-    pub(crate) stretch: Duration,
-    pub(crate) points: Vec<Point>,
-}
-
-/// How one stretch was.
-#[derive(Clone, Debug)]
-pub(crate) struct Point {
-    pub(crate) wrong: u64,
-    pub(crate) latencies: Histogram<u64>,
-}
-
 /// A histogram of latencies: nanoseconds, exact to three digits.
 pub(crate) fn histogram() -> Histogram<u64> {
     Histogram::new_with_max(nanos(LATENCY_MAX), 3).expect("the bounds are in order")
-}
-
-/// The same to two digits, of which there are many: it grows with what is recorded.
-fn coarse_histogram() -> Histogram<u64> {
-    let mut histogram = Histogram::new(2).expect("two digits are fine");
-    histogram.auto(true);
-    histogram
 }
 
 pub(crate) fn nanos(time: Duration) -> u64 {
@@ -80,7 +60,7 @@ impl Tally {
             connections: 0,
             unsent: 0,
             others: 0,
-            series: Series { stretch: Duration::from_secs(1), points: Vec::new() },
+            series: Series::default(),
             times,
             arrived: 0,
             last: None,
@@ -106,16 +86,15 @@ impl Tally {
         self.last = Some(now);
         let latency = nanos(now.saturating_duration_since(sent)).clamp(1, nanos(LATENCY_MAX));
         self.latencies[ask].saturating_record(latency);
-        if let Some(point) = self.point(now) {
-            // To saturate would be not to grow.
-            point.latencies.record(latency).expect("it grows as it must");
+        if let Some(since) = self.since(now) {
+            self.series.good(since, latency);
         }
     }
 
     /// A wrong answer, or none. Those while warming up count as well: they are no better later.
     pub(crate) fn wrong(&mut self, wrong: Wrong, now: Instant) {
-        if let Some(point) = self.point(now) {
-            point.wrong += 1;
+        if let Some(since) = self.since(now) {
+            self.series.wrong(since);
         }
         self.wrong.entry(wrong.kind()).or_insert((0, wrong)).0 += 1;
     }
@@ -164,63 +143,18 @@ impl Tally {
         self.series.add(other.series);
     }
 
-    fn point(&mut self, now: Instant) -> Option<&mut Point> {
+    /// How long it had been counted by then, earlier turns included.
+    fn since(&self, now: Instant) -> Option<Duration> {
         let since = now.checked_duration_since(self.times.from)?;
-        Some(self.series.at(self.times.measured + since))
-    }
-}
-
-impl Series {
-    fn at(&mut self, since: Duration) -> &mut Point {
-        let index = |stretch: Duration| (nanos(since) / nanos(stretch)) as usize;
-        while index(self.stretch) >= SERIES_MAX {
-            self.halve();
-        }
-        let index = index(self.stretch);
-        while self.points.len() <= index {
-            self.points.push(Point { wrong: 0, latencies: coarse_histogram() });
-        }
-        &mut self.points[index]
-    }
-
-    /// Puts pairs together.
-    fn halve(&mut self) {
-        self.stretch *= 2;
-        let mut points = std::mem::take(&mut self.points).into_iter();
-        while let Some(mut first) = points.next() {
-            if let Some(second) = points.next() {
-                first.add(&second);
-            }
-            self.points.push(first);
-        }
-    }
-
-    fn add(&mut self, mut other: Self) {
-        while self.stretch < other.stretch {
-            self.halve();
-        }
-        while other.stretch < self.stretch {
-            other.halve();
-        }
-        for (index, point) in other.points.into_iter().enumerate() {
-            match self.points.get_mut(index) {
-                Some(mine) => mine.add(&point),
-                None => self.points.push(point),
-            }
-        }
-    }
-}
-
-impl Point {
-    fn add(&mut self, other: &Self) {
-        self.wrong += other.wrong;
-        self.latencies.add(&other.latencies).expect("it grows as it must");
+        Some(self.times.measured + since)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::SERIES_MAX;
+    use crate::series::Point;
 
     fn counted(from: Instant) -> Times {
         Times { end: from + Duration::from_secs(100_000), ..Times::none(from) }
@@ -247,7 +181,7 @@ mod tests {
         }
         let series = &tally.series;
         assert!(series.points.len() <= SERIES_MAX, "{}", series.points.len());
-        let counted: u64 = series.points.iter().map(|point| point.latencies.len()).sum();
+        let counted: u64 = series.points().iter().map(Point::answers).sum();
         assert_eq!(counted, tally.answers());
         assert_eq!(series.stretch, Duration::from_secs(128));
     }
@@ -261,8 +195,8 @@ mod tests {
         for latency in latencies {
             tally.good(0, from, from + latency);
         }
-        let point = &tally.series.points[0].latencies;
-        let kept = [0.3, 0.6, 1.0].map(|share| point.value_at_quantile(share) as f64);
+        let point = &tally.series.points()[0];
+        let kept = [0.3, 0.6, 1.0].map(|share| point.at(share) as f64);
         // What is longer counts as the longest.
         let sent = [latencies[0], latencies[1], LATENCY_MAX].map(|time| nanos(time) as f64);
         for (kept, sent) in kept.into_iter().zip(sent) {
@@ -279,8 +213,8 @@ mod tests {
         first.good(0, from, from);
         second.good(0, from, from + Duration::from_millis(500));
         first.add(second);
-        let counts = first.series.points.iter().map(|point| point.latencies.len());
-        assert_eq!(counts.collect::<Vec<_>>(), [1, 1]);
+        let counts = first.series.points();
+        assert_eq!(counts.iter().map(Point::answers).collect::<Vec<_>>(), [1, 1]);
     }
 
     #[test]
@@ -293,7 +227,7 @@ mod tests {
         short.wrong(Wrong::TimedOut, from);
         short.add(long);
         assert_eq!((short.answers(), short.failures()), (2, 1));
-        let counted: u64 = short.series.points.iter().map(|point| point.latencies.len()).sum();
+        let counted: u64 = short.series.points().iter().map(Point::answers).sum();
         assert_eq!(counted, 2);
     }
 }

@@ -6,7 +6,7 @@ mod fixture;
 mod install;
 mod machine;
 mod page;
-mod process;
+pub(crate) mod process;
 mod report;
 mod unable;
 mod walk;

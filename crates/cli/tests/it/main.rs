@@ -31,5 +31,6 @@ mod resources_and_prompts;
 mod secure_requests;
 mod state;
 mod stdio;
+mod threads;
 mod two_paths;
 mod watched;

@@ -2,9 +2,12 @@
 //! what it wanted of a network. It judges nothing.
 
 use crate::foreign;
+use crate::foreign::process::{Finished, finish_within};
 use serde_json::Value;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::time::Duration;
 
 /// What a browser made of a page.
 pub(super) struct Opened {
@@ -17,9 +20,8 @@ pub(super) struct Opened {
 }
 
 /// No name has an address, so that a browser that wants something for itself reaches nobody.
-const ALONE: [&str; 12] = [
+const ALONE: [&str; 11] = [
     "--headless",
-    "--no-sandbox",
     "--no-first-run",
     "--no-proxy-server",
     "--disable-gpu",
@@ -32,7 +34,15 @@ const ALONE: [&str; 12] = [
     "--enable-logging=stderr",
 ];
 
+/// How long a browser may take for a page; on a busy machine its start alone takes seconds.
+const DEADLINE: Duration = Duration::from_secs(90);
+
 pub(super) fn open(page: &Path) -> Opened {
+    open_within(page, DEADLINE).unwrap_or_else(|late| panic!("{late}"))
+}
+
+/// The same with another limit; what goes beyond it is one sentence.
+pub(super) fn open_within(page: &Path, deadline: Duration) -> Result<Opened, String> {
     let profile = tempfile::tempdir().expect("a folder");
     let asked = profile.path().join("asked.json");
     let mut browser = foreign::browser();
@@ -40,18 +50,26 @@ pub(super) fn open(page: &Path) -> Opened {
     browser.arg(format!("--user-data-dir={}", profile.path().display()));
     browser.arg(format!("--log-net-log={}", asked.display()));
     browser.arg("--dump-dom").arg(format!("file://{}", page.display()));
-    let output = browser.output().expect("it said its version");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    Opened {
-        page: String::from_utf8(output.stdout).expect("a page is UTF-8"),
-        console: said
+    // The sandbox refuses to be root's.
+    if rustix::process::getuid().is_root() {
+        browser.arg("--no-sandbox");
+    }
+    // Its processes are a group, to be ended together.
+    let Some(Finished { status, stdout, stderr }) =
+        finish_within(browser.process_group(0), deadline)
+    else {
+        return Err(format!("the browser was not done with {page:?} within {deadline:?}"));
+    };
+    assert!(status.success(), "{stderr}");
+    Ok(Opened {
+        page: stdout,
+        console: stderr
             .lines()
             .filter(|line| line.contains(":CONSOLE:"))
             .map(str::to_owned)
             .collect(),
         fetched: fetched(&fs::read(asked).expect("it writes what it asked")),
-    }
+    })
 }
 
 /// Addresses that a page asked for; the browser's own wishes are of no page.

@@ -1,12 +1,13 @@
 //! The page of `haft bench --html` as readers see it, in a real browser: its pictures, its figures
 //! beside those of the same run's JSON, and that it needs nobody.
 
-use super::browser::{Opened, open};
+use super::browser::{Opened, open, open_within};
 use super::{bench, desk};
 use crate::desk::Desk;
 use crate::foreign_servers::own;
 use serde_json::Value;
 use std::fs;
+use std::time::Duration;
 
 /// Put behind a copy of the page: writes what is drawn and where, in numbers, behind it.
 const LOOK: &str = r#"<script>
@@ -23,6 +24,11 @@ const seen = {
             box: box(line),
             points: line.getAttribute("d").match(/[ML][^MLh]*/g)
                 .map(at => at.slice(1).split(" ").map(Number)),
+        })),
+        marks: [...svg.querySelectorAll("path.axis")].map(axis => ({
+            name: axis.nextElementSibling.textContent,
+            box: box(axis.nextElementSibling),
+            y: axis.getPointAtLength(0).y,
         })),
         names: [...svg.querySelectorAll("text")].map(name => ({
             text: name.textContent, box: box(name),
@@ -111,15 +117,61 @@ fn figures_are_those_of(table: &Value, reports: &[&Value]) {
     }
 }
 
-/// What a line is made of, upwards and as it is drawn from the left to the right.
-fn drawn(line: &Value, values: &[f64]) {
+/// The scale of a picture upwards, as readers take it from the names of its marks.
+struct Scale {
+    /// From how a value is drawn to where that is: the lowest mark and the highest.
+    ends: [(f64, f64); 2],
+    is_of_powers: bool,
+}
+
+impl Scale {
+    fn of_times(picture: &Value) -> Self {
+        Self::of(picture, true, nanos)
+    }
+
+    fn of_rates(picture: &Value) -> Self {
+        Self::of(picture, false, |name| name.parse().expect("a number"))
+    }
+
+    fn of(picture: &Value, is_of_powers: bool, value: fn(&str) -> f64) -> Self {
+        let marks = list(&picture["marks"]).iter().map(|mark| {
+            let ([top, bottom], y) = ([1, 3].map(|at: usize| number(&mark["box"][at])), &mark["y"]);
+            assert!((top..=bottom).contains(&number(y)), "the name is elsewhere: {mark}");
+            (value(mark["name"].as_str().expect("text")), number(y))
+        });
+        let mut marks: Vec<(f64, f64)> = marks.collect();
+        marks.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let [lowest, .., highest] = *marks else { panic!("no scale: {picture}") };
+        let bent = |(value, y)| (if is_of_powers { f64::log10(value) } else { value }, y);
+        Self { ends: [bent(lowest), bent(highest)], is_of_powers }
+    }
+
+    /// Where a value is, if it can be drawn: powers have no place for a second without an answer.
+    fn at(&self, value: f64) -> Option<f64> {
+        let [(low, low_y), (high, high_y)] = self.ends;
+        let bent = if self.is_of_powers { value.log10() } else { value };
+        let y = low_y + (bent - low) / (high - low) * (high_y - low_y);
+        y.is_finite().then_some(y)
+    }
+}
+
+/// What a line is made of: each value where the scale has it, and as it is drawn from the left to
+/// the right.
+fn drawn(line: &Value, scale: &Scale, values: &[f64]) {
+    let places = values.iter().filter_map(|value| Some((*value, scale.at(*value)?)));
+    let places: Vec<(f64, f64)> = places.collect();
     let points = list(&line["points"]);
-    assert_eq!(points.len(), values.len(), "a point for each: {line}");
-    for (one, of_one) in points.iter().zip(values) {
-        for (other, of_other) in points.iter().zip(values) {
-            // Downwards the numbers of a picture grow.
+    assert_eq!(points.len(), places.len(), "a point for each: {line}");
+    for (point, (value, y)) in points.iter().zip(&places) {
+        // Of 240 in which a picture has a power of ten or more, so that the unit has to be right.
+        assert!((number(&point[1]) - y).abs() < 0.5, "{value} is not at {y}: {line}");
+    }
+    for (one, of_one) in points.iter().zip(&places) {
+        for (other, of_other) in points.iter().zip(&places) {
+            // Downwards the numbers of a picture grow; less than one of them nobody sees.
+            let is_more = of_one.0 > of_other.0 * 1.05 && of_other.1 - of_one.1 > 1.0;
             let is_higher = number(&one[1]) < number(&other[1]);
-            assert!(!is_higher || of_one > of_other, "{of_one} above {of_other}: {line}");
+            assert!(!is_more || is_higher, "{} not above {}: {line}", of_one.0, of_other.0);
         }
     }
     let across: Vec<f64> = points.iter().map(|point| number(&point[0])).collect();
@@ -152,7 +204,9 @@ fn pictures_are_of(seen: &Value, reports: &[&Value]) {
         let series = |key: &str| -> Vec<f64> {
             list(&report["series"]).iter().map(|point| number(&point[key])).collect()
         };
-        let middles = series("p50_ns");
+        // None in a second without an answer.
+        let middles = series("p50_ns").into_iter().filter(|middle| *middle > 0.0);
+        let middles: Vec<f64> = middles.collect();
         assert!(middles.len() > 1, "a line has two ends: {report}");
         // To two digits each second, to three all of it.
         let whole = number(&report["latency"]["p50_ns"]);
@@ -162,10 +216,11 @@ fn pictures_are_of(seen: &Value, reports: &[&Value]) {
         let spread = list(&report["latency"]["distribution"]).iter();
         let spread: Vec<f64> = spread.map(|point| number(&point[1])).collect();
         assert!(spread.len() > 5, "{report}");
-        drawn(&of(0)[at], &spread);
-        drawn(&of(1)[at], &series("per_second"));
-        drawn(&of(2)[2 * at], &series("p50_ns"));
-        drawn(&of(2)[2 * at + 1], &series("p99_ns"));
+        let [times, over_time] = [0, 2].map(|picture| Scale::of_times(&pictures[picture]));
+        drawn(&of(0)[at], &times, &spread);
+        drawn(&of(1)[at], &Scale::of_rates(&pictures[1]), &series("per_second"));
+        drawn(&of(2)[2 * at], &over_time, &series("p50_ns"));
+        drawn(&of(2)[2 * at + 1], &over_time, &series("p99_ns"));
     }
 }
 
@@ -224,4 +279,13 @@ fn a_browser_tells_of_what_a_page_fetches_and_gets_wrong() {
     opened.fetched.sort();
     assert_eq!(opened.fetched, ["http://127.0.0.1:9/a.png", "http://haft.invalid/b.png"]);
     assert!(opened.console.iter().any(|line| line.contains("it is wrong")), "{:?}", opened.console);
+}
+
+#[test]
+fn a_browser_that_is_never_done_is_ended() {
+    let desk = desk();
+    let path = desk.path("page.html");
+    fs::write(&path, "<!doctype html><script>while (true) {}</script>").expect("a folder of ours");
+    let late = open_within(&path, Duration::from_secs(5)).err().expect("it cannot be done");
+    assert!(late.contains("page.html") && late.contains("within 5s"), "{late}");
 }

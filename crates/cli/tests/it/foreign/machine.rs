@@ -20,13 +20,8 @@ const VENV: Need =
 const GO: Need = Need { package: "golang-go", probe: &["go", "version"] };
 
 const CHROMIUM: Need = Need { package: "chromium", probe: &["chromium", "--version"] };
-/// What else it is called.
-const BROWSERS: [&[&str]; 4] = [
-    CHROMIUM.probe,
-    &["chromium-browser", "--version"],
-    &["google-chrome", "--version"],
-    &["/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "--version"],
-];
+/// What browsers of its kind are called, a line each; `cargo xtask test` looks for the same.
+const BROWSERS: &str = include_str!("browsers.txt");
 
 /// The first Go that fetches a newer one by itself.
 const GO_MINOR_MIN: u32 = 21;
@@ -49,8 +44,8 @@ pub(super) fn provide(kit: Kit) -> Result<(), String> {
 
 /// The program of a browser of Chromium's kind, or what to install.
 pub(super) fn browser() -> Result<&'static str, String> {
-    if let Some(found) = BROWSERS.into_iter().find(|probe| works(probe)) {
-        return Ok(found[0]);
+    if let Some(found) = BROWSERS.lines().find(|name| works(&[name, "--version"])) {
+        return Ok(found);
     }
     provide_all(&[CHROMIUM], "the tests of pages")?;
     Ok(CHROMIUM.probe[0])

@@ -1,13 +1,15 @@
-//! Starts programs for `foreign` and stops them: a client that must end by itself, and the server
-//! under test, which must not. It never leaves a child behind, and never waits without a deadline.
+//! Starts programs for `foreign` and stops them: a client or a browser that must end by itself, and
+//! the server under test, which must not. It never leaves a child behind, and never waits without a
+//! deadline.
 
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A client does its whole work in a few seconds, and gives up a step after 20. On a busy machine
 /// the inspector, which starts anew for each step, takes the longest.
@@ -50,26 +52,38 @@ pub(super) fn quickstart() -> Vec<OsString> {
 }
 
 /// What a client left behind.
-pub(super) struct Finished {
-    pub(super) status: ExitStatus,
-    pub(super) stdout: String,
-    pub(super) stderr: String,
+pub(crate) struct Finished {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 /// Runs a client to its end. Its pipes are read until nobody holds them any more, so a server
 /// that a client launched and that outlives it is a failure too.
 pub(super) fn finish(mut command: Command) -> Finished {
+    finish_within(&mut command, CLIENT_DEADLINE).unwrap_or_else(|| {
+        panic!("{command:?} or the server that it launched ran longer than {CLIENT_DEADLINE:?}")
+    })
+}
+
+/// The same of a program that is given so long. What runs longer is killed, and so are those that
+/// it has started if it leads a group.
+pub(crate) fn finish_within(command: &mut Command, deadline: Duration) -> Option<Finished> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = Guard(command.spawn().expect("the client was installed, so it starts"));
+    let mut child = Guard(command.spawn().expect("it was installed, so it starts"));
+    let end = Instant::now() + deadline;
     let stdout = read_all(child.0.stdout.take().expect("stdout is piped"));
     let stderr = read_all(child.0.stderr.take().expect("stderr is piped"));
-    let (Ok(stdout), Ok(stderr)) =
-        (stdout.recv_timeout(CLIENT_DEADLINE), stderr.recv_timeout(CLIENT_DEADLINE))
-    else {
-        panic!("{command:?} or the server that it launched ran longer than {CLIENT_DEADLINE:?}");
+    let rest = |pipe: mpsc::Receiver<String>| {
+        pipe.recv_timeout(end.saturating_duration_since(Instant::now())).ok()
+    };
+    let (Some(stdout), Some(stderr)) = (rest(stdout), rest(stderr)) else {
+        // Who leads none has no group of this number.
+        _ = kill_process_group(Pid::from_child(&child.0), Signal::KILL);
+        return None;
     };
     let status = child.0.wait().expect("the child is ours, and nobody else waits for it");
-    Finished { status, stdout, stderr }
+    Some(Finished { status, stdout, stderr })
 }
 
 /// A server on a free port of the loopback interface, until it is dropped.
