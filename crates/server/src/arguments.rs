@@ -27,37 +27,56 @@ pub(crate) fn decode<A: DeserializeOwned>(arguments: &str) -> Result<A, ToolResu
 fn decoded<A: DeserializeOwned>(arguments: &str) -> Result<A, Error> {
     match arguments.len() {
         0..LONG => serde_json::from_str(arguments),
-        _ => A::deserialize(Whole { raw: arguments }),
+        _ => {
+            let mut is_read = false;
+            let made = A::deserialize(Whole { raw: arguments, is_read: &mut is_read })?;
+            or_unread(made, is_read)
+        }
     }
 }
 
+/// A type that does not read to the end of what it is given gets an error from serde_json as well.
+fn or_unread<T>(made: T, is_read: bool) -> Result<T, Error> {
+    if is_read { Ok(made) } else { Err(Error::custom("trailing characters")) }
+}
+
 /// All arguments.
-struct Whole<'a> {
+struct Whole<'a, 'r> {
     raw: &'a str,
+    is_read: &'r mut bool,
 }
 
 /// A long string: its JSON text, and what it means, which is the same without the quotes.
-struct Text<'a> {
+struct Text<'a, 'r> {
     raw: &'a str,
     meant: &'a str,
+    is_read: &'r mut bool,
 }
 
 /// The members of the arguments from a place on.
 struct Members<'a> {
     cursor: Cursor<'a>,
     is_first: bool,
+    is_at_end: bool,
 }
 
-impl<'de> MapAccess<'de> for Members<'de> {
+impl<'de> MapAccess<'de> for &mut Members<'de> {
     type Error = Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
         &mut self,
         seed: K,
     ) -> Result<Option<K::Value>, Error> {
+        if self.is_at_end {
+            return Ok(None);
+        }
         match self.cursor.next_key(&mut self.is_first).map_err(Error::custom)? {
             Some(key) => seed.deserialize(CowStrDeserializer::new(key.decode())).map(Some),
-            None => self.cursor.end().map_err(Error::custom).map(|()| None),
+            None => {
+                self.cursor.end().map_err(Error::custom)?;
+                self.is_at_end = true;
+                Ok(None)
+            }
         }
     }
 
@@ -68,12 +87,16 @@ impl<'de> MapAccess<'de> for Members<'de> {
         if is_text {
             let text = cursor.string().map_err(Error::custom)?;
             if text.raw().len() >= LONG && !text.is_escaped() {
-                return seed.deserialize(Text { raw: cursor.since(start), meant: text.raw() });
+                let (raw, meant, mut is_read) = (cursor.since(start), text.raw(), false);
+                let made = seed.deserialize(Text { raw, meant, is_read: &mut is_read })?;
+                return or_unread(made, is_read);
             }
         } else {
             cursor.value().map_err(Error::custom)?;
         }
-        seed.deserialize(&mut serde_json::Deserializer::from_str(cursor.since(start)))
+        let mut value = serde_json::Deserializer::from_str(cursor.since(start));
+        let made = seed.deserialize(&mut value)?;
+        value.end().map(|()| made)
     }
 }
 
@@ -85,7 +108,11 @@ macro_rules! mostly_serde_json {
             $($given: $kind,)*
             visitor: V,
         ) -> Result<V::Value, Error> {
-            serde_json::Deserializer::from_str(self.raw).$method($($given,)* visitor)
+            let mut value = serde_json::Deserializer::from_str(self.raw);
+            let made = value.$method($($given,)* visitor)?;
+            value.end()?;
+            *self.is_read = true;
+            Ok(made)
         }
     )*};
     (but $($more:tt)*) => {
@@ -122,7 +149,7 @@ macro_rules! mostly_serde_json {
     };
 }
 
-impl<'de> Deserializer<'de> for Whole<'de> {
+impl<'de> Deserializer<'de> for Whole<'de, '_> {
     mostly_serde_json! {
         but deserialize_any() deserialize_map() deserialize_option() deserialize_str()
         deserialize_string()
@@ -137,25 +164,31 @@ impl<'de> Deserializer<'de> for Whole<'de> {
     ) -> Result<V::Value, Error> {
         let mut cursor = Cursor::new(self.raw, DEPTH_MAX);
         cursor.enter_object().map_err(Error::custom)?;
-        visitor.visit_map(Members { cursor, is_first: true })
+        let mut members = Members { cursor, is_first: true, is_at_end: false };
+        let made = visitor.visit_map(&mut members)?;
+        *self.is_read = members.is_at_end;
+        Ok(made)
     }
 }
 
-impl<'de> Deserializer<'de> for Text<'de> {
+impl<'de> Deserializer<'de> for Text<'de, '_> {
     mostly_serde_json! {
         but deserialize_map()
         deserialize_struct(name: &'static str, fields: &'static [&'static str])
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        *self.is_read = true;
         visitor.visit_borrowed_str(self.meant)
     }
 
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        *self.is_read = true;
         visitor.visit_borrowed_str(self.meant)
     }
 
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        *self.is_read = true;
         visitor.visit_borrowed_str(self.meant)
     }
 
@@ -168,8 +201,10 @@ impl<'de> Deserializer<'de> for Text<'de> {
 mod tests {
     use super::{LONG, decoded};
     use serde::Deserialize;
+    use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
     use serde_json::value::RawValue;
     use std::collections::BTreeMap;
+    use std::fmt::{self, Debug};
 
     #[derive(Debug, Deserialize, PartialEq)]
     struct Note {
@@ -200,7 +235,7 @@ mod tests {
 
     fn agrees<T>(json: &str)
     where
-        T: for<'de> Deserialize<'de> + PartialEq + std::fmt::Debug,
+        T: for<'de> Deserialize<'de> + PartialEq + Debug,
     {
         assert!(json.len() > LONG, "else it is serde_json's own");
         let expected = serde_json::from_str::<T>(json);
@@ -238,6 +273,69 @@ mod tests {
         agrees::<Plain>(&format!(r#"{{"text":"{long}","inner":[]"#));
         agrees::<Plain>(&format!(r#"["{long}"]"#));
         agrees::<BTreeMap<String, i64>>(&format!(r#"{{"text":"{long}"}}"#));
+    }
+
+    /// Looks at nothing, as nothing at all, or behind a name, an option or a brace.
+    #[derive(Debug, PartialEq)]
+    struct Blind<const WAY: u8>;
+
+    impl<'de, const WAY: u8> Deserialize<'de> for Blind<WAY> {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            match WAY {
+                0 => Ok(Self),
+                1 => deserializer.deserialize_newtype_struct("Blind", Self),
+                2 => deserializer.deserialize_option(Self),
+                _ => deserializer.deserialize_struct("Blind", &[], Self),
+            }
+        }
+    }
+
+    impl<'de, const WAY: u8> Visitor<'de> for Blind<WAY> {
+        type Value = Self;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("anything")
+        }
+
+        fn visit_newtype_struct<D: Deserializer<'de>>(self, _: D) -> Result<Self, D::Error> {
+            Ok(self)
+        }
+
+        fn visit_some<D: Deserializer<'de>>(self, _: D) -> Result<Self, D::Error> {
+            Ok(self)
+        }
+
+        fn visit_map<M: MapAccess<'de>>(self, _: M) -> Result<Self, M::Error> {
+            Ok(self)
+        }
+    }
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Member<T> {
+        x: T,
+    }
+
+    fn is_refused<T: DeserializeOwned + Debug>(json: &str) {
+        assert!(json.len() > LONG, "else it is serde_json's own");
+        assert!(serde_json::from_str::<T>(json).is_err());
+        assert!(decoded::<T>(json).is_err(), "{}", std::any::type_name::<T>());
+    }
+
+    #[test]
+    fn what_reads_nothing_makes_nothing() {
+        let long = "x".repeat(LONG);
+        for x in [format!("\"{long}\""), format!("{{\"{long}\":1}}")] {
+            let member = format!("{{\"x\":{x}}}");
+            is_refused::<Member<Blind<0>>>(&member);
+            is_refused::<Member<Blind<1>>>(&member);
+            is_refused::<Member<Blind<2>>>(&member);
+            is_refused::<Member<Blind<3>>>(&member);
+            is_refused::<Blind<0>>(&member);
+            is_refused::<Blind<1>>(&member);
+            is_refused::<Blind<2>>(&member);
+            is_refused::<Blind<3>>(&member);
+        }
+        is_refused::<Member<Blind<0>>>(&format!("{{\"x\":1,\"y\":\"{long}\"}}"));
     }
 
     #[derive(Deserialize)]

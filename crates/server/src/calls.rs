@@ -1,5 +1,6 @@
-//! The path of `tools/call`: look up → check the arguments → run → write the answer, at once or
-//! later by `driver`. Called by `dispatch`; knows no wire.
+//! The path of `tools/call`: look up → check the arguments, unless the handler does while it
+//! decodes them → mend them if they do not fit → run → write the answer, at once or later by
+//! `driver`. Called by `dispatch`; knows no wire.
 
 use crate::around::tell_repairs;
 use crate::context::Context;
@@ -48,13 +49,10 @@ pub(crate) fn call(
         Ok(admitted) => admitted,
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
-    let mut calling = Calling { core, snapshot, tool, ask, rounds: Cell::new(rounds) };
-    if !calling.is_layered()
-        && let Some(turn) = calling.run(Arguments::Unchecked(arguments), out)
-    {
+    let calling = Calling { core, snapshot, tool, ask, rounds: Cell::new(rounds) };
+    if let Some(turn) = calling.run_unchecked(arguments, out) {
         return turn;
     }
-    // They do not fit, or only a check by itself can tell.
     let violations = match tool.checks.input().check(arguments) {
         Ok(()) => return calling.run_checked(arguments, out),
         Err(violations) => violations,
@@ -113,13 +111,6 @@ pub(crate) fn mend(
     Some(repaired.text)
 }
 
-/// Arguments, and whether they are known to fit.
-#[derive(Clone, Copy)]
-enum Arguments<'a> {
-    Checked(&'a str),
-    Unchecked(&'a str),
-}
-
 /// A call that is admitted.
 struct Calling<'a> {
     core: &'a Arc<Core>,
@@ -127,6 +118,15 @@ struct Calling<'a> {
     tool: &'a Arc<Registered>,
     ask: &'a Ask<'a>,
     rounds: Cell<Option<Box<Rounds>>>,
+}
+
+/// What a handler that ran leaves behind.
+struct Ran {
+    /// Where its answer begins in the wire's buffer.
+    start: usize,
+    written: Written,
+    /// If it asked for one.
+    context: Option<Context>,
 }
 
 impl Calling<'_> {
@@ -143,18 +143,40 @@ impl Calling<'_> {
     }
 
     /// Runs a call whose arguments fit.
-    fn run_checked(&mut self, arguments: &str, out: &mut Vec<u8>) -> Turn {
+    fn run_checked(&self, arguments: &str, out: &mut Vec<u8>) -> Turn {
         if self.is_layered() {
             return self.run_layered(arguments, out);
         }
         mark(Stage::Validate);
-        let turn = self.run(Arguments::Checked(arguments), out);
-        turn.expect("only what is not checked may not fit")
+        let (made, ran) =
+            self.run(arguments, out, |call, answer| self.tool.handler.call(call, answer));
+        self.finish(made, ran, out)
     }
 
-    /// Runs a call without middleware. `None` if its arguments may not fit; then nothing was run.
-    fn run(&mut self, arguments: Arguments<'_>, out: &mut Vec<u8>) -> Option<Turn> {
-        let Self { core, snapshot, tool, ask, .. } = *self;
+    /// Runs a call whose handler finds out whether its arguments fit. `None` if it does not, or
+    /// they may not: then nothing was run.
+    fn run_unchecked(&self, arguments: &str, out: &mut Vec<u8>) -> Option<Turn> {
+        let (handler, schema) = (&self.tool.handler, self.tool.checks.input());
+        if self.is_layered() || !handler.is_checking() || !schema.is_direct() {
+            return None;
+        }
+        let (made, ran) =
+            self.run(arguments, out, |call, answer| handler.call_unchecked(call, answer, schema));
+        if let Some(None) = made {
+            out.truncate(ran.start);
+            return None;
+        }
+        Some(self.finish(made.flatten(), ran, out))
+    }
+
+    /// Lets the handler answer, without middleware; what it made is `None` if it panicked.
+    fn run<T>(
+        &self,
+        arguments: &str,
+        out: &mut Vec<u8>,
+        handle: impl FnOnce(Call<'_>, Answer<'_>) -> T,
+    ) -> (Option<T>, Ran) {
+        let Self { core, snapshot, ask, .. } = *self;
         let (start, face) = (out.len(), &*snapshot.face);
         let mut written = Written::default();
         let context = OnceCell::new();
@@ -163,44 +185,40 @@ impl Calling<'_> {
         encode::result(out, ask.id, |out| {
             let answer = Answer::new(out, ask.revision, face.fields(ask.revision), &mut written);
             let (principal, headers) = (ask.principal, ask.headers);
-            let call =
-                |arguments| Call { arguments, core, principal, headers, context: &make_context };
-            made = Some(catch_unwind(AssertUnwindSafe(|| match arguments {
-                Arguments::Checked(text) => Some(tool.handler.call(call(text), answer)),
-                Arguments::Unchecked(text) => {
-                    tool.handler.call_unchecked(call(text), answer, tool.checks.input())
-                }
-            })));
+            let call = Call { arguments, core, principal, headers, context: &make_context };
+            made = catch_unwind(AssertUnwindSafe(|| handle(call, answer))).ok();
         });
-        Some(match made {
-            Some(Ok(None)) => {
-                out.truncate(start);
-                return None;
-            }
-            Some(Ok(Some(Made::Now))) => {
+        (made, Ran { start, written, context: context.into_inner() })
+    }
+
+    /// Writes what a handler did not write itself.
+    fn finish(&self, made: Option<Made>, ran: Ran, out: &mut Vec<u8>) -> Turn {
+        let Self { core, snapshot, tool, ask, .. } = *self;
+        let Ran { start, written, context } = ran;
+        match made {
+            Some(Made::Now) => {
                 if let Written::Refused(refusal) = &written {
                     out.truncate(start);
-                    return Some(refuse(out, ask.id, refusal));
+                    return refuse(out, ask.id, refusal);
                 }
                 if let Some(instead) = instead(tool, &written) {
                     out.truncate(start);
-                    write(face, ask, &instead, out);
+                    write(&snapshot.face, ask, &instead, out);
                 }
-                context.get().inspect(|context| context.desk().burn());
+                context.inspect(|context| context.desk().burn());
                 Turn::Done(Outcome::Result)
             }
-            Some(Ok(Some(Made::Later(work)))) => {
+            Some(Made::Later(work)) => {
                 out.truncate(start);
                 let ending = ToolEnding::new(&snapshot.face, tool, ask);
-                let context = context.into_inner();
                 let job = Job::new(core, ask, ending, work, context, tool.timeout);
                 job.with_task_ttl(tool.task_ttl).start(becomes_task(tool, ask), out)
             }
-            Some(Err(_)) | None => {
+            None => {
                 out.truncate(start);
                 refuse(out, ask.id, &panicked(ToolEnding::KIND))
             }
-        })
+        }
     }
 
     /// Runs a call through middleware.

@@ -58,14 +58,19 @@ pub trait Handler: Send + Sync + 'static {
     /// nothing else.
     fn call(&self, call: Call<'_>, answer: Answer<'_>) -> Made;
 
-    /// The same with arguments that nobody has compared with the tool's input schema yet. `None`
-    /// if they may not fit: then nothing was run. Handlers made from functions do it while they
-    /// decode; others need not know.
+    /// Whether [`call_unchecked`](Self::call_unchecked) is worth a try. Handlers made from
+    /// functions compare arguments with their schema while they decode; others need not know.
     #[doc(hidden)]
-    fn call_unchecked(&self, call: Call<'_>, answer: Answer<'_>, schema: &Schema) -> Option<Made> {
-        schema.check(call.arguments).ok()?;
-        mark(Stage::Validate);
-        Some(self.call(call, answer))
+    fn is_checking(&self) -> bool {
+        false
+    }
+
+    /// The same as a call with arguments that nobody has compared with the tool's input schema yet.
+    /// `None` if they may not fit: then nothing was run, and nothing spent that a check has to be
+    /// sparing of.
+    #[doc(hidden)]
+    fn call_unchecked(&self, _: Call<'_>, _: Answer<'_>, _: &Schema) -> Option<Made> {
+        None
     }
 }
 
@@ -359,6 +364,10 @@ where
         Made::Now
     }
 
+    fn is_checking(&self) -> bool {
+        true
+    }
+
     fn call_unchecked(&self, call: Call<'_>, answer: Answer<'_>, schema: &Schema) -> Option<Made> {
         let arguments = schema.decode(call.arguments)?;
         mark(Stage::Validate);
@@ -399,6 +408,10 @@ where
                 Made::Now
             }
         }
+    }
+
+    fn is_checking(&self) -> bool {
+        true
     }
 
     fn call_unchecked(&self, call: Call<'_>, _: Answer<'_>, schema: &Schema) -> Option<Made> {

@@ -28,9 +28,11 @@ impl<'a> Cursor<'a> {
         if !bytes.get(start..)?.starts_with(token.as_bytes()) {
             return None;
         }
+        let end = start + token.len();
+        let key = self.text.get(start + 1..end.checked_sub(2)?)?;
         *is_first = false;
-        self.at = start + token.len();
-        self.text.get(start + 1..self.at.checked_sub(2)?)
+        self.at = end;
+        Some(key)
     }
 
     /// Steps out of the object that the cursor is in, if it ends here.
@@ -138,6 +140,10 @@ mod tests {
                 && cursor.end() == Ok(())
                 && !cursor.leave_object()
         );
+        let (mut cursor, mut is_first) = (inside(r#"[1,"a":2]"#), true);
+        assert_eq!((cursor.next_key_if(&mut is_first, ""), cursor.position()), (None, 1));
+        assert_eq!((cursor.next_key_if(&mut is_first, "1"), cursor.position()), (None, 1));
+        assert!(is_first);
     }
 
     proptest! {

@@ -280,8 +280,11 @@ impl<'a> Cursor<'a> {
         let was_first = std::mem::replace(is_first, false);
         match self.peek() {
             Some(byte) if byte == closing => {
+                let Some(depth) = self.depth.checked_sub(1) else {
+                    return Err(self.expected("an object or array that is open"));
+                };
                 self.at += 1;
-                self.depth -= 1;
+                self.depth = depth;
                 Ok(false)
             }
             Some(b',') if !was_first => {
@@ -385,6 +388,53 @@ mod tests {
         assert_eq!(accepts(&nested(128)), Ok(()));
         assert_eq!(accepts(&nested(129)), Err(Malformed::TooDeep { limit: 128 }));
         assert_eq!(accepts(&"[".repeat(100_000)), Err(Malformed::TooDeep { limit: 128 }));
+    }
+
+    #[test]
+    fn nothing_ends_that_is_not_open() {
+        let nothing = Malformed::NotJson { at: 0, expected: "an object or array that is open" };
+        for was_first in [true, false] {
+            let (mut cursor, mut is_first) = (Cursor::new("}", 1), was_first);
+            assert_eq!(cursor.next_key(&mut is_first), Err(nothing));
+            let (mut cursor, mut is_first) = (Cursor::new("]", 1), was_first);
+            assert_eq!(cursor.next_item(&mut is_first), Err(nothing));
+            assert_eq!(cursor.position(), 0);
+        }
+        let mut cursor = Cursor::new("{}}", 1);
+        cursor.enter_object().expect("an object");
+        assert_eq!(cursor.next_key(&mut true), Ok(None));
+        assert!(cursor.next_key(&mut true).is_err(), "it is closed once");
+    }
+
+    #[test]
+    fn objects_beside_each_other_are_no_deeper_than_one() {
+        let all = ["{}", "{ }", "{\"a\":{}}", "{ \"a\" : {} }"].repeat(50);
+        let text = format!("[{}]", all.join(","));
+        let mut cursor = Cursor::new(&text, 3);
+        let mut is_first_item = true;
+        cursor.enter_array().expect("an array");
+        for is_left in (0..all.len()).map(|at| at % 3 == 0) {
+            assert_eq!(cursor.next_item(&mut is_first_item), Ok(true));
+            cursor.enter_object().expect("there is room");
+            let mut is_first = true;
+            if is_left && cursor.leave_object() {
+                continue;
+            }
+            while cursor.next_key(&mut is_first).expect("an object").is_some() {
+                cursor.enter_object().expect("there is room");
+                if !cursor.leave_object() {
+                    panic!("it is empty");
+                }
+            }
+        }
+        assert_eq!((cursor.next_item(&mut is_first_item), cursor.end()), (Ok(false), Ok(())));
+        let deep = "{\"a\":{\"a\":{}}}";
+        let (mut cursor, mut is_first) = (Cursor::new(deep, 2), true);
+        cursor.enter_object().expect("one");
+        assert!(cursor.next_key(&mut is_first).is_ok_and(|key| key.is_some()));
+        cursor.enter_object().expect("two");
+        assert!(cursor.next_key(&mut true).is_ok_and(|key| key.is_some()));
+        assert_eq!(cursor.enter_object(), Err(Malformed::TooDeep { limit: 2 }));
     }
 
     /// Any value, in pieces: written close together and with white space.

@@ -1,5 +1,6 @@
-//! The check of common schemas, straight on JSON text: one pass, and no allocation unless something
-//! is wrong. `schema` uses it for schemas that have no other keywords than the ones here.
+//! Common schemas, compiled, and what is wrong with a value, straight on JSON text. `schema` uses
+//! it for schemas that have no other keywords than the ones here. A value is looked at by `fits`
+//! first, which allocates nothing; only one that does not fit is read again here.
 
 use super::Violation;
 use super::bounds::{Bounds, Range};
@@ -392,7 +393,7 @@ struct Found(Vec<Violation>);
 
 impl Found {
     /// Keeps a violation. When there are enough the check ends: a peer that sends a million bad
-    /// values is told of a few and costs no more than those.
+    /// values is told of a few, and nothing behind those is looked at.
     fn say(&mut self, place: &Place<'_>, problem: String) -> Result<(), Ended> {
         self.0.push(Violation { path: place.path(), problem });
         if self.0.len() < VIOLATIONS_MAX { Ok(()) } else { Err(Ended::Full) }

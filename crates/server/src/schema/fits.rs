@@ -2,6 +2,7 @@
 //! calls that are right, which are nearly all. `direct` decides about those that are not, and says
 //! what is wrong with them.
 
+use super::bounds::Bounds;
 use super::direct::{Details, Members, Node, Others};
 use super::kind_set::Kinds;
 use super::view::is_same;
@@ -107,22 +108,18 @@ impl Node {
         if !self.is_open_to(Kind::Array) || cursor.enter_array().is_err() {
             return false;
         }
-        let (mut count, mut is_first) = (0, true);
-        while let Ok(is_there) = cursor.next_item(&mut is_first) {
-            if !is_there {
-                let details = self.own_details();
-                return details.is_none_or(|details| details.items_count.has(count));
-            }
-            let fits = match &self.items {
-                Some(items) => items.fits(cursor),
-                None => cursor.value().is_ok(),
+        let mut row = Row::of(self);
+        loop {
+            let fits = match row.next(cursor) {
+                RowStep::Item(Some(node)) => node.fits(cursor),
+                RowStep::Item(None) => cursor.value().is_ok(),
+                RowStep::End => return true,
+                RowStep::Misfit => return false,
             };
             if !fits {
                 return false;
             }
-            count += 1;
         }
-        false
     }
 }
 
@@ -175,7 +172,8 @@ fn short_decimal(raw: &[u8]) -> Option<f64> {
     has_point.then(|| digits as f64 / scale as f64)
 }
 
-/// Which members of an object have been there.
+/// Which members of an object have been there. What is asked of an object as a whole is asked here,
+/// for whoever reads it.
 pub(super) struct Walk {
     is_first: bool,
     /// Bit i: `properties[i]` was there.
@@ -261,6 +259,46 @@ impl Walk {
                     Others::Nothing => Step::Misfit,
                 }
             }
+        }
+    }
+}
+
+/// How many items of an array have been there. What is asked of an array as a whole is asked here,
+/// for whoever reads it.
+pub(super) struct Row<'n> {
+    node: Option<&'n Node>,
+    bounds: Bounds,
+    is_first: bool,
+    count: u64,
+}
+
+/// What comes next in an array.
+pub(super) enum RowStep<'n> {
+    /// An item, which the cursor stands before, and what it has to be, if that is said.
+    Item(Option<&'n Node>),
+    /// Nothing, and there were enough.
+    End,
+    /// One item too many, or nothing where one must be, or no JSON.
+    Misfit,
+}
+
+impl<'n> Row<'n> {
+    #[inline]
+    pub(super) fn of(array: &'n Node) -> Self {
+        let bounds = array.own_details().map(|details| details.items_count).unwrap_or_default();
+        Self { node: array.items.as_deref(), bounds, is_first: true, count: 0 }
+    }
+
+    /// An item beyond the last that may be there is refused before it is read.
+    #[inline]
+    pub(super) fn next(&mut self, cursor: &mut Cursor<'_>) -> RowStep<'n> {
+        match cursor.next_item(&mut self.is_first) {
+            Ok(true) if self.bounds.max != Some(self.count) => {
+                self.count += 1;
+                RowStep::Item(self.node)
+            }
+            Ok(false) if self.bounds.has(self.count) => RowStep::End,
+            _ => RowStep::Misfit,
         }
     }
 }

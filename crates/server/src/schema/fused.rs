@@ -1,16 +1,18 @@
-//! Arguments are compared with a common schema while they become a handler's type: one pass over
-//! their text, and the type sees no value that does not fit. Whatever a type asks for that is not
-//! read here fails, as does what does not fit: nobody is told why, and the caller checks and
-//! decodes in two steps, which tell. A value that comes out fits the schema, and is the one that
-//! serde_json makes of the text.
+//! Arguments are compared with a common schema while they become a handler's type, in one pass over
+//! their text. A type sees no number, text, word or key that does not fit, and no item beyond
+//! `maxItems`; but that items are too few, or that something is missing, is known only at the end
+//! of an array or object, after what is in it was decoded. What comes out fits the schema, and is
+//! what serde_json makes of the text. Whatever a type asks for that is not read here fails, as does
+//! what does not fit: nobody is told why, and the caller checks and decodes in two steps, which
+//! tell.
 
 use super::direct::{Members, Node};
-use super::fits::{Step, Walk};
+use super::fits::{Row, RowStep, Step, Walk};
 use haft_proto::json::{Cursor, Kind};
-use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{
     self, DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor,
 };
+use serde_json::de::StrRead;
 use std::fmt;
 
 /// Decodes what fits; `None` says nothing about whether it fits.
@@ -45,6 +47,9 @@ struct Slot<'c, 'n, 'de> {
     cursor: &'c mut Cursor<'de>,
 }
 
+/// What reads a value a second time.
+type Again<'de> = serde_json::Deserializer<StrRead<'de>>;
+
 /// What no cursor gets past.
 const SPOILT: &str = "!";
 
@@ -74,7 +79,7 @@ impl<'de> Slot<'_, '_, 'de> {
     fn number<V: Visitor<'de>>(
         self,
         visitor: V,
-        otherwise: impl FnOnce(&'de str, V) -> Result<V::Value, serde_json::Error>,
+        otherwise: impl FnOnce(&mut Again<'de>, V) -> Result<V::Value, serde_json::Error>,
     ) -> Result<V::Value, Undecided> {
         let Some(b'-' | b'0'..=b'9') = self.cursor.peek_token() else { return Err(Undecided) };
         if let Some(integer) = self.node.integer(self.cursor) {
@@ -84,20 +89,20 @@ impl<'de> Slot<'_, '_, 'de> {
             };
         }
         let raw = self.node.plain(self.cursor).ok_or(Undecided)?;
-        decided(otherwise(raw, visitor))
+        read_again(raw, |value| otherwise(value, visitor))
     }
 
     #[inline]
     fn text<V: Visitor<'de>>(
         self,
         visitor: V,
-        otherwise: impl FnOnce(&'de str, V) -> Result<V::Value, serde_json::Error>,
+        otherwise: impl FnOnce(&mut Again<'de>, V) -> Result<V::Value, serde_json::Error>,
     ) -> Result<V::Value, Undecided> {
         let Some(b'"') = self.cursor.peek_token() else { return Err(Undecided) };
         let start = self.cursor.position();
         let text = self.node.string(self.cursor).ok_or(Undecided)?;
         if text.is_escaped() {
-            return decided(otherwise(self.cursor.since(start), visitor));
+            return read_again(self.cursor.since(start), |value| otherwise(value, visitor));
         }
         visitor.visit_borrowed_str(text.raw())
     }
@@ -123,13 +128,10 @@ impl<'de> Slot<'_, '_, 'de> {
             Some(b'{') => self.object(visitor),
             Some(b'[') => self.array(visitor),
             Some(b'"') => self.deserialize_str(visitor),
-            Some(b'-' | b'0'..=b'9') => self.number(visitor, |raw, visitor| {
-                serde_json::Deserializer::from_str(raw).deserialize_any(visitor)
-            }),
-            _ => {
-                let raw = self.raw()?;
-                decided(serde_json::Deserializer::from_str(raw).deserialize_any(visitor))
+            Some(b'-' | b'0'..=b'9') => {
+                self.number(visitor, |value, visitor| value.deserialize_any(visitor))
             }
+            _ => read_again(self.raw()?, |value| value.deserialize_any(visitor)),
         }
     }
 
@@ -151,15 +153,22 @@ impl<'de> Slot<'_, '_, 'de> {
         if !node.is_open_to(Kind::Array) || cursor.enter_array().is_err() {
             return Err(Undecided);
         }
-        let mut items = Items { cursor, node, is_first: true, count: 0, is_at_end: false };
+        let mut items = Items { cursor, row: Row::of(node), is_at_end: false };
         let made = visitor.visit_seq(&mut items)?;
         if items.is_at_end { Ok(made) } else { Err(Undecided) }
     }
 }
 
+/// What serde_json makes of the text of one value, if that is all that is read of it.
 #[inline]
-fn decided<T>(made: Result<T, serde_json::Error>) -> Result<T, Undecided> {
-    made.map_err(|_| Undecided)
+fn read_again<'de, T>(
+    raw: &'de str,
+    read: impl FnOnce(&mut Again<'de>) -> Result<T, serde_json::Error>,
+) -> Result<T, Undecided> {
+    let mut value = serde_json::Deserializer::from_str(raw);
+    let made = read(&mut value).map_err(|_| Undecided)?;
+    // A type may look at nothing.
+    value.end().map_err(|_| Undecided).map(|()| made)
 }
 
 /// What one pass does not read is read again by serde_json, after it was found to fit.
@@ -171,7 +180,7 @@ macro_rules! by_serde_json {
             visitor: V,
         ) -> Result<V::Value, Undecided> {
             let made = self.again().raw().and_then(|raw| {
-                decided(serde_json::Deserializer::from_str(raw).$method($($given,)* visitor))
+                read_again(raw, |value| value.$method($($given,)* visitor))
             });
             or_spoil(self.cursor, made)
         }
@@ -183,9 +192,7 @@ macro_rules! mostly {
     ($way:ident: $($method:ident)*) => {$(
         #[inline]
         fn $method<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Undecided> {
-            let made = self.again().$way(visitor, |raw, visitor| {
-                serde_json::Deserializer::from_str(raw).$method(visitor)
-            });
+            let made = self.again().$way(visitor, |value, visitor| value.$method(visitor));
             or_spoil(self.cursor, made)
         }
     )*};
@@ -281,7 +288,9 @@ impl<'de> Fields<'_, '_, 'de> {
             }
             Step::Misfit => return Err(Undecided),
         };
-        seed.deserialize(BorrowedStrDeserializer::new(key)).map(Some)
+        let mut is_read = false;
+        let made = seed.deserialize(Key { key, is_read: &mut is_read })?;
+        if is_read { Ok(Some(made)) } else { Err(Undecided) }
     }
 }
 
@@ -304,13 +313,66 @@ impl<'de> MapAccess<'de> for &mut Fields<'_, '_, 'de> {
     }
 }
 
+/// A key without escapes.
+struct Key<'k, 'de> {
+    key: &'de str,
+    is_read: &'k mut bool,
+}
+
+/// What is more than a text to serde_json: it reads numbers and words out of the quotes of a key.
+macro_rules! undecided {
+    ($($method:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Undecided> {
+            Err(Undecided)
+        }
+    )*};
+}
+
+impl<'de> Deserializer<'de> for Key<'_, 'de> {
+    type Error = Undecided;
+
+    undecided! {
+        deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
+        deserialize_i128 deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
+        deserialize_u128 deserialize_f32 deserialize_f64 deserialize_bytes deserialize_byte_buf
+    }
+
+    serde::forward_to_deserialize_any! {
+        char str string unit unit_struct seq tuple tuple_struct map struct identifier ignored_any
+    }
+
+    #[inline]
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Undecided> {
+        *self.is_read = true;
+        visitor.visit_borrowed_str(self.key)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Undecided> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Undecided> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, Undecided> {
+        Err(Undecided)
+    }
+}
+
 /// The items of an array from a place on.
 struct Items<'c, 'n, 'de> {
     cursor: &'c mut Cursor<'de>,
-    /// The array's.
-    node: &'n Node,
-    is_first: bool,
-    count: u64,
+    row: Row<'n>,
     is_at_end: bool,
 }
 
@@ -319,14 +381,14 @@ impl<'de> Items<'_, '_, 'de> {
         if self.is_at_end {
             return Ok(None);
         }
-        if !self.cursor.next_item(&mut self.is_first).map_err(|_| Undecided)? {
-            self.is_at_end = true;
-            let details = self.node.own_details();
-            let has_enough = details.is_none_or(|details| details.items_count.has(self.count));
-            return has_enough.then_some(None).ok_or(Undecided);
+        match self.row.next(self.cursor) {
+            RowStep::Item(node) => one(self.cursor, node, seed).map(Some),
+            RowStep::End => {
+                self.is_at_end = true;
+                Ok(None)
+            }
+            RowStep::Misfit => Err(Undecided),
         }
-        self.count += 1;
-        one(self.cursor, self.node.items.as_deref(), seed).map(Some)
     }
 }
 
@@ -353,77 +415,8 @@ fn one<'de, S: DeserializeSeed<'de>>(
         return seed.deserialize(Slot { node, cursor });
     }
     let raw = cursor.value().map_err(|_| Undecided)?;
-    let mut value = serde_json::Deserializer::from_str(raw);
-    let made = decided(seed.deserialize(&mut value))?;
-    decided(value.end()).map(|()| made)
+    read_again(raw, |value| seed.deserialize(value))
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::schema::Schema;
-    use crate::schema::derived::of_arguments;
-    use schemars::JsonSchema;
-    use serde::Deserialize;
-    use serde::de::DeserializeOwned;
-    use serde_json::{Map, Value};
-    use std::fmt::Debug;
-
-    #[derive(Debug, Deserialize, JsonSchema, PartialEq)]
-    struct Ticket {
-        title: String,
-        #[schemars(range(min = 1, max = 9))]
-        pieces: i64,
-        #[serde(default)]
-        progress: f32,
-        labels: Option<Vec<String>>,
-        assignee: Option<Assignee>,
-        notify: Option<bool>,
-    }
-
-    #[derive(Debug, Deserialize, JsonSchema, PartialEq)]
-    struct Assignee {
-        id: u32,
-        name: Option<String>,
-    }
-
-    const TICKET: &str = r#"{"title":"It is \u00e9mpty","pieces":2,"progress":0.25,"labels":["a"],
-        "assignee" : {"name":"Ada","id":4711},"notify":true}"#;
-
-    fn decoded<T: DeserializeOwned>(schema: &str, text: &str) -> Option<T> {
-        Schema::compile(schema).expect("it is a schema").decode(text)
-    }
-
-    fn is_as_serde_json_reads_it<T: DeserializeOwned + Debug + PartialEq>(schema: &str) {
-        for text in [TICKET, r#"{"pieces":1,"title":""}"#] {
-            let expected = serde_json::from_str::<T>(text).ok();
-            assert!(expected.is_some());
-            assert_eq!(decoded::<T>(schema, text), expected);
-        }
-    }
-
-    #[test]
-    fn what_fits_takes_one_pass() {
-        let schema = of_arguments::<Ticket>();
-        is_as_serde_json_reads_it::<Ticket>(&schema);
-        is_as_serde_json_reads_it::<Value>(&schema);
-        is_as_serde_json_reads_it::<Map<String, Value>>(&schema);
-    }
-
-    #[test]
-    fn what_does_not_fit_is_not_decoded_though_the_type_would_take_it() {
-        let schema = of_arguments::<Ticket>();
-        for text in [
-            r#"{"title":"","pieces":10}"#,
-            r#"{"title":"","pieces":0}"#,
-            r#"{"title":"","pieces":1,"prize":2}"#,
-            r#"{"title":"","pieces":1,"labels":null}"#,
-            r#"{"title":"","pieces":1,"assignee":{"id":1,"name":null}}"#,
-        ] {
-            assert!(serde_json::from_str::<Ticket>(text).is_ok(), "{text}");
-            assert_eq!(decoded::<Ticket>(&schema, text), None, "{text}");
-        }
-        let required = r#"{"properties":{"notify":true},"required":["notify"]}"#;
-        assert_eq!(decoded::<Ticket>(required, r#"{"title":"","pieces":1}"#), None);
-        assert!(decoded::<Ticket>(required, r#"{"title":"","pieces":1,"notify":true}"#).is_some());
-    }
-}
+mod tests;
