@@ -46,10 +46,10 @@ const BEGIN: &str = r#"<script type="application/json">"#;
 
 /// Runs a bench of a few seconds, and returns its JSON, its page as it is opened, and what is seen
 /// there.
-fn run(desk: &Desk, target: &str, more: &[&str]) -> (Value, Opened, Value) {
+fn run(desk: &Desk, asked: &[&str], more: &[&str]) -> (Value, Opened, Value) {
     let [page, copy] = ["page.html", "copy.html"].map(|name| desk.path(name));
     let html = ["--html", page.to_str().expect("a path of text"), "--json"];
-    let ran = bench(&[target], &[&["echo", "text=a", "-d", "4s"], more, &html].concat());
+    let ran = bench(asked, &[&["-d", "4s"], more, &html].concat());
     assert_eq!((ran.code, &*ran.stderr), (Some(0), ""), "{ran:?}");
     let opened = open(&page);
     let text = fs::read_to_string(page).expect("it was written");
@@ -234,7 +234,7 @@ fn stands_alone(opened: &Opened) {
 #[test]
 fn a_browser_shows_a_report_as_it_was_measured() {
     let desk = desk();
-    let (report, opened, seen) = run(&desk, desk.file(), &["-f", "4"]);
+    let (report, opened, seen) = run(&desk, &[desk.file(), "echo", "text=a"], &["-f", "4"]);
     stands_alone(&opened);
     pictures_are_of(&seen, &[&report]);
     figures_are_those_of(&seen["tables"][0], &[&report]);
@@ -243,11 +243,23 @@ fn a_browser_shows_a_report_as_it_was_measured() {
 }
 
 #[test]
+fn a_second_without_an_answer_has_a_rate_and_no_latency() {
+    let desk = Desk::with(
+        "server: { name: desk }\ntools:\n  \
+         - { name: wait, description: Takes long., command: [sleep, \"1.1\"] }\n",
+    );
+    let (report, _, seen) = run(&desk, &[desk.file(), "wait"], &[]);
+    let is_empty = |point: &Value| number(&point["p50_ns"]) == 0.0;
+    assert!(list(&report["series"]).iter().any(is_empty), "{report}");
+    pictures_are_of(&seen, &[&report]);
+}
+
+#[test]
 fn a_browser_shows_two_servers_side_by_side() {
     let desk = desk();
     let server = own(&desk.file);
     let more = ["--rounds", "4", "--compare", &server.url];
-    let (both, opened, seen) = run(&desk, desk.file(), &more);
+    let (both, opened, seen) = run(&desk, &[desk.file(), "echo", "text=a"], &more);
     stands_alone(&opened);
     let reports = [&both["first"], &both["second"]];
     pictures_are_of(&seen, &reports);
