@@ -406,3 +406,6 @@ fn scalars(values: &[Value]) -> Option<Vec<Value>> {
     let are_few = (1..=ALLOWED_MAX).contains(&values.len());
     (are_scalars && are_few).then(|| values.to_vec())
 }
+
+#[cfg(test)]
+mod tests;
