@@ -77,7 +77,7 @@ pub fn compare(
     let loads = [Load::open(first.clone())?, Load::open(second.clone())?];
     let mut turns = Turns { loads, done: Done::default(), watch };
     let mut round = turns.round(0, warmup, turn);
-    let needed = round.latency() * LATENCIES_A_TURN;
+    let needed = round.latency(turn) * LATENCIES_A_TURN;
     let (turn, warmup) = if turn < needed && !round.is_over {
         // The first one was too short to count.
         let turn = needed.min(TURN_MAX.max(turn));
@@ -134,9 +134,13 @@ impl Turns<'_> {
 }
 
 impl Round {
-    /// What half of the answers of the slower server took, at most.
-    fn latency(&self) -> Duration {
-        let median = |stretch: &Stretch| stretch.tally.median();
+    /// What half of the answers of the slower server took, at most. Who answered nothing that was
+    /// asked in the turn took longer than that.
+    fn latency(&self, turn: Duration) -> Duration {
+        let median = |stretch: &Stretch| match stretch.tally.answers() {
+            0 => turn,
+            _ => stretch.tally.median(),
+        };
         self.stretches.iter().flatten().map(median).max().unwrap_or_default()
     }
 }
