@@ -3,11 +3,12 @@
 #![cfg(target_os = "linux")]
 
 use crate::desk::Desk;
+use crate::guard::Guard;
 use crate::haft::haft;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 
 /// `where` tells where the program that it starts may run.
@@ -20,23 +21,15 @@ tools:
 
 struct Served {
     url: String,
-    child: Child,
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        // Both fail only if it is gone already, which is all that is wanted.
-        _ = self.child.kill();
-        _ = self.child.wait();
-    }
+    child: Guard,
 }
 
 /// A server that has answered eight connections at once, so that each thread of eight has worked.
 fn serve(desk: &Desk, more: &[&str]) -> Served {
     let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
     command.args(["serve", desk.file(), "--http", "127.0.0.1:0"]).args(more);
-    let mut child = command.stderr(Stdio::piped()).spawn().expect("it is built");
-    let mut said = BufReader::new(child.stderr.take().expect("stderr is piped"));
+    let mut child = Guard(command.stderr(Stdio::piped()).spawn().expect("it is built"));
+    let mut said = BufReader::new(child.0.stderr.take().expect("stderr is piped"));
     let mut line = String::new();
     said.read_line(&mut line).expect("stderr is text");
     let (_, url) = line.trim_end().rsplit_once(" at ").unwrap_or_else(|| panic!("{line}"));
@@ -54,7 +47,7 @@ impl Served {
 
     /// The processors that each thread of such a name may use, ordered by the names.
     fn threads(&self, name: &str) -> Vec<(String, Vec<usize>)> {
-        let folder = format!("/proc/{}/task", self.child.id());
+        let folder = format!("/proc/{}/task", self.child.0.id());
         let mut found = Vec::new();
         for entry in fs::read_dir(folder).expect("it runs") {
             let path = entry.expect("it runs").path();

@@ -2,11 +2,12 @@
 //! the server under test, which must not. It never leaves a child behind, and never waits without a
 //! deadline.
 
+use crate::guard::Guard;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -105,17 +106,6 @@ impl Server {
             Ok(Err(said)) => panic!("the server ended without serving, it said: {said}"),
             Err(_) => panic!("the server did not say within {LISTEN_DEADLINE:?} where it listens"),
         }
-    }
-}
-
-/// Kills the child when the test is over, however it ended.
-struct Guard(Child);
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        // Both fail only if the child is gone already, which is all that is wanted.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 
