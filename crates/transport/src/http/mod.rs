@@ -5,6 +5,7 @@ mod address;
 mod answer;
 mod call_stream;
 mod connections;
+mod door;
 mod endpoint;
 mod guard;
 mod heads;
