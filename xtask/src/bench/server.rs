@@ -199,6 +199,11 @@ pub(super) const SHARED: Server = Server {
 pub(super) const RUNTIMES: &[Server] = &[
     Server { name: "per-core", http: Some(&["--http", PORT, "--per-core"]), ..SHARED },
     Server { name: "pinned", http: Some(&["--http", PORT, "--per-core", "--pin"]), ..SHARED },
+    Server {
+        name: "reuse-port",
+        http: Some(&["--http", PORT, "--per-core", "--reuse-port"]),
+        ..SHARED
+    },
     Server { name: "one-thread", http: Some(&["--http", PORT, "--threads", "1"]), ..SHARED },
 ];
 

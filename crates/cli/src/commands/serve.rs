@@ -54,6 +54,11 @@ pub(crate) struct Args {
     /// nothing moves between threads, but a tool that keeps one busy holds up what is there
     #[arg(long, conflicts_with = "stdio")]
     pub(crate) per_core: bool,
+    /// Let each of these threads accept connections by a socket of its own, over which the system
+    /// spreads them by their addresses (SO_REUSEPORT, Linux), instead of giving each connection to
+    /// the thread that has the fewest
+    #[arg(long, requires = "per_core")]
+    pub(crate) reuse_port: bool,
     /// Keep each of these threads, and the programs that its tools start, on one processor
     #[arg(long, requires = "per_core")]
     pub(crate) pin: bool,
@@ -81,7 +86,11 @@ impl Args {
     /// Which threads answer over HTTP.
     fn who_answers(&self) -> Threads {
         match self.per_core {
-            true => Threads::Own { count: self.threads(), is_pinned: self.pin },
+            true => Threads::Own {
+                count: self.threads(),
+                is_pinned: self.pin,
+                is_accepting: self.reuse_port,
+            },
             false => Threads::Shared,
         }
     }

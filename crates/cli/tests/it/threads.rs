@@ -45,6 +45,17 @@ impl Served {
         allowed(haft(["call", &self.url, "where"]).printed())
     }
 
+    /// How many sockets listen at its port.
+    fn sockets_that_listen(&self) -> usize {
+        let port = self.url.split(':').nth(2).and_then(|rest| rest.split('/').next());
+        let port: u16 = port.and_then(|port| port.parse().ok()).expect("a port");
+        let local = format!("0100007F:{port:04X}");
+        let table = fs::read_to_string("/proc/self/net/tcp").expect("Linux tells");
+        let fields = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        // 0A is LISTEN.
+        fields.filter(|fields| fields[1] == local && fields[3] == "0A").count()
+    }
+
     /// The processors that each thread of such a name may use, ordered by the names.
     fn threads(&self, name: &str) -> Vec<(String, Vec<usize>)> {
         let folder = format!("/proc/{}/task", self.child.0.id());
@@ -120,6 +131,21 @@ fn threads_of_their_own_go_where_the_system_likes() {
     assert_eq!(served.threads("haft-http"), threads);
     served.is_shared_by(1);
     assert_eq!(served.of_program(), mine());
+}
+
+#[test]
+fn every_thread_listens_for_itself_where_that_is_asked_for() {
+    let desk = Desk::with(FILE);
+    let served = serve(&desk, &["--per-core", "--threads", "3"]);
+    assert_eq!(served.sockets_that_listen(), 1);
+    let served = serve(&desk, &["--per-core", "--threads", "3", "--reuse-port"]);
+    assert_eq!(served.sockets_that_listen(), 3);
+    let names = served.threads("haft-http").into_iter().map(|(name, _)| name);
+    assert_eq!(names.collect::<Vec<_>>(), ["haft-http-0", "haft-http-1", "haft-http-2"]);
+    let address = served.url.trim_start_matches("http://").trim_end_matches("/mcp");
+    let second = haft(["serve", desk.file(), "--http", address, "--per-core", "--reuse-port"]);
+    let refused = format!("error: cannot listen on {address}: ");
+    assert!(second.stderr.starts_with(&refused), "{}", second.stderr);
 }
 
 #[test]

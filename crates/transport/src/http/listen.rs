@@ -1,10 +1,11 @@
-//! A listening socket: accepts connections while there is room, and hands them to `threads`. Reads
-//! and writes none of them.
+//! A bound address, served until it is told to stop: opens the doors, hands them to `threads`, and
+//! sweeps what they share. Reads and writes no connection.
 
 use super::Options;
 use super::connections;
+use super::door::Sockets;
 use super::endpoint::Endpoint;
-use super::threads::Crew;
+use super::threads::{Crew, Threads};
 use crate::stop::Stop;
 use haft_proto::limits::Limits;
 use haft_proto::service::Service;
@@ -12,15 +13,12 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{interval, sleep};
+use tokio::time::interval;
 
 /// A bound address that does not serve yet.
 pub struct Listener {
-    socket: TcpListener,
+    sockets: Sockets,
     address: SocketAddr,
     options: Options,
 }
@@ -29,11 +27,14 @@ impl Listener {
     /// Binds an address; port 0 is any free one.
     ///
     /// # Errors
-    /// The address is in use or not ours.
+    /// The address is in use or not ours; or each thread wants a socket
+    /// ([`Threads::Own`], `is_accepting`), and the system is not Linux.
     pub async fn bind(address: SocketAddr, options: Options) -> io::Result<Self> {
-        let socket = TcpListener::bind(address).await?;
-        let address = socket.local_addr()?;
-        Ok(Self { socket, address, options })
+        let (sockets, address) = match options.threads {
+            Threads::Own { count, is_accepting: true, .. } => Sockets::each(address, count.get())?,
+            _ => Sockets::one(address).await?,
+        };
+        Ok(Self { sockets, address, options })
     }
 
     /// Where clients find the endpoint.
@@ -51,8 +52,7 @@ impl Listener {
         stop: impl Future<Output = Stop>,
     ) {
         let endpoint = Arc::new(Endpoint::new(service, self.address, &self.options, limits));
-        let room = Arc::new(Semaphore::new(endpoint.limits.connections));
-        let mut crew = Crew::start(self.options.threads, &endpoint);
+        let mut crew = Crew::start(self.options.threads, &endpoint, self.sockets);
         let mut stop = std::pin::pin!(stop);
         let mut sweep = interval(endpoint.sessions.sweep_interval());
         let mut idle = interval(endpoint.buffers.sweep_interval());
@@ -62,11 +62,9 @@ impl Listener {
                 stop = &mut stop => break stop,
                 _ = sweep.tick() => endpoint.sessions.sweep(),
                 _ = idle.tick() => endpoint.buffers.sweep(),
-                () = crew.reap() => {}
-                (stream, room) = accept(&self.socket, &room) => crew.begin(stream, room),
+                () = crew.work() => {}
             }
         };
-        drop(self.socket);
         crew.end(stop, limits.shutdown_grace).await;
         endpoint.sessions.end_all();
     }
@@ -90,18 +88,3 @@ pub async fn serve_stream<S>(
     // Nobody else can come back to its sessions.
     endpoint.sessions.end_all();
 }
-
-/// The next connection, once there is room for it.
-async fn accept(socket: &TcpListener, room: &Arc<Semaphore>) -> (TcpStream, OwnedSemaphorePermit) {
-    let room = Arc::clone(room).acquire_owned().await.expect("the semaphore is never closed");
-    loop {
-        match socket.accept().await {
-            Ok((stream, _)) => return (stream, room),
-            // Out of descriptors or memory, or a client that has gone: the next may fare better.
-            Err(_) => sleep(RETRY_ACCEPT).await,
-        }
-    }
-}
-
-/// How long to wait after an `accept` that failed.
-const RETRY_ACCEPT: Duration = Duration::from_millis(20);

@@ -6,6 +6,7 @@ mod answer;
 mod buffers;
 mod call_stream;
 mod connections;
+mod door;
 mod endpoint;
 mod guard;
 mod heads;

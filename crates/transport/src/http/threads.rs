@@ -1,20 +1,22 @@
 //! Who serves the connections of a listener: the runtime that accepts them, or threads with a
-//! runtime each, on which a connection stays. Accepts nothing itself.
+//! runtime each, on which a connection stays. Reads and writes none itself.
 
 use super::connections::Connections;
+use super::door::{Door, Sockets};
 use super::endpoint::Endpoint;
 use crate::bounds::{Bound, Share};
 use crate::stop::Stop;
 use std::convert::Infallible;
+use std::future::pending;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 /// Which threads answer the clients of a listener.
@@ -33,14 +35,23 @@ pub enum Threads {
         /// Whether each stays on one of the processors that this process may use (Linux), with the
         /// programs and threads that its tools start.
         is_pinned: bool,
+        /// Whether each accepts its connections by a socket of its own, over which the system
+        /// spreads them by a hash of their addresses (Linux, `SO_REUSEPORT`); else one thread
+        /// accepts them all, and gives each to the one that has the fewest. While a tool keeps a
+        /// thread busy, new connections wait there that other threads would have taken. Other
+        /// processes of the same user can take a share of such a port.
+        is_accepting: bool,
     },
 }
 
 /// The threads of one listener.
 pub(super) enum Crew {
-    Here(Box<Connections>),
-    Threads { workers: Vec<Worker>, order: watch::Sender<Option<Stop>>, ended: Ended },
+    Here { connections: Box<Connections>, door: Option<Door> },
+    Threads { workers: Vec<Worker>, door: Option<Door>, orders: Orders, ended: Ended },
 }
+
+/// Says when to stop.
+type Orders = watch::Sender<Option<Stop>>;
 
 /// Nothing is ever sent; it is closed when the last thread has ended.
 type Ended = Receiver<Infallible>;
@@ -56,66 +67,87 @@ pub(super) struct Worker {
 /// A connection on its way to its thread, with the places that it takes.
 struct Handed {
     stream: std::net::TcpStream,
-    room: OwnedSemaphorePermit,
-    load: Share,
+    places: Places,
+}
+
+/// What a connection takes until it ends: room in the listener, and among those of its thread.
+type Places = (OwnedSemaphorePermit, Option<Share>);
+
+/// Where a thread has its connections from.
+enum Source {
+    Inbox(Receiver<Handed>),
+    Door(Door),
+}
+
+impl Source {
+    /// The next connection; nothing is lost if this is not awaited to its end.
+    async fn next(&mut self) -> (TcpStream, Places) {
+        let inbox = match self {
+            Self::Inbox(inbox) => inbox,
+            Self::Door(door) => {
+                let (stream, room) = door.accept().await;
+                return (stream, (room, None));
+            }
+        };
+        while let Some(Handed { stream, places }) = inbox.recv().await {
+            // One that cannot be moved ends, which tells its client.
+            if let Ok(stream) = TcpStream::from_std(stream) {
+                return (stream, places);
+            }
+        }
+        // The listener has gone, and its order to stop is on its way.
+        pending().await
+    }
 }
 
 impl Crew {
-    pub(super) fn start(threads: Threads, endpoint: &Arc<Endpoint>) -> Self {
-        let Threads::Own { count, is_pinned } = threads else {
-            return Self::here(endpoint);
+    pub(super) fn start(threads: Threads, endpoint: &Arc<Endpoint>, sockets: Sockets) -> Self {
+        let room = Arc::new(Semaphore::new(endpoint.limits.connections));
+        let (count, is_pinned) = match threads {
+            Threads::Shared => (0, false),
+            Threads::Own { count, is_pinned, .. } => (count.get(), is_pinned),
         };
-        let (order, orders) = watch::channel(None);
-        let (alive, ended) = mpsc::channel(1);
-        let processors = if is_pinned { processors() } else { Vec::new() };
-        let start = |number: usize| {
-            let processor = processors.get(number % processors.len().max(1)).copied();
-            let (inbox, handed) = mpsc::channel(endpoint.limits.connections.max(1));
-            let (endpoint, orders, alive) = (Arc::clone(endpoint), orders.clone(), alive.clone());
-            let runtime = runtime::Builder::new_current_thread().enable_all().build().ok()?;
-            let work = move || {
-                if let Some(processor) = processor {
-                    stay_on(processor);
+        let (orders, hiring, ended) = Hiring::begin(endpoint, is_pinned);
+        match sockets {
+            Sockets::One(socket) => {
+                let door = Some(Door::new(socket, room));
+                let workers: Vec<Worker> =
+                    (0..count).map_while(|number| hiring.hire_for_inbox(number)).collect();
+                match workers.is_empty() {
+                    true => Self::here(endpoint, door),
+                    false => Self::Threads { workers, door, orders, ended },
                 }
-                runtime.block_on(work(Connections::new(endpoint), handed, orders, alive));
-                // A tool that blocks another thread must not keep this one.
-                runtime.shutdown_background();
-            };
-            thread::Builder::new().name(format!("haft-http-{number}")).spawn(work).ok()?;
-            Some(Worker { inbox, load: Bound::new(usize::MAX) })
-        };
-        let workers: Vec<Worker> = (0..count.get()).map_while(start).collect();
-        match workers.is_empty() {
-            true => Self::here(endpoint),
-            false => Self::Threads { workers, order, ended },
-        }
-    }
-
-    fn here(endpoint: &Arc<Endpoint>) -> Self {
-        Self::Here(Box::new(Connections::new(Arc::clone(endpoint))))
-    }
-
-    /// Serves a connection, on the thread that has the fewest.
-    pub(super) fn begin(&mut self, stream: TcpStream, room: OwnedSemaphorePermit) {
-        match self {
-            Self::Here(connections) => connections.begin(stream, room),
-            Self::Threads { workers, .. } => {
-                let alive = workers.iter().filter(|worker| !worker.inbox.is_closed());
-                let freest = alive.min_by_key(|worker| worker.load.taken());
-                // A socket that cannot be moved, or no thread left: the client is told by its end.
-                if let (Some(freest), Ok(stream)) = (freest, stream.into_std()) {
-                    let load = freest.load.share_of(1);
-                    _ = freest.inbox.try_send(Handed { stream, room, load });
+            }
+            Sockets::Each(sockets) => {
+                let spare = sockets.first().and_then(|socket| socket.try_clone().ok());
+                let mut sockets = sockets.into_iter().enumerate();
+                let hire = |(number, socket)| hiring.hire_for_door(number, socket, &room);
+                if sockets.by_ref().map_while(hire).count() > 0 {
+                    return Self::Threads { workers: Vec::new(), door: None, orders, ended };
                 }
+                let socket = spare.and_then(|socket| TcpListener::from_std(socket).ok());
+                Self::here(endpoint, socket.map(|socket| Door::new(socket, room)))
             }
         }
     }
 
-    /// Lets go of connections that have ended, one for each time. For ever, if there are none.
-    pub(super) async fn reap(&mut self) {
+    fn here(endpoint: &Arc<Endpoint>, door: Option<Door>) -> Self {
+        Self::Here { connections: Box::new(Connections::new(Arc::clone(endpoint))), door }
+    }
+
+    /// Takes in the next connection, or lets go of one that has ended: to be awaited over and over.
+    /// Nothing is lost if it is not awaited to its end.
+    pub(super) async fn work(&mut self) {
         match self {
-            Self::Here(connections) => connections.reap().await,
-            Self::Threads { .. } => std::future::pending().await,
+            Self::Here { connections, door } => tokio::select! {
+                biased;
+                () = connections.reap() => {}
+                (stream, room) = accept(door) => connections.begin(stream, room),
+            },
+            Self::Threads { workers, door, .. } => {
+                let (stream, room) = accept(door).await;
+                hand(workers, stream, room);
+            }
         }
     }
 
@@ -123,48 +155,129 @@ impl Crew {
     /// A thread that a tool keeps busy is left behind.
     pub(super) async fn end(self, stop: Stop, grace: Duration) {
         match self {
-            Self::Here(connections) => connections.end(stop).await,
-            Self::Threads { workers, order, mut ended } => {
-                order.send_replace(Some(stop));
+            Self::Here { connections, door } => {
+                drop(door);
+                connections.end(stop).await;
+            }
+            Self::Threads { workers, door, orders, mut ended } => {
+                drop(door);
+                orders.send_replace(Some(stop));
                 drop(workers);
                 _ = timeout(grace + LAST_LOOK, ended.recv()).await;
-                drop(order);
+                drop(orders);
             }
         }
+    }
+}
+
+/// The next connection; for ever, if they all come in by the doors of threads.
+async fn accept(door: &mut Option<Door>) -> (TcpStream, OwnedSemaphorePermit) {
+    match door {
+        Some(door) => door.accept().await,
+        None => pending().await,
+    }
+}
+
+/// Gives a connection to the thread that has the fewest.
+fn hand(workers: &[Worker], stream: TcpStream, room: OwnedSemaphorePermit) {
+    let alive = workers.iter().filter(|worker| !worker.inbox.is_closed());
+    let freest = alive.min_by_key(|worker| worker.load.taken());
+    // A socket that cannot be moved, or no thread left: the client is told by its end.
+    if let (Some(freest), Ok(stream)) = (freest, stream.into_std()) {
+        let places = (room, Some(freest.load.share_of(1)));
+        _ = freest.inbox.try_send(Handed { stream, places });
+    }
+}
+
+/// What each thread is given.
+struct Hiring {
+    endpoint: Arc<Endpoint>,
+    ordered: watch::Receiver<Option<Stop>>,
+    alive: Sender<Infallible>,
+    /// None where threads go where the system likes.
+    processors: Vec<usize>,
+}
+
+impl Hiring {
+    fn begin(endpoint: &Arc<Endpoint>, is_pinned: bool) -> (Orders, Self, Ended) {
+        let (orders, ordered) = watch::channel(None);
+        let (alive, ended) = mpsc::channel(1);
+        let processors = if is_pinned { processors() } else { Vec::new() };
+        (orders, Self { endpoint: Arc::clone(endpoint), ordered, alive, processors }, ended)
+    }
+
+    /// Starts a thread that serves what it is handed; `None` if the system does not grant it.
+    fn hire_for_inbox(&self, number: usize) -> Option<Worker> {
+        let (inbox, handed) = mpsc::channel(self.endpoint.limits.connections.max(1));
+        self.hire(number, || Some(Source::Inbox(handed)))?;
+        Some(Worker { inbox, load: Bound::new(usize::MAX) })
+    }
+
+    /// Starts a thread that serves what it accepts; `None` if the system does not grant it.
+    fn hire_for_door(
+        &self,
+        number: usize,
+        socket: std::net::TcpListener,
+        room: &Arc<Semaphore>,
+    ) -> Option<()> {
+        let room = Arc::clone(room);
+        let door = || Some(Source::Door(Door::new(TcpListener::from_std(socket).ok()?, room)));
+        self.hire(number, door)
+    }
+
+    fn hire(
+        &self,
+        number: usize,
+        source: impl FnOnce() -> Option<Source> + Send + 'static,
+    ) -> Option<()> {
+        let processor = self.processors.get(number % self.processors.len().max(1)).copied();
+        let (ordered, alive) = (self.ordered.clone(), self.alive.clone());
+        let endpoint = Arc::clone(&self.endpoint);
+        let runtime = runtime::Builder::new_current_thread().enable_all().build().ok()?;
+        let work = move || {
+            if let Some(processor) = processor {
+                stay_on(processor);
+            }
+            runtime.block_on(async {
+                if let Some(source) = source() {
+                    work(Connections::new(endpoint), source, ordered, alive).await;
+                }
+            });
+            // A tool that blocks another thread must not keep this one.
+            runtime.shutdown_background();
+        };
+        thread::Builder::new().name(format!("haft-http-{number}")).spawn(work).ok().map(drop)
     }
 }
 
 /// How much longer than their requests threads may take to end.
 const LAST_LOOK: Duration = Duration::from_secs(1);
 
-/// What a thread does: takes connections, until there is an order to stop or nobody to give one.
+/// What a thread does: serves connections, until there is an order to stop or nobody to give one.
 async fn work(
     mut connections: Connections,
-    mut handed: Receiver<Handed>,
-    mut orders: watch::Receiver<Option<Stop>>,
+    mut source: Source,
+    mut ordered: watch::Receiver<Option<Stop>>,
     alive: Sender<Infallible>,
 ) {
     let stop = {
-        let mut ordered = std::pin::pin!(orders.wait_for(Option::is_some));
+        let mut order = std::pin::pin!(ordered.wait_for(Option::is_some));
         loop {
             tokio::select! {
                 biased;
-                ordered = &mut ordered => {
-                    break ordered.ok().and_then(|stop| *stop).unwrap_or(Stop::AtOnce);
+                order = &mut order => {
+                    break order.ok().and_then(|stop| *stop).unwrap_or(Stop::AtOnce);
                 }
                 () = connections.reap() => {}
-                Some(Handed { stream, room, load }) = handed.recv() => {
-                    if let Ok(stream) = TcpStream::from_std(stream) {
-                        connections.begin(stream, (room, load));
-                    }
-                }
+                (stream, places) = source.next() => connections.begin(stream, places),
             }
         }
     };
+    drop(source);
     connections.end(stop).await;
     drop(alive);
     // Until nobody is left to give orders.
-    _ = orders.wait_for(|_| false).await;
+    _ = ordered.wait_for(|_| false).await;
 }
 
 /// The processors that this process may use.

@@ -6,9 +6,10 @@ use crate::hook::{self, tool_of};
 use crate::raw_client::{RawClient, modern, post};
 use haft_proto::limits::Limits;
 use haft_proto::service::{Ask, Turn};
-use haft_transport::http::{Options, Threads};
+use haft_transport::http::{Listener, Options, Threads};
 use haft_transport::stop::Stop;
 use std::collections::{HashMap, HashSet};
+use std::io::ErrorKind;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -18,7 +19,17 @@ use tokio::sync::Notify;
 
 fn own(count: usize, is_pinned: bool) -> Options {
     let count = NonZeroUsize::new(count).expect("some");
-    Options { threads: Threads::Own { count, is_pinned }, ..Options::default() }
+    Options {
+        threads: Threads::Own { count, is_pinned, is_accepting: false },
+        ..Options::default()
+    }
+}
+
+/// Each accepts by a socket of its own.
+fn accepting(count: usize) -> Options {
+    let count = NonZeroUsize::new(count).expect("some");
+    let threads = Threads::Own { count, is_pinned: false, is_accepting: true };
+    Options { threads, ..Options::default() }
 }
 
 /// Answers `hello` with the thread that it runs on, and on which processors that may run.
@@ -55,6 +66,36 @@ async fn connections_are_spread_and_stay_where_they_are() {
 }
 
 #[tokio::test]
+async fn every_thread_accepts_by_its_own_socket_and_keeps_what_it_accepts() {
+    let fixture = Fixture::hooked_with(Limits::default(), where_it_runs, accepting(3)).await;
+    let mut seen = HashSet::new();
+    // The system spreads them by a hash of their addresses: it takes a few to reach all.
+    while seen.len() < 3 {
+        let mut client = RawClient::connect(fixture.address).await;
+        let thread = told(&mut client).await;
+        assert!(thread.starts_with("haft-http-"), "{thread}");
+        assert_eq!(told(&mut client).await, thread);
+        seen.insert(thread);
+    }
+    fixture.stop(Stop::Gracefully).await;
+}
+
+#[tokio::test]
+async fn an_address_is_not_shared_with_other_listeners_by_mistake() {
+    for (first, second) in [
+        (accepting(2), accepting(2)),
+        (accepting(2), Options::default()),
+        (Options::default(), accepting(2)),
+    ] {
+        let fixture = Fixture::with(Limits::default(), first).await;
+        let refused = Listener::bind(fixture.address, second).await.map(|_| ());
+        let refused = refused.expect_err("somebody listens there");
+        assert_eq!(refused.kind(), ErrorKind::AddrInUse);
+        fixture.stop(Stop::AtOnce).await;
+    }
+}
+
+#[tokio::test]
 async fn a_pinned_thread_has_one_processor() {
     let fixture = Fixture::hooked_with(Limits::default(), where_it_runs, own(2, true)).await;
     let mut clients =
@@ -86,7 +127,13 @@ async fn a_session_is_known_on_every_thread() {
 
 #[tokio::test]
 async fn calls_in_flight_are_answered_when_it_stops() {
-    let fixture = Fixture::with(Limits::default(), own(2, false)).await;
+    for options in [own(2, false), accepting(2)] {
+        is_answered_when_it_stops(options).await;
+    }
+}
+
+async fn is_answered_when_it_stops(options: Options) {
+    let fixture = Fixture::with(Limits::default(), options).await;
     let mut slow = RawClient::connect(fixture.address).await;
     slow.send(&modern("tools/call", r#"{"name":"wait"}"#)).await;
     fixture.gate.began.notified().await;
@@ -124,8 +171,15 @@ async fn a_thread_that_a_tool_keeps_busy_is_left_behind() {
 
 #[tokio::test]
 async fn connections_are_bounded_whoever_has_them() {
+    // With three, there are more threads than places for connections.
+    for options in [Options::default(), own(2, false), accepting(3)] {
+        are_bounded(options).await;
+    }
+}
+
+async fn are_bounded(options: Options) {
     let limits = Limits { connections: 2, ..Limits::default() };
-    let fixture = Fixture::hooked_with(limits, where_it_runs, own(2, false)).await;
+    let fixture = Fixture::hooked_with(limits, where_it_runs, options).await;
     let mut first = RawClient::connect(fixture.address).await;
     let mut second = RawClient::connect(fixture.address).await;
     told(&mut first).await;
@@ -133,6 +187,11 @@ async fn connections_are_bounded_whoever_has_them() {
     let mut third = RawClient::connect(fixture.address).await;
     third.send(&modern("tools/call", r#"{"name":"hello"}"#)).await;
     // It waits for a place, which is there once another has gone.
+    for _ in 0..20 {
+        told(&mut second).await;
+    }
+    let more = third.stream.get_ref().try_read(&mut [0]);
+    assert_eq!(more.map_err(|error| error.kind()), Err(ErrorKind::WouldBlock));
     drop(first);
-    assert!(third.answer().await.body.contains("haft-http-"));
+    assert!(third.answer().await.body.contains("ThreadId"));
 }
