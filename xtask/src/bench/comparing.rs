@@ -128,8 +128,8 @@ mod tests {
         assert_eq!(count(Group::Peer, ""), 6 * 8 + 7 * 4);
         // Two limits over HTTP in six, haft's own era in two, and the pipe in four.
         assert_eq!(count(Group::Limit, ""), 2 * 6 + 2 + 4);
-        // Three other ways to answer, in three.
-        assert_eq!(count(Group::Runtime, ""), 3 * 3);
+        // Four other ways to answer, in three.
+        assert_eq!(count(Group::Runtime, ""), 4 * 3);
         assert_eq!(count(Group::Runtime, "threads-echo-1 pinned"), 1);
         assert_eq!(count(Group::Peer, "http-echo-1 rmcp"), 1);
         assert_eq!(count(Group::Peer, "nobody"), 0);
