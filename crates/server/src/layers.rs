@@ -51,6 +51,9 @@ fn handle(core: &Arc<Core>, tool: &Registered, request: &Request) -> Handling {
     match tool.handler.call(call, Answer::kept(&mut result)) {
         Made::Now => Box::pin(std::future::ready(outcome(result))),
         Made::Later(work) => Box::pin(async move { outcome(work.await) }),
+        Made::Relayed(work) => {
+            Box::pin(async move { outcome(work.await.and_then(|relayed| relayed.read())) })
+        }
     }
 }
 
