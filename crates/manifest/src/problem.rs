@@ -72,7 +72,7 @@ pub enum Problem {
     /// The path is a directory.
     IsDirectory,
     /// A key that has no meaning without another one.
-    KeyBelongsTo { key: &'static str, owners: &'static str, other: &'static str },
+    KeyBelongsTo { key: &'static str, owners: &'static str, other: String },
     /// A mapping or list as a key.
     KeyIsNoText { looks_like_template: bool },
     /// A tool that does nothing, a resource or message with nothing in it.
