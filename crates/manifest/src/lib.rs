@@ -67,6 +67,7 @@ mod template;
 mod text;
 mod tool;
 mod tree;
+mod upstream;
 mod walk;
 mod written;
 
@@ -85,3 +86,6 @@ pub use pipeline::mistake::Mistake as PipelineMistake;
 pub use problem::Problem;
 pub use published::json_schema;
 pub use starter::starter;
+pub use upstream::mistake::UpstreamMistake;
+pub use upstream::{Reach, Upstream};
+pub use written::upstream::Start;
