@@ -162,8 +162,12 @@ fn tell(manifest: &Manifest, read: &Result<Edit, Fault>, places: &Places, printe
 
 /// What is different, in a line.
 fn what(edit: &Edit) -> String {
-    let kinds =
-        [("tools", &edit.tools), ("resources", &edit.resources), ("prompts", &edit.prompts)];
+    let kinds = [
+        ("tools", &edit.tools),
+        ("resources", &edit.resources),
+        ("prompts", &edit.prompts),
+        ("upstreams", &edit.upstreams),
+    ];
     let differing = kinds.into_iter().filter(|(_, difference)| !difference.is_empty());
     let mut parts: Vec<_> =
         differing.map(|(kind, difference)| format!("{kind} {difference}")).collect();
@@ -188,6 +192,7 @@ fn in_json(time: &str, edit: &Edit) -> Value {
         "tools": of(&edit.tools),
         "resources": of(&edit.resources),
         "prompts": of(&edit.prompts),
+        "upstreams": of(&edit.upstreams),
     })
 }
 
