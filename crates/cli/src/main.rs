@@ -4,6 +4,7 @@
 mod args;
 mod arguments;
 mod asked;
+mod behind;
 mod commands;
 mod edits;
 mod exit;

@@ -2,6 +2,7 @@
 //! client. Calls the manifest, the server and the wires; answers nothing itself. `dev` serves in
 //! the same way.
 
+use crate::behind;
 use crate::edits::{self, Hangups, Places, Teller};
 use crate::exit::{Exit, Failure};
 use crate::metrics;
@@ -170,7 +171,9 @@ fn serve_stdio(
                 gone = stop::parent_died() => gone,
             }
         };
+        let gateway = behind::begin(live, printer).await;
         let served = stdio::serve(server, &limits, stop).await;
+        behind::end(gateway).await;
         served.map_err(|error| Failure::new(Exit::Other, format!("stdin or stdout: {error}")))
     }));
     // A tool that blocks a thread must not keep the process.
@@ -202,14 +205,21 @@ async fn serve_http(
         listeners.push(bind(listen, threads, &server, printer).await?);
     }
     tokio::spawn(Arc::clone(&live).watch_resources(move |line| printer.warn(line)));
+    let gateway = behind::begin(&live, printer).await;
     let teller = Teller::new(&live, places, printer);
-    if reading == Reading::Orders {
-        return serve_all(listeners, server, limits, hangups.take_orders(live, teller)).await;
-    }
-    if reading == Reading::Edits {
-        tokio::spawn(edits::follow(live, teller));
-    }
-    serve_all(listeners, server, limits, hangups.end()).await
+    let served = match reading {
+        Reading::Orders => {
+            serve_all(listeners, server, limits, hangups.take_orders(live, teller)).await
+        }
+        Reading::Edits | Reading::Never => {
+            if reading == Reading::Edits {
+                tokio::spawn(edits::follow(live, teller));
+            }
+            serve_all(listeners, server, limits, hangups.end()).await
+        }
+    };
+    behind::end(gateway).await;
+    served
 }
 
 async fn bind(

@@ -16,6 +16,7 @@ mod file_examples;
 mod foreign;
 mod foreign_servers;
 mod forge;
+mod gateway;
 mod guard;
 mod haft;
 mod inside;

@@ -6,11 +6,13 @@
 mod edit;
 mod edits;
 mod fresh;
+mod guests;
 mod lookout;
 mod polls;
 
 pub use edit::{Difference, Edit};
 pub use edits::Edits;
+pub use guests::Guests;
 
 use crate::around::Standings;
 use crate::fault::Fault;
@@ -69,6 +71,7 @@ struct Now {
     /// What state is kept in, once a tool keeps some, and what the file said of it then.
     store: Option<(Kept, Store)>,
     standings: Arc<Standings>,
+    guests: Arc<Guests>,
 }
 
 impl Live {
@@ -90,7 +93,8 @@ impl Live {
         let server = built.map_err(|error| manifest.refused(&error))?;
         let store = store.map(|store| (manifest.meant.state.clone(), store));
         let (documents, files) = seen.into_parts();
-        let now = Now { manifest: Arc::new(manifest), files, documents, store, standings };
+        let (manifest, guests) = (Arc::new(manifest), Arc::default());
+        let now = Now { manifest, files, documents, store, standings, guests };
         let (path, order, swapping) = (path.to_owned(), Mutex::default(), Mutex::default());
         let (now, swapped) = (Mutex::new(now), Notify::new());
         Ok(Self { path, server, reading, means, order, swapping, now, swapped })
@@ -170,10 +174,12 @@ impl Live {
             standings: Arc::clone(&standings),
             ..self.means.clone()
         };
-        let builder = offer::builder(&manifest.meant, &means);
         {
             let _swapping = lock(&self.swapping);
-            self.server.replace(builder).map_err(|error| manifest.refused(&error))?;
+            let guests = Arc::clone(&lock(&self.now).guests);
+            self.server
+                .replace(guests.join(manifest, &means))
+                .map_err(|error| manifest.refused(&error))?;
             let mut now = lock(&self.now);
             (now.store, now.standings) = (store, standings);
             now.manifest = Arc::clone(manifest);
@@ -223,6 +229,8 @@ impl Reading {
     /// Tells clients of what may change, and of nothing else.
     fn settle(self, builder: ServerBuilder, meant: &Meant) -> ServerBuilder {
         match self {
+            // What upstreams have is found out while it is served.
+            _ if !meant.upstreams.is_empty() => builder.open_ended(),
             Self::Edits => builder.open_ended(),
             Self::Orders => builder,
             Self::Never if !fresh::listed(meant).is_empty() => builder.only_resources_change(),
