@@ -48,6 +48,14 @@ pub struct Limits {
     /// together from pieces; a connection that had long ones, or that sends a head without an end,
     /// may hold as much, and its answers are gathered up to as much.
     pub read_bytes: usize,
+    /// The largest buffer of an HTTP answer that is kept for the next one; a larger one is freed
+    /// once the answer is sent.
+    pub spare_buffer_bytes: usize,
+    /// The most bytes of such buffers that one HTTP listener keeps. Each thread that answers keeps
+    /// one of at most 4 KiB beside these.
+    pub spare_bytes: usize,
+    /// How often those of such buffers are freed that no long answer has needed in the meantime.
+    pub spare_idle: Duration,
     /// How long the headers of an HTTP request may take to arrive, and an HTTP/1.1 connection may
     /// be idle.
     pub header_timeout: Duration,
@@ -133,6 +141,9 @@ impl Default for Limits {
             streams_per_connection: 256,
             header_bytes: 32 * 1024,
             read_bytes: 128 * 1024,
+            spare_buffer_bytes: 256 * 1024,
+            spare_bytes: 16 * 1024 * 1024,
+            spare_idle: Duration::from_secs(5),
             header_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(30),
             write_stall: Duration::from_secs(30),

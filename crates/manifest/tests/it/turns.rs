@@ -5,12 +5,13 @@ use haft_manifest::limits::WAITING_MAX;
 use haft_server::Server;
 use serde_json::{Value, json};
 
-/// A tool that tells the pipe of its argument when it is up, and ends when its gate is opened.
+/// A tool that tells the pipe of its argument when it is up, and ends when the gate of its argument
+/// is opened.
 fn gated(concurrency: usize) -> (Desk, Server) {
     let desk = Desk::with_tools(&format!(
         "  - name: run
     input: {{ x: string }}
-    command: [sh, -c, 'echo up > \"$1\"; read go < gate; echo \"$1\"', --, '{{{{ x }}}}']
+    command: [sh, -c, 'echo up > \"$1\"; read go < \"gate-$1\"; echo \"$1\"', --, '{{{{ x }}}}']
     concurrency: {concurrency}
     timeout: 1h
 "
@@ -33,18 +34,17 @@ fn text_of(message: &[u8]) -> Value {
 #[tokio::test]
 async fn calls_wait_for_their_turn_in_order() {
     let (desk, server) = gated(1);
-    let gate = desk.gate("gate");
     let mut calls = Vec::new();
     for x in ["a", "b", "c"] {
-        let started = desk.fifo(x);
-        calls.push((x, started, tokio::spawn(called(&server, x))));
+        let (started, gate) = (desk.fifo(x), desk.gate(&format!("gate-{x}")));
+        calls.push((x, started, gate, tokio::spawn(called(&server, x))));
         // A task that is spawned is polled before the next one, so that they come in this order.
         tokio::task::yield_now().await;
     }
     let mut calls = calls.into_iter().peekable();
-    while let Some((x, started, call)) = calls.next() {
+    while let Some((x, started, gate, call)) = calls.next() {
         assert_eq!(started.text().await, "up\n");
-        if let Some((next, started, _)) = calls.peek() {
+        if let Some((next, started, ..)) = calls.peek() {
             assert!(!started.has_text(), "{next} waits for {x}");
         }
         gate.open();
@@ -56,17 +56,17 @@ async fn calls_wait_for_their_turn_in_order() {
 #[tokio::test]
 async fn as_many_as_allowed_run_at_once() {
     let (desk, server) = gated(3);
-    let gate = desk.gate("gate");
     let names = ["a", "b", "c"];
+    let gates = names.map(|x| desk.gate(&format!("gate-{x}")));
     let started = names.map(|x| desk.fifo(x));
     let calls = names.map(|x| tokio::spawn(called(&server, x)));
     // None ends before the gate opens, so all three run.
     for started in started {
         assert_eq!(started.text().await, "up\n");
     }
-    for call in calls {
+    for ((x, gate), call) in names.into_iter().zip(gates).zip(calls) {
         gate.open();
-        _ = call.await.expect("no call panics");
+        assert_eq!(text_of(&call.await.expect("no call panics").message), x);
     }
 }
 

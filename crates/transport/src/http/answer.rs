@@ -56,9 +56,6 @@ impl Answer {
     }
 }
 
-/// The memory that an answer begins with: most need no more, and the allocator has it at hand.
-pub(super) const ANSWER_BYTES: usize = 512;
-
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
@@ -70,15 +67,15 @@ pub(super) fn empty(status: StatusCode) -> Response<Answer> {
 }
 
 /// A JSON answer of any status; what it is, is said by [`label`].
-pub(super) fn json(status: StatusCode, message: Vec<u8>) -> Response<Answer> {
+pub(super) fn json(status: StatusCode, message: impl Into<Bytes>) -> Response<Answer> {
     let mut response = Response::new(Answer::Whole(Some(message.into())));
     *response.status_mut() = status;
     response
 }
 
 /// A list, whose beginning is in `start`.
-pub(super) fn listed(start: Vec<u8>, rest: Arc<str>) -> Response<Answer> {
-    Response::new(Answer::Listed(start.into(), Some(Bytes::from_owner(List(rest)))))
+pub(super) fn listed(start: Bytes, rest: Arc<str>) -> Response<Answer> {
+    Response::new(Answer::Listed(start, Some(Bytes::from_owner(List(rest)))))
 }
 
 /// The rest of a list.
@@ -106,21 +103,25 @@ pub(super) fn label(response: &mut Response<Answer>, mut of_request: HeaderMap) 
     headers.insert(header::CONTENT_TYPE, JSON);
 }
 
+/// The answer to a message in JSON, with the status that it has.
+pub(super) fn whole(message: impl Into<Bytes>, outcome: Outcome, era: Era) -> Response<Answer> {
+    let status = match outcome {
+        Outcome::Result => StatusCode::OK,
+        Outcome::Refused(mistake) => StatusCode::from_u16(mistake.http_status(era))
+            .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+    };
+    json(status, message)
+}
+
 /// An answer that is there, in the form that the client takes.
 pub(super) fn now(reply: Reply, era: Era, accepts: Accepts) -> Response<Answer> {
     let Reply { message, outcome } = reply;
-    match outcome {
-        Outcome::Result if !accepts.json => {
-            let mut event = BytesMut::new();
-            write_event(&mut event, &message);
-            event_response(Answer::Whole(Some(event.freeze())))
-        }
-        Outcome::Result => json(StatusCode::OK, message),
-        Outcome::Refused(mistake) => {
-            let status = StatusCode::from_u16(mistake.http_status(era));
-            json(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), message)
-        }
+    if accepts.json || outcome != Outcome::Result {
+        return whole(message, outcome, era);
     }
+    let mut event = BytesMut::new();
+    write_event(&mut event, &message);
+    event_response(Answer::Whole(Some(event.freeze())))
 }
 
 /// A stream of events.

@@ -3,6 +3,7 @@
 
 use super::Options;
 use super::answer::{self, Answer};
+use super::buffers::Buffers;
 use super::guard::Guard;
 use super::heads::Heads;
 use super::refusals::{
@@ -37,6 +38,7 @@ pub(super) struct Endpoint {
     guard: Guard,
     pub(super) sessions: Sessions,
     pub(super) limits: Arc<Limits>,
+    pub(super) buffers: Arc<Buffers>,
     /// Requests that are not answered yet.
     pub(super) in_flight: Arc<Bound>,
     /// Bytes of bodies.
@@ -70,6 +72,7 @@ impl Endpoint {
             path: options.path.clone(),
             guard: Guard::new(address, options),
             sessions: Sessions::new(&limits),
+            buffers: Arc::new(Buffers::new(&limits)),
             in_flight: Bound::new(limits.requests_in_flight),
             bodies: Bound::new(limits.bodies_bytes),
             subscriptions: Bound::new(limits.subscriptions),

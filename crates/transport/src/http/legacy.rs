@@ -1,7 +1,7 @@
 //! What the endpoint does for clients of the legacy era: `initialize` begins a session, and all the
 //! rest belongs to one. The modern era never comes here.
 
-use super::answer::{self, ANSWER_BYTES, Answer};
+use super::answer::{self, Answer};
 use super::call_stream::{CallStream, Finish, First};
 use super::endpoint::{Asking, Endpoint, known_version};
 use super::heads::Heads;
@@ -48,7 +48,7 @@ impl Endpoint {
         }
         let (stream, asked, mut message, rest) = {
             let stream = LazyStream::new(&session, asking);
-            let (mut out, mut rest) = (Vec::with_capacity(ANSWER_BYTES), None);
+            let (mut out, mut rest) = (self.buffers.take(), None);
             let sink = || stream.sink();
             let headers = HttpHeaders(asking.heads.all);
             let (kept, service) = (&session.conversation, &*self.service);
@@ -56,18 +56,22 @@ impl Endpoint {
             let asked = asking
                 .trip
                 .run(|| take_but_list(kept, service, message, Some(&headers), &sink, both));
+            self.buffers.take_back(&mut out);
             (stream.made, asked, out, rest)
         };
         match asked {
             Asked::Silent | Asked::Stream(_) => answer::empty(StatusCode::ACCEPTED),
             Asked::Answered { outcome, .. } => match (stream.into_inner(), rest) {
-                (None, Some(rest)) if asking.accepts.json => answer::listed(message, rest),
+                (None, Some(rest)) if asking.accepts.json => {
+                    answer::listed(self.buffers.sent(message), rest)
+                }
                 (stream, rest) => {
                     rest.inspect(|rest| message.extend_from_slice(rest.as_bytes()));
-                    let reply = Reply { message, outcome };
                     if stream.is_none() && asking.accepts.json {
-                        return answer::now(reply, Era::Legacy, asking.accepts);
+                        let message = self.buffers.sent(message);
+                        return answer::whole(message, outcome, Era::Legacy);
                     }
+                    let reply = Reply { message, outcome };
                     let stream = stream.unwrap_or_else(|| stream_of(&session, asking));
                     Finish::new(Arc::clone(&stream)).with(Some(reply));
                     self.answer_from(&session, &stream, asking.accepts).await

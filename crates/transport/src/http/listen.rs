@@ -55,11 +55,13 @@ impl Listener {
         let mut crew = Crew::start(self.options.threads, &endpoint, self.sockets);
         let mut stop = std::pin::pin!(stop);
         let mut sweep = interval(endpoint.sessions.sweep_interval());
+        let mut idle = interval(endpoint.buffers.sweep_interval());
         let stop = loop {
             tokio::select! {
                 biased;
                 stop = &mut stop => break stop,
                 _ = sweep.tick() => endpoint.sessions.sweep(),
+                _ = idle.tick() => endpoint.buffers.sweep(),
                 () = crew.work() => {}
             }
         };

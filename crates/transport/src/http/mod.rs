@@ -3,6 +3,7 @@
 
 mod address;
 mod answer;
+mod buffers;
 mod call_stream;
 mod connections;
 mod door;

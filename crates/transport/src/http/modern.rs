@@ -1,7 +1,7 @@
-//! What the endpoint does for a request of the modern era: no session, no lock that others take.
+//! What the endpoint does for a request of the modern era: no session, and it waits for no lock.
 //! Its client cancels it by going away.
 
-use super::answer::{self, ANSWER_BYTES, Answer};
+use super::answer::{self, Answer};
 use super::endpoint::{Asking, Endpoint};
 use super::refusals::{refused_to, try_again};
 use super::request::{Accepts, HttpHeaders};
@@ -40,18 +40,22 @@ impl Endpoint {
         let (said, turn, mut message) = {
             let queue =
                 LazyQueue { limits: &self.limits, accepts: asking.accepts, made: OnceCell::new() };
-            let mut out = Vec::with_capacity(ANSWER_BYTES);
+            let mut out = self.buffers.take();
             let headers = HttpHeaders(asking.heads.all);
             let sink = || queue.sink();
             let turn = asking
                 .trip
                 .run(|| ask_stateless(&*self.service, message, id, &headers, &sink, &mut out));
+            self.buffers.take_back(&mut out);
             (Reader::new(queue.made.into_inner()), turn, out)
         };
         match turn {
+            Turn::Done(outcome) if asking.accepts.json && said.is_of_nothing() => {
+                answer::whole(self.buffers.sent(message), outcome, Era::Modern)
+            }
             Turn::Done(outcome) => finished(Reply { message, outcome }, &said, asking.accepts),
             Turn::Listed(rest) if asking.accepts.json && said.is_of_nothing() => {
-                answer::listed(message, rest)
+                answer::listed(self.buffers.sent(message), rest)
             }
             Turn::Listed(rest) => {
                 message.extend_from_slice(rest.as_bytes());

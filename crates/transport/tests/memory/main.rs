@@ -2,6 +2,7 @@
 //! counter counts the whole process, so one test runs at a time; what is there before, the test's
 //! own ends of the sockets among it, is left out.
 
+mod answers;
 mod service;
 mod sessions;
 mod silent_readers;
@@ -24,6 +25,11 @@ impl Counter {
         static TURN: Mutex<()> = Mutex::new(());
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         Self { _profiler: dhat::Profiler::builder().testing().build(), _turn: turn }
+    }
+
+    /// Of all that was ever made.
+    fn made_bytes(&self) -> usize {
+        usize::try_from(dhat::HeapStats::get().total_bytes).unwrap_or(usize::MAX)
     }
 
     fn live_bytes(&self) -> usize {

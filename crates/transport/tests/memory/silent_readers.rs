@@ -71,7 +71,7 @@ impl Server {
 }
 
 /// A session; returns its header.
-async fn session(client: &mut TcpStream) -> String {
+pub(crate) async fn session(client: &mut TcpStream) -> String {
     let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{
         "protocolVersion":"2025-11-25","capabilities":{}}}"#;
     let answer = ask(client, &post("", initialize), "{}}").await;
