@@ -112,6 +112,30 @@ impl Client {
         }
     }
 
+    /// Asks anything, for who passes it on: `members` are those of the parameters, as JSON text,
+    /// which nobody checks here; `target` is what a modern request repeats in `Mcp-Name`, if it may
+    /// need more input. The result is as it came.
+    ///
+    /// # Errors
+    /// A [`ClientError`].
+    pub async fn ask_raw(
+        &self,
+        method: Method,
+        target: Option<&str>,
+        members: &[(&str, &str)],
+        listener: Listener<'_>,
+    ) -> Result<Box<RawValue>, ClientError> {
+        let revision = self.handshake.revision;
+        match target {
+            Some(target) => {
+                let headers = Vec::new();
+                let subject = Subject { method, revision, target, members, headers };
+                self.ask_rounds(&subject, listener).await
+            }
+            None => self.wire.ask(Question::new(method, revision, members), listener).await,
+        }
+    }
+
     /// Waits until nothing more can come from a child process: it has ended, or closed its stdout.
     /// For ever over HTTP, where each request finds out for itself.
     pub async fn ended(&self) {

@@ -5,7 +5,7 @@ use crate::catalogue::{self, Catalogue, LeftOut, Offer};
 use crate::keeper::{Report, end, keep};
 use crate::limits::STOP_TIME_MAX;
 use crate::upstream::{State, Upstream};
-use haft_manifest::{Guests, Live};
+use haft_manifest::Live;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -121,9 +121,9 @@ impl Shared {
             let Ok((left_out, places)) = published else { continue };
             for one in &left_out {
                 if !told.contains(one) {
-                    let LeftOut { upstream, tool, reason } = one;
+                    let LeftOut { kind, upstream, name, reason } = one;
                     (self.tell)(&format!(
-                        "the tool `{tool}` of the upstream `{upstream}` is left out: {reason}"
+                        "the {kind} `{name}` of the upstream `{upstream}` is left out: {reason}"
                     ));
                 }
             }
@@ -135,11 +135,10 @@ impl Shared {
     /// What was left out, and whose offers are served now.
     fn publish_now(&self) -> (Vec<LeftOut>, Vec<usize>) {
         let offers = lock(&self.offers).clone();
-        let own: Vec<String> =
-            self.live.manifest().tools().map(|(name, _)| name.to_owned()).collect();
+        let own = self.live.owned();
         let there = offers.iter().map(|(place, offer)| (&self.upstreams[*place], offer));
-        let Catalogue { tools, left_out } = catalogue::gather(there, &own);
-        if let Err(error) = self.live.set_guests(Guests { tools }) {
+        let Catalogue { guests, left_out } = catalogue::gather(there, &own);
+        if let Err(error) = self.live.set_guests(guests) {
             (self.tell)(&format!("what the upstreams have cannot be served: {error}"));
         }
         (left_out, offers.into_keys().collect())

@@ -84,7 +84,9 @@ async fn live(upstream: &Upstream, report: &impl Fn(Report)) -> End {
     let mut had_answered = false;
     loop {
         // Before the lists are asked for, so that no change falls between. Not every server tells.
-        let interest = Interest { tools: true, ..Interest::default() };
+        let has = |kind| client.handshake().capabilities.get(kind).is_some();
+        let (tools, prompts, resources) = (has("tools"), has("prompts"), has("resources"));
+        let interest = Interest { prompts, resources, tools, uris: Vec::new() };
         let mut changes = client.listen(interest).await.ok();
         loop {
             match look(&client).await {
@@ -108,12 +110,26 @@ async fn live(upstream: &Upstream, report: &impl Fn(Report)) -> End {
     }
 }
 
-/// What it has.
+/// What it has, of the kinds that it says it has.
 async fn look(client: &Client) -> Result<Offer, ClientError> {
-    let list = client.list_tools().await?;
-    let tools = list.tools.into_iter().map(|tool| (tool.name, tool.raw)).collect();
-    let dropped = list.dropped.into_iter().map(|tool| (tool.name, tool.reason)).collect();
-    Ok(Offer { tools, dropped })
+    let has = |kind| client.handshake().capabilities.get(kind).is_some();
+    let mut offer = Offer::default();
+    if has("tools") {
+        let list = client.list_tools().await?;
+        offer.tools = list.tools.into_iter().map(|one| (one.name, one.raw)).collect();
+        offer.dropped = list.dropped.into_iter().map(|one| (one.name, one.reason)).collect();
+    }
+    if has("resources") {
+        let list = client.list_resources().await?.entries;
+        offer.resources = list.into_iter().map(|one| (one.uri, one.raw)).collect();
+        let list = client.list_resource_templates().await?.entries;
+        offer.templates = list.into_iter().map(|one| (one.uri_template, one.raw)).collect();
+    }
+    if has("prompts") {
+        let list = client.list_prompts().await?.entries;
+        offer.prompts = list.into_iter().map(|one| (one.name, one.raw)).collect();
+    }
+    Ok(offer)
 }
 
 /// Waits for a change, and for those that come with it; whether no more will come.

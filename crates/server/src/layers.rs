@@ -75,7 +75,9 @@ impl Ending for LayeredEnding {
         match made {
             Outcome::Tool(result) => self.0.write(Ok(result), out),
             Outcome::Refused(refusal) => Err(refusal),
-            Outcome::Prompt(_) | Outcome::Resource(_) => Err(mistaken("tool")),
+            Outcome::Prompt(_) | Outcome::Relayed(_) | Outcome::Resource(_) => {
+                Err(mistaken("tool"))
+            }
         }
     }
 

@@ -75,7 +75,7 @@ pub use middleware::{Handling, Middleware, Next, Outcome, Request};
 pub use nearest::nearest;
 pub use prompt::{Get, Prompt};
 pub use reading::{Answering, Output, Reader, Writer};
-pub use relay::Relayed;
+pub use relay::{Relayed, Relaying};
 pub use resource::{Read, Resource, ResourceTemplate};
 pub use room::Room;
 pub use sampling::ToolUse;

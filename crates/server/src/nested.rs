@@ -231,7 +231,9 @@ impl Context {
                 Ok(misfit(&tool, structured).unwrap_or(result))
             }
             Outcome::Refused(refusal) => Err(refusal),
-            Outcome::Prompt(_) | Outcome::Resource(_) => Err(layers::mistaken("tool")),
+            Outcome::Prompt(_) | Outcome::Relayed(_) | Outcome::Resource(_) => {
+                Err(layers::mistaken("tool"))
+            }
         }
     }
 

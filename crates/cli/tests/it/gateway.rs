@@ -25,6 +25,11 @@ tools:
     description: Says which process it is.
     annotations: { readOnly: true }
     command: [sh, -c, "echo $PPID"]
+resources:
+  - { uri: "NAME:about", name: about, mime_type: text/plain, text: about NAME }
+  - { uri: "NAME:years/{year}", name: years, command: [echo, "{{ year }}", of, NAME] }
+prompts:
+  - { name: visit, arguments: { day: { values: [monday, friday] } }, text: "NAME on {{ day }}" }
 "#
     .replace("NAME", name)
 }
@@ -129,6 +134,56 @@ fn tools_of_pipes_and_of_http_are_one_list_in_both_eras() {
         let text = "é \" \\ \u{1f600}\n2";
         assert_eq!(called(&gate.url, era, "north_echo", &json!({"text": text})), text);
     }
+}
+
+#[test]
+fn resources_keep_their_addresses_and_prompts_are_prefixed() {
+    let (north, south) = (Desk::with(&city("north")), Desk::with(&city("south")));
+    let south = serve(south.file());
+    let gate =
+        gate(&format!("  north: {{ {} }}\n  south: {{ url: {:?} }}\n", pipe(&north), south.url));
+    let gate = serve(gate.file());
+    for era in ["legacy", "modern"] {
+        let listed = haft(["list", &gate.url, "--era", era, "--json"]).json();
+        let names = |kind: &str, key: &str| -> Vec<String> {
+            let list = listed[kind].as_array().unwrap_or_else(|| panic!("{listed}"));
+            list.iter().map(|one| one[key].as_str().expect("a text").to_owned()).collect()
+        };
+        assert_eq!(names("resources", "uri"), ["north:about", "south:about"]);
+        assert_eq!(listed["resources"][0]["mimeType"], "text/plain");
+        let families = ["north:years/{year}", "south:years/{year}"];
+        assert_eq!(names("resourceTemplates", "uriTemplate"), families);
+        assert_eq!(names("prompts", "name"), ["north_visit", "south_visit"]);
+        for city in ["north", "south"] {
+            let read = |uri: String| haft(["read", &gate.url, &uri, "--era", era]);
+            let about = read(format!("{city}:about"));
+            assert_eq!(about.printed().trim(), format!("about {city}"));
+            let year = read(format!("{city}:years/1066"));
+            assert_eq!(year.printed().trim(), format!("1066 of {city}"));
+            let prompt = format!("{city}_visit");
+            let got = haft(["prompt", &gate.url, &prompt, "day=friday", "--era", era, "--json"]);
+            assert_eq!(got.json()["messages"][0]["content"]["text"], format!("{city} on friday"));
+        }
+    }
+}
+
+#[test]
+fn what_an_upstream_has_anew_is_there_within_the_second() {
+    let north = Desk::with(&city("north"));
+    let file = format!(
+        "  north: {{ command: [{:?}, dev, {:?}, --stdio] }}\n",
+        env!("CARGO_BIN_EXE_haft"),
+        north.file()
+    );
+    let gate = gate(&file);
+    let gate = serve(gate.file());
+    assert_eq!(tools(&gate.url, "modern")[1], "north_whoami");
+    std::fs::write(&north.file, city("north").replace("whoami", "who")).expect("a file of ours");
+    let edited = Instant::now();
+    while tools(&gate.url, "modern")[1] != "north_who" {
+        assert!(edited.elapsed() < DEADLINE, "{:?}", tools(&gate.url, "modern"));
+    }
+    assert_eq!(called(&gate.url, "modern", "north_who", &json!({})), "north");
 }
 
 #[test]

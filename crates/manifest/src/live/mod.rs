@@ -12,7 +12,7 @@ mod polls;
 
 pub use edit::{Difference, Edit};
 pub use edits::Edits;
-pub use guests::Guests;
+pub use guests::{Guests, Owned};
 
 use crate::around::Standings;
 use crate::fault::Fault;
@@ -205,7 +205,8 @@ impl Live {
         let listings = listings.into_iter();
         let before: Vec<_> =
             listings.map(|(below, listing)| (below, below.list_as(listing))).collect();
-        let (resources, templates) = offer::readable(&manifest.meant, &self.means);
+        let guests = Arc::clone(&lock(&self.now).guests);
+        let (resources, templates) = guests.join_readable(manifest, &self.means);
         let replaced = self.server.replace_resources(resources, templates);
         if replaced.is_err() {
             // It is tried again.

@@ -3,6 +3,7 @@
 
 use super::{raw, string};
 use crate::json::{Cursor, DEPTH_MAX, member};
+use crate::method::Method;
 use crate::version::Revision;
 
 /// Appends the definition of a tool or prompt under another name. `definition` is JSON text of an
@@ -22,10 +23,21 @@ pub fn renamed(out: &mut Vec<u8>, definition: &str, name: &str) {
     raw(out, &definition[start + before.len()..]);
 }
 
+/// Appends a definition as it came.
+pub fn definition(out: &mut Vec<u8>, definition: &str) {
+    raw(out, definition);
+}
+
 /// Appends a result. What this revision wants every result to say is added where the other server
 /// did not say it; `fields` is what [`result_fields`](super::fields::result_fields) wrote for this
 /// revision. Who answered stays said as the other server said it.
-pub fn result(out: &mut Vec<u8>, revision: Revision, fields: &[u8], result: &str) {
+/// A `method` whose results say how long they may be kept is answered with one that may not.
+pub fn result(
+    out: &mut Vec<u8>,
+    (revision, method): (Revision, Method),
+    fields: &[u8],
+    result: &str,
+) {
     if !revision.has_result_type() || says(result, "resultType") {
         return raw(out, result);
     }
@@ -38,6 +50,9 @@ pub fn result(out: &mut Vec<u8>, revision: Revision, fields: &[u8], result: &str
     };
     out.push(b'{');
     out.extend_from_slice(fields);
+    if method == Method::ResourcesRead && !says(result, "ttlMs") {
+        out.extend_from_slice(UNCACHED);
+    }
     if !inside.is_empty() {
         out.push(b',');
         raw(out, inside);
@@ -46,6 +61,7 @@ pub fn result(out: &mut Vec<u8>, revision: Revision, fields: &[u8], result: &str
 }
 
 const COMPLETE: &[u8] = br#""resultType":"complete""#;
+const UNCACHED: &[u8] = br#","ttlMs":0,"cacheScope":"private""#;
 
 /// Whether an object has such a member of its own.
 fn says(object: &str, key: &str) -> bool {
@@ -72,10 +88,14 @@ mod tests {
     use crate::spec::implementation::Implementation;
 
     fn told(revision: Revision, text: &str) -> String {
+        told_of(Method::ToolsCall, revision, text)
+    }
+
+    fn told_of(method: Method, revision: Revision, text: &str) -> String {
         let server = Implementation { name: "s".to_owned(), ..Implementation::default() };
         let (mut fields, mut out) = (Vec::new(), Vec::new());
         result_fields(&mut fields, revision, &server);
-        result(&mut out, revision, &fields, text);
+        result(&mut out, (revision, method), &fields, text);
         String::from_utf8(out).expect("text")
     }
 
@@ -106,6 +126,15 @@ mod tests {
             told(Revision::LATEST, r#"{"_meta":{"a":1},"b":2}"#),
             r#"{"resultType":"complete","_meta":{"a":1},"b":2}"#
         );
+    }
+
+    #[test]
+    fn what_a_legacy_server_has_in_a_resource_may_not_be_kept() {
+        let text = r#"{"contents":[],"_meta":{}}"#;
+        let read = told_of(Method::ResourcesRead, Revision::LATEST, text);
+        let fields = r#"{"resultType":"complete","ttlMs":0,"cacheScope":"private","#;
+        assert_eq!(read, format!(r#"{fields}"contents":[],"_meta":{{}}}}"#));
+        assert_eq!(told_of(Method::ResourcesRead, Revision::LATEST_LEGACY, text), text);
     }
 
     #[test]

@@ -5,7 +5,10 @@ use haft_proto::error::{Mistake, Refusal};
 use haft_proto::spec::content::Content;
 use haft_proto::version::Revision;
 use haft_server::handler::{Answer, Call, Handler, Made};
-use haft_server::{BuildError, Next, Outcome, Relayed, Request, Server, Tool};
+use haft_server::{
+    BuildError, Next, Outcome, Prompt, Relayed, Relaying, Request, Resource, ResourceTemplate,
+    Server, ServerBuilder, Tool,
+};
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -117,6 +120,77 @@ async fn who_stands_around_it_sees_a_result() {
         (&result["isError"], &result["structuredContent"]),
         (&true.into(), &json!({"n": 1.5}))
     );
+}
+
+/// Everything of another server, which answers with what it was asked.
+fn mirror() -> ServerBuilder {
+    let answer = |asked: Relaying| async move {
+        tokio::task::yield_now().await;
+        let (method, params) = (asked.method.name(), &asked.params);
+        match params.contains("nobody") {
+            true => Err(Refusal::new(Mistake::Own { code: 9 }, "nobody is there")),
+            false => Ok(Relayed(raw(&format!(r#"{{"asked":"{method}","with":{params}}}"#)))),
+        }
+    };
+    let note = raw(r#"{"uri":"far:note","name":"note","x-new":[1.50]}"#);
+    let notes = raw(r#"{"uriTemplate":"far:notes/{id}","name":"notes","x-new":2}"#);
+    let prompt = raw(r#"{"name":"ask","arguments":[{"name":"q","required":true}],"x-new":3}"#);
+    Server::builder("gate", "1")
+        .resource(Resource::relayed("far:note", note, answer))
+        .resource_template(ResourceTemplate::relayed("far:notes/{id}", notes, answer))
+        .prompt(Prompt::relayed("far_ask", prompt, answer))
+        .open_ended()
+}
+
+#[tokio::test]
+async fn resources_and_prompts_are_told_and_answered_as_the_other_server_does() {
+    async fn pass(request: Request, next: Next) -> Outcome {
+        next.run(request).await
+    }
+    for builder in [mirror(), mirror().middleware(pass)] {
+        let server = builder.build().expect("right");
+        for (list, key, new) in [
+            ("resources/list", "resources", json!([1.5])),
+            ("resources/templates/list", "resourceTemplates", json!(2)),
+            ("prompts/list", "prompts", json!(3)),
+        ] {
+            let listed = ask(&server, Revision::V2024_11_05, list, json!({})).await;
+            assert_eq!(listed["result"][key][0]["x-new"], new, "{listed}");
+        }
+        let of_prompt = json!({"type": "ref/prompt", "name": "far_ask"});
+        let of_family = json!({"type": "ref/resource", "uri": "far:notes/{id}"});
+        let typed = json!({"name": "anything", "value": "v"});
+        for (method, params) in [
+            ("resources/read", json!({"uri": "far:note"})),
+            ("resources/read", json!({"uri": "far:notes/7"})),
+            // What is required is for the other server to say.
+            ("prompts/get", json!({"name": "far_ask"})),
+            ("completion/complete", json!({"ref": of_prompt, "argument": typed})),
+            ("completion/complete", json!({"ref": of_family, "argument": typed})),
+        ] {
+            let answer = ask(&server, Revision::LATEST_LEGACY, method, params.clone()).await;
+            assert_eq!(answer["result"], json!({"asked": method, "with": params}), "{answer}");
+        }
+        let read = json!({"uri": "far:note"});
+        let answer = ask(&server, Revision::LATEST, "resources/read", read).await;
+        let (kept, kind) = (&answer["result"]["ttlMs"], &answer["result"]["resultType"]);
+        assert_eq!((kept, kind), (&json!(0), &json!("complete")), "{answer}");
+        let missing = json!({"uri": "far:notes/nobody"});
+        let answer = ask(&server, Revision::LATEST, "resources/read", missing).await;
+        assert_eq!(answer["error"], json!({"code": 9, "message": "nobody is there"}));
+        let unknown = json!({"uri": "far:other"});
+        let answer = ask(&server, Revision::LATEST, "resources/read", unknown).await;
+        assert_eq!(answer["error"]["code"], -32602);
+    }
+}
+
+#[test]
+fn an_address_that_no_client_could_ask_for_is_found_before_it_is_served() {
+    let never = |_: Relaying| async { unreachable!("nobody asks") };
+    let bad = Resource::relayed("note", raw("{}"), never).verify();
+    assert!(matches!(bad, Err(BuildError::BadUri { .. })), "{bad:?}");
+    let bad = ResourceTemplate::relayed("far:{", raw("{}"), never).verify();
+    assert!(matches!(bad, Err(BuildError::BadUriTemplate { .. })), "{bad:?}");
 }
 
 #[tokio::test]
