@@ -1,16 +1,16 @@
-//! All upstreams of one server: they are kept, each by a task of its own, and what they have is
-//! added to what the server's file has. Begun and stopped by whoever serves the file.
+//! All upstreams of one server: which there are, as its file says, also after an edit; and that
+//! what they have is added to what the file has. Begun and stopped by whoever serves the file.
 
 use crate::catalogue::{self, Catalogue, LeftOut, Offer};
 use crate::keeper::{Report, end, keep};
 use crate::limits::STOP_TIME_MAX;
 use crate::upstream::{State, Upstream};
 use haft_manifest::Live;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
 /// What happens to upstreams, told as it happens: one line each.
@@ -20,94 +20,175 @@ pub type Telling = Arc<dyn Fn(&str) + Send + Sync>;
 /// polite.
 pub struct Gateway {
     shared: Arc<Shared>,
-    keepers: JoinSet<()>,
+    tasks: JoinSet<()>,
 }
 
 struct Shared {
     live: Arc<Live>,
-    upstreams: Vec<Arc<Upstream>>,
-    /// By their places, what those have that are up.
-    offers: Mutex<BTreeMap<usize, Offer>>,
-    /// Those that have answered, or failed to.
-    settled: watch::Sender<BTreeSet<usize>>,
+    /// In the file's order.
+    kept: Mutex<Vec<Kept>>,
+    /// Told when one has answered, or failed to.
+    settled: watch::Sender<()>,
+    /// Told when one has something else than before.
     changed: Notify,
     tell: Telling,
 }
 
+/// An upstream and what is known of it.
+struct Kept {
+    upstream: Arc<Upstream>,
+    offer: Option<Offer>,
+    /// What it has is served, or it is down.
+    has_settled: bool,
+    /// Why it is down, as it was told.
+    down: Option<Arc<str>>,
+    /// What is served until this one has settled: the same before it was edited.
+    before: Option<Box<Self>>,
+    keeper: Keeper,
+}
+
+/// A task that ends with this.
+struct Keeper(JoinHandle<()>);
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 impl Gateway {
-    /// Begins to connect to all upstreams of a file. In a runtime.
+    /// Begins to connect to all upstreams of a file, and follows what becomes of the file. In a
+    /// runtime.
     #[must_use]
     pub fn begin(live: Arc<Live>, tell: Telling) -> Self {
-        let manifest = live.manifest();
-        let upstreams = manifest.upstreams().iter();
-        let upstreams = upstreams.map(|one| Arc::new(Upstream::new(one.clone()))).collect();
+        let mut swaps = live.swaps();
         let shared = Arc::new(Shared {
             live,
-            upstreams,
-            offers: Mutex::default(),
+            kept: Mutex::default(),
             settled: watch::Sender::default(),
             changed: Notify::new(),
             tell,
         });
-        let mut keepers = JoinSet::new();
-        for (place, upstream) in shared.upstreams.iter().enumerate() {
-            let publish = {
-                let shared = Arc::clone(&shared);
-                move |report| shared.take(place, report)
-            };
-            keepers.spawn(keep(Arc::clone(upstream), publish));
-        }
-        keepers.spawn(Arc::clone(&shared).publish());
-        Self { shared, keepers }
+        shared.follow_file();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(Arc::clone(&shared).publish());
+        let followed = Arc::clone(&shared);
+        tasks.spawn(async move {
+            while swaps.changed().await.is_ok() {
+                followed.follow_file();
+            }
+        });
+        Self { shared, tasks }
     }
 
     /// Waits until every upstream has answered or failed to, but no longer than `limit`; whether
     /// all have.
     pub async fn settled(&self, limit: Duration) -> bool {
-        let count = self.shared.upstreams.len();
         let mut settled = self.shared.settled.subscribe();
-        timeout(limit, settled.wait_for(|settled| settled.len() == count)).await.is_ok()
+        let all = settled.wait_for(|()| lock(&self.shared.kept).iter().all(|one| one.has_settled));
+        timeout(limit, all).await.is_ok()
     }
 
     /// The names of the upstreams, and how they are doing.
-    pub fn states(&self) -> impl Iterator<Item = (&str, State)> {
-        self.shared.upstreams.iter().map(|upstream| (upstream.name(), upstream.state()))
+    #[must_use]
+    pub fn states(&self) -> Vec<(String, State)> {
+        let kept = lock(&self.shared.kept);
+        kept.iter().map(|one| (one.upstream.name().to_owned(), one.upstream.state())).collect()
     }
 
     /// Ends all of them, politely where there is time for it.
     pub async fn stop(mut self) {
-        self.keepers.shutdown().await;
+        self.tasks.shutdown().await;
         let mut closing = JoinSet::new();
-        for upstream in &self.shared.upstreams {
-            closing.spawn(end(upstream.set(State::Stopped, None)));
+        for kept in std::mem::take(&mut *lock(&self.shared.kept)) {
+            closing.spawn(kept.retire());
         }
         _ = timeout(STOP_TIME_MAX, async { while closing.join_next().await.is_some() {} }).await;
     }
 }
 
-impl Shared {
-    /// An upstream has something, or is down.
-    fn take(&self, place: usize, report: Report) {
-        let name = self.upstreams[place].name();
-        match report {
-            Report::Has(offer) => _ = lock(&self.offers).insert(place, offer),
-            Report::Restarts(reason) => {
-                (self.tell)(&format!("the upstream `{name}` is started again: {reason}"));
-                return;
-            }
-            Report::Down(reason) => {
-                (self.tell)(&format!("the upstream `{name}` is down: {reason}"));
-                // What it had has been taken back before, if it was down already.
-                if lock(&self.offers).remove(&place).is_none() {
-                    return self.settle([place]);
+impl Kept {
+    fn new(shared: &Arc<Shared>, upstream: Upstream, before: Option<Box<Self>>) -> Self {
+        let upstream = Arc::new(upstream);
+        let report = {
+            let (shared, upstream) = (Arc::downgrade(shared), Arc::downgrade(&upstream));
+            move |report| {
+                if let (Some(shared), Some(upstream)) = (shared.upgrade(), upstream.upgrade()) {
+                    shared.take(&upstream, report);
                 }
             }
+        };
+        let keeper = Keeper(tokio::spawn(keep(Arc::clone(&upstream), report)));
+        Self { upstream, offer: None, has_settled: false, down: None, before, keeper }
+    }
+
+    /// What it has, or had before it was edited.
+    fn serving(&self) -> Option<&Self> {
+        match &self.before {
+            Some(before) if !self.has_settled && self.offer.is_none() => before.serving(),
+            _ => self.offer.is_some().then_some(self),
         }
+    }
+
+    /// Ends it, once nobody uses it any more.
+    async fn retire(mut self) {
+        let before = self.before.take();
+        self.keeper.0.abort();
+        _ = (&mut self.keeper.0).await;
+        end(self.upstream.set(State::Stopped, None)).await;
+        if let Some(before) = before {
+            Box::pin(before.retire()).await;
+        }
+    }
+}
+
+impl Shared {
+    /// Keeps those that the file has now. Those that it has as before go on as they are.
+    fn follow_file(self: &Arc<Self>) {
+        let manifest = self.live.manifest();
+        let mut kept = lock(&self.kept);
+        let mut before = std::mem::take(&mut *kept);
+        for settings in manifest.upstreams() {
+            let place = before.iter().position(|one| one.upstream.name() == settings.name);
+            let known = place.map(|place| before.remove(place));
+            kept.push(match known {
+                Some(known) if known.upstream.settings == *settings => known,
+                known => Kept::new(self, Upstream::new(settings.clone()), known.map(Box::new)),
+            });
+        }
+        drop(kept);
+        for gone in before {
+            tokio::spawn(gone.retire());
+        }
+        self.settled.send_replace(());
         self.changed.notify_one();
     }
 
-    fn settle(&self, places: impl IntoIterator<Item = usize>) {
-        self.settled.send_modify(|settled| settled.extend(places));
+    /// An upstream has something, or is down.
+    fn take(&self, upstream: &Arc<Upstream>, report: Report) {
+        let mut all = lock(&self.kept);
+        let Some(kept) = all.iter_mut().find(|kept| Arc::ptr_eq(&kept.upstream, upstream)) else {
+            return;
+        };
+        let name = upstream.name();
+        let told = match report {
+            Report::Has(offer) => {
+                (kept.offer, kept.down) = (Some(offer), None);
+                None
+            }
+            Report::Restarts(reason) => {
+                Some(format!("the upstream `{name}` is started again: {reason}"))
+            }
+            Report::Down(reason) => {
+                let is_known = kept.down.as_ref() == Some(&reason);
+                (kept.offer, kept.has_settled, kept.down) = (None, true, Some(Arc::clone(&reason)));
+                (!is_known).then(|| format!("the upstream `{name}` is down: {reason}"))
+            }
+        };
+        drop(all);
+        told.inspect(|line| (self.tell)(line));
+        self.settled.send_replace(());
+        self.changed.notify_one();
     }
 
     /// Serves what upstreams have, for ever, whenever that has changed.
@@ -116,32 +197,52 @@ impl Shared {
         loop {
             self.changed.notified().await;
             let shared = Arc::clone(&self);
-            // Many schemas are much work.
-            let published = tokio::task::spawn_blocking(move || shared.publish_now()).await;
-            let Ok((left_out, places)) = published else { continue };
-            for one in &left_out {
-                if !told.contains(one) {
-                    let LeftOut { kind, upstream, name, reason } = one;
-                    (self.tell)(&format!(
-                        "the {kind} `{name}` of the upstream `{upstream}` is left out: {reason}"
-                    ));
-                }
+            // Many schemas are much work. If it panics, it has said so.
+            let Ok(left_out) = spawn_blocking(move || shared.publish_now()).await else { continue };
+            for LeftOut { kind, upstream, name, reason } in left_out.difference(&told) {
+                (self.tell)(&format!(
+                    "the {kind} `{name}` of the upstream `{upstream}` is left out: {reason}"
+                ));
             }
-            told = left_out.into_iter().collect();
-            self.settle(places);
+            told = left_out;
+            self.settle();
         }
     }
 
-    /// What was left out, and whose offers are served now.
-    fn publish_now(&self) -> (Vec<LeftOut>, Vec<usize>) {
-        let offers = lock(&self.offers).clone();
+    /// Serves it, and says what was left out.
+    fn publish_now(&self) -> HashSet<LeftOut> {
+        let offers: Vec<(Arc<Upstream>, Offer)> = {
+            let kept = lock(&self.kept);
+            let serving = kept.iter().filter_map(Kept::serving);
+            let offer = |one: &Kept| Some((Arc::clone(&one.upstream), one.offer.clone()?));
+            serving.filter_map(offer).collect()
+        };
         let own = self.live.owned();
-        let there = offers.iter().map(|(place, offer)| (&self.upstreams[*place], offer));
+        let there = offers.iter().map(|(upstream, offer)| (upstream, offer));
         let Catalogue { guests, left_out } = catalogue::gather(there, &own);
-        if let Err(error) = self.live.set_guests(guests) {
-            (self.tell)(&format!("what the upstreams have cannot be served: {error}"));
+        match self.live.set_guests(guests) {
+            Ok(()) => {
+                let mut kept = lock(&self.kept);
+                for (upstream, _) in &offers {
+                    let served = kept.iter_mut().find(|one| Arc::ptr_eq(&one.upstream, upstream));
+                    served.into_iter().for_each(|served| served.has_settled = true);
+                }
+            }
+            Err(error) => (self.tell)(&format!("what upstreams have cannot be served: {error}")),
         }
-        (left_out, offers.into_keys().collect())
+        left_out.into_iter().collect()
+    }
+
+    /// What was there before an edit is ended where what came of it is served, or is down.
+    fn settle(&self) {
+        let mut kept = lock(&self.kept);
+        let settled = kept.iter_mut().filter(|one| one.has_settled);
+        let before: Vec<_> = settled.filter_map(|one| one.before.take()).collect();
+        drop(kept);
+        for gone in before {
+            tokio::spawn(gone.retire());
+        }
+        self.settled.send_replace(());
     }
 }
 

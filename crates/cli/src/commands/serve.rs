@@ -173,7 +173,7 @@ fn serve_stdio(
         };
         let gateway = behind::begin(live, printer).await;
         let served = stdio::serve(server, &limits, stop).await;
-        behind::end(gateway).await;
+        gateway.stop().await;
         served.map_err(|error| Failure::new(Exit::Other, format!("stdin or stdout: {error}")))
     }));
     // A tool that blocks a thread must not keep the process.
@@ -218,7 +218,7 @@ async fn serve_http(
             serve_all(listeners, server, limits, hangups.end()).await
         }
     };
-    behind::end(gateway).await;
+    gateway.stop().await;
     served
 }
 

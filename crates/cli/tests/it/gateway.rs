@@ -5,7 +5,7 @@ use crate::desk::Desk;
 use crate::guard::Guard;
 use crate::haft::haft;
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -184,6 +184,58 @@ fn what_an_upstream_has_anew_is_there_within_the_second() {
         assert!(edited.elapsed() < DEADLINE, "{:?}", tools(&gate.url, "modern"));
     }
     assert_eq!(called(&gate.url, "modern", "north_who", &json!({})), "north");
+}
+
+#[test]
+fn an_edit_adds_changes_and_removes_upstreams_and_drops_nothing_else() {
+    let pipes = Desk::with("");
+    let fifo = pipes.path("fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().expect("there is one").success());
+    let wait =
+        format!("  - {{ name: wait, description: Waits., command: [cat, {fifo:?}] }}\nresources:");
+    let cities =
+        ["north", "south", "east"].map(|name| Desk::with(&city(name).replace("resources:", &wait)));
+    let [north, south, east] = &cities;
+    let upstreams = format!("  north: {{ {} }}\n  south: {{ {} }}\n", pipe(north), pipe(south));
+    let desk = gate(&upstreams);
+    let gate = serve(desk.file());
+    let process = |city: &str| called(&gate.url, "modern", &format!("{city}_process"), &json!({}));
+    let (old_north, old_south) = (process("north"), process("south"));
+    let url = gate.url.clone();
+    let waiting = thread::spawn(move || called(&url, "modern", "north_wait", &json!({})));
+    // It waits once the other end of its pipe can be opened.
+    let mut other_end = std::fs::OpenOptions::new().write(true).open(&fifo).expect("it waits");
+
+    let edited = format!(
+        "  north: {{ {}, env: {{ EDITED: \"1\" }} }}\n  east: {{ {} }}\n",
+        pipe(north),
+        pipe(east)
+    );
+    let text = std::fs::read_to_string(&desk.file).expect("it is ours");
+    std::fs::write(&desk.file, text.replace(&upstreams, &edited)).expect("it is ours");
+    signal(&gate.child.0.id().to_string(), "-HUP");
+    let since = Instant::now();
+    let is_there = |names: &[String], city: &str| names.iter().any(|name| name.starts_with(city));
+    loop {
+        let names = tools(&gate.url, "modern");
+        // What is edited is there all the time.
+        assert!(is_there(&names, "north_"), "{names:?}");
+        if is_there(&names, "east_") && !is_there(&names, "south_") {
+            break;
+        }
+        assert!(since.elapsed() < DEADLINE, "{names:?}");
+    }
+    while process("north") == old_north || is_alive(&old_south) {
+        assert!(since.elapsed() < DEADLINE);
+    }
+    assert!(is_alive(&old_north), "it has not answered yet");
+    other_end.write_all(b"at last").expect("somebody reads");
+    drop(other_end);
+    assert_eq!(waiting.join().expect("it is answered"), "at last");
+    while is_alive(&old_north) {
+        assert!(since.elapsed() < DEADLINE);
+    }
+    assert_eq!(called(&gate.url, "modern", "east_whoami", &json!({})), "east");
 }
 
 #[test]

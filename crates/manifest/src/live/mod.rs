@@ -32,7 +32,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
-use tokio::sync::Notify;
+use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 
 /// When a file that is served is read again, and so what clients are told may change.
@@ -60,7 +60,7 @@ pub struct Live {
     /// Held to read or write what is in it, and for nothing that takes time.
     now: Mutex<Now>,
     /// Told when another manifest is served.
-    swapped: Notify,
+    swapped: watch::Sender<()>,
 }
 
 struct Now {
@@ -96,7 +96,7 @@ impl Live {
         let (manifest, guests) = (Arc::new(manifest), Arc::default());
         let now = Now { manifest, files, documents, store, standings, guests };
         let (path, order, swapping) = (path.to_owned(), Mutex::default(), Mutex::default());
-        let (now, swapped) = (Mutex::new(now), Notify::new());
+        let (now, swapped) = (Mutex::new(now), watch::Sender::default());
         Ok(Self { path, server, reading, means, order, swapping, now, swapped })
     }
 
@@ -110,6 +110,12 @@ impl Live {
     #[must_use]
     pub fn manifest(&self) -> Arc<Manifest> {
         Arc::clone(&lock(&self.now).manifest)
+    }
+
+    /// Tells when another manifest is served.
+    #[must_use]
+    pub fn swaps(&self) -> watch::Receiver<()> {
+        self.swapped.subscribe()
     }
 
     /// [`Live::reload`] on a thread that may block.
@@ -187,7 +193,7 @@ impl Live {
         for uri in rewritten(&before.meant, &manifest.meant) {
             self.server.resource_updated(uri);
         }
-        self.swapped.notify_one();
+        self.swapped.send_replace(());
         Ok(())
     }
 
