@@ -23,6 +23,7 @@ mod profile;
 mod reach;
 #[cfg(test)]
 mod reference;
+mod side_door;
 mod signature;
 mod table;
 
