@@ -181,12 +181,18 @@ fn what(edit: &Edit) -> String {
 }
 
 fn in_json(time: &str, edit: &Edit) -> Value {
+    let mut told = told_edit(edit);
+    told["time"] = json!(time);
+    told
+}
+
+/// What is different, for programs.
+pub(crate) fn told_edit(edit: &Edit) -> Value {
     let of = |difference: &Difference| {
         json!({"added": difference.added, "changed": difference.changed,
             "removed": difference.removed, "order": difference.order})
     };
     json!({
-        "time": time,
         "took_ms": edit.took.as_secs_f64() * 1000.0,
         "server": edit.server,
         "tools": of(&edit.tools),

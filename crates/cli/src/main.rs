@@ -1,6 +1,7 @@
 //! The command `haft`: reads its arguments, runs one verb, and turns what became of it into an exit
 //! code. Nothing here prints; `print` does.
 
+mod admin;
 mod args;
 mod arguments;
 mod asked;

@@ -67,9 +67,15 @@ impl Forward {
         self.ask(&Wish::Other { method, target, members: &members }, &context).await
     }
 
-    /// A request that was lost on its way is made once more, if nothing can come of that.
     async fn ask(&self, wish: &Wish<'_>, context: &Context) -> Result<Relayed, Refusal> {
-        let _running = self.upstream.count();
+        let mut running = self.upstream.count(wish.method().name(), &self.name);
+        let ended = self.ask_twice(wish, context).await;
+        running.end(&ended);
+        ended
+    }
+
+    /// A request that was lost on its way is made once more, if nothing can come of that.
+    async fn ask_twice(&self, wish: &Wish<'_>, context: &Context) -> Result<Relayed, Refusal> {
         let mut is_first = true;
         loop {
             let client = self.upstream.client().await?;
@@ -92,6 +98,13 @@ impl Forward {
 }
 
 impl Wish<'_> {
+    fn method(&self) -> Method {
+        match self {
+            Self::Call { .. } => Method::ToolsCall,
+            Self::Other { method, .. } => *method,
+        }
+    }
+
     async fn ask(&self, client: &Client, context: &Context) -> Result<Box<RawValue>, ClientError> {
         let mut listener = |notice| tell(context, notice);
         match *self {

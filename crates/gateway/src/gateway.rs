@@ -1,9 +1,11 @@
 //! All upstreams of one server: which there are, as its file says, also after an edit; and that
 //! what they have is added to what the file has. Begun and stopped by whoever serves the file.
 
+use crate::admin::Admin;
 use crate::catalogue::{self, Catalogue, LeftOut, Offer};
 use crate::keeper::{Report, end, keep};
 use crate::limits::STOP_TIME_MAX;
+use crate::recent::Recent;
 use crate::upstream::{State, Upstream};
 use haft_manifest::Live;
 use std::collections::HashSet;
@@ -23,20 +25,24 @@ pub struct Gateway {
     tasks: JoinSet<()>,
 }
 
-struct Shared {
+pub(crate) struct Shared {
     live: Arc<Live>,
     /// In the file's order.
-    kept: Mutex<Vec<Kept>>,
+    pub(crate) kept: Mutex<Vec<Kept>>,
+    pub(crate) left_out: Mutex<HashSet<LeftOut>>,
+    pub(crate) recent: Arc<Recent>,
     /// Told when one has answered, or failed to.
     settled: watch::Sender<()>,
     /// Told when one has something else than before.
-    changed: Notify,
+    pub(crate) changed: Notify,
     tell: Telling,
 }
 
 /// An upstream and what is known of it.
-struct Kept {
-    upstream: Arc<Upstream>,
+pub(crate) struct Kept {
+    pub(crate) upstream: Arc<Upstream>,
+    /// Nothing of it is served, as somebody wants it so.
+    pub(crate) is_drained: bool,
     offer: Option<Offer>,
     /// What it has is served, or it is down.
     has_settled: bool,
@@ -65,6 +71,8 @@ impl Gateway {
         let shared = Arc::new(Shared {
             live,
             kept: Mutex::default(),
+            left_out: Mutex::default(),
+            recent: Arc::default(),
             settled: watch::Sender::default(),
             changed: Notify::new(),
             tell,
@@ -96,6 +104,12 @@ impl Gateway {
         kept.iter().map(|one| (one.upstream.name().to_owned(), one.upstream.state())).collect()
     }
 
+    /// What whoever runs it may see and do.
+    #[must_use]
+    pub fn admin(&self) -> Admin {
+        Admin::new(&self.shared)
+    }
+
     /// Ends all of them, politely where there is time for it.
     pub async fn stop(mut self) {
         self.tasks.shutdown().await;
@@ -109,6 +123,7 @@ impl Gateway {
 
 impl Kept {
     fn new(shared: &Arc<Shared>, upstream: Upstream, before: Option<Box<Self>>) -> Self {
+        let is_drained = before.as_ref().is_some_and(|before| before.is_drained);
         let upstream = Arc::new(upstream);
         let report = {
             let (shared, upstream) = (Arc::downgrade(shared), Arc::downgrade(&upstream));
@@ -119,14 +134,18 @@ impl Kept {
             }
         };
         let keeper = Keeper(tokio::spawn(keep(Arc::clone(&upstream), report)));
-        Self { upstream, offer: None, has_settled: false, down: None, before, keeper }
+        let (offer, has_settled, down) = (None, false, None);
+        Self { upstream, is_drained, offer, has_settled, down, before, keeper }
     }
 
-    /// What it has, or had before it was edited.
-    fn serving(&self) -> Option<&Self> {
+    /// What is served of it: what it has, or had before it was edited.
+    pub(crate) fn serving(&self) -> Option<(&Self, &Offer)> {
+        if self.is_drained {
+            return None;
+        }
         match &self.before {
             Some(before) if !self.has_settled && self.offer.is_none() => before.serving(),
-            _ => self.offer.is_some().then_some(self),
+            _ => Some((self, self.offer.as_ref()?)),
         }
     }
 
@@ -153,7 +172,10 @@ impl Shared {
             let known = place.map(|place| before.remove(place));
             kept.push(match known {
                 Some(known) if known.upstream.settings == *settings => known,
-                known => Kept::new(self, Upstream::new(settings.clone()), known.map(Box::new)),
+                known => {
+                    let upstream = Upstream::new(settings.clone(), Arc::clone(&self.recent));
+                    Kept::new(self, upstream, known.map(Box::new))
+                }
             });
         }
         drop(kept);
@@ -177,6 +199,7 @@ impl Shared {
                 None
             }
             Report::Restarts(reason) => {
+                upstream.note_restart();
                 Some(format!("the upstream `{name}` is started again: {reason}"))
             }
             Report::Down(reason) => {
@@ -204,18 +227,21 @@ impl Shared {
                     "the {kind} `{name}` of the upstream `{upstream}` is left out: {reason}"
                 ));
             }
-            told = left_out;
+            told.clone_from(&left_out);
+            *lock(&self.left_out) = left_out;
             self.settle();
         }
     }
 
     /// Serves it, and says what was left out.
     fn publish_now(&self) -> HashSet<LeftOut> {
-        let offers: Vec<(Arc<Upstream>, Offer)> = {
+        let (offers, answered) = {
             let kept = lock(&self.kept);
             let serving = kept.iter().filter_map(Kept::serving);
-            let offer = |one: &Kept| Some((Arc::clone(&one.upstream), one.offer.clone()?));
-            serving.filter_map(offer).collect()
+            let offers = serving.map(|(one, offer)| (Arc::clone(&one.upstream), offer.clone()));
+            let answered = kept.iter().filter(|one| one.offer.is_some());
+            let answered = answered.map(|one| Arc::clone(&one.upstream));
+            (offers.collect::<Vec<_>>(), answered.collect::<Vec<_>>())
         };
         let own = self.live.owned();
         let there = offers.iter().map(|(upstream, offer)| (upstream, offer));
@@ -223,9 +249,9 @@ impl Shared {
         match self.live.set_guests(guests) {
             Ok(()) => {
                 let mut kept = lock(&self.kept);
-                for (upstream, _) in &offers {
-                    let served = kept.iter_mut().find(|one| Arc::ptr_eq(&one.upstream, upstream));
-                    served.into_iter().for_each(|served| served.has_settled = true);
+                for upstream in &answered {
+                    let one = kept.iter_mut().find(|one| Arc::ptr_eq(&one.upstream, upstream));
+                    one.into_iter().for_each(|one| one.has_settled = true);
                 }
             }
             Err(error) => (self.tell)(&format!("what upstreams have cannot be served: {error}")),
@@ -247,6 +273,6 @@ impl Shared {
 }
 
 /// A thread that panicked left it whole.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

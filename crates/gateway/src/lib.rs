@@ -3,14 +3,17 @@
 //! arguments and no results that pass through.
 //!
 //! `upstream` is one server behind this one; `keeper` keeps it connected; `catalogue` names what
-//! they all have; `forward` passes a call on.
+//! they all have; `forward` passes a request on; `admin` says what becomes of it all.
 
+mod admin;
 mod catalogue;
 mod forward;
 mod gateway;
 mod keeper;
 pub mod limits;
+mod recent;
 mod upstream;
 
+pub use admin::Admin;
 pub use gateway::{Gateway, Telling};
 pub use upstream::State;

@@ -1,12 +1,15 @@
 //! One server behind this one: where it is, how it is doing, and the connection to it while there
 //! is one. Changed by `keeper`, used by `forward`.
 
+use crate::recent::Recent;
 use arc_swap::ArcSwapOption;
 use haft_client::{Client, ClientError, Launch, Options, Target};
 use haft_manifest::{Reach, Upstream as Settings};
 use haft_proto::error::{Mistake, Refusal};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 use tokio::sync::{Notify, watch};
 
 /// How a server behind this one is doing.
@@ -33,10 +36,23 @@ pub(crate) struct Upstream {
     doubt: Notify,
     /// Told when somebody needs it who finds it idle.
     demand: Notify,
-    /// How many calls have begun.
+    /// How many requests have begun.
     calls: AtomicU64,
     /// And have not ended.
     running: AtomicU64,
+    /// And had no result.
+    failed: AtomicU64,
+    restarts: AtomicU64,
+    recent: Arc<Recent>,
+}
+
+/// What has been asked of an upstream so far.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counts {
+    pub(crate) calls: u64,
+    pub(crate) running: u64,
+    pub(crate) failed: u64,
+    pub(crate) restarts: u64,
 }
 
 /// What a failure says of the request that failed.
@@ -65,7 +81,7 @@ impl Loss {
 }
 
 impl Upstream {
-    pub(crate) fn new(settings: Settings) -> Self {
+    pub(crate) fn new(settings: Settings, recent: Arc<Recent>) -> Self {
         Self {
             settings,
             client: ArcSwapOption::empty(),
@@ -74,6 +90,9 @@ impl Upstream {
             demand: Notify::new(),
             calls: AtomicU64::new(0),
             running: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
+            restarts: AtomicU64::new(0),
+            recent,
         }
     }
 
@@ -136,11 +155,32 @@ impl Upstream {
         self.demand.notified().await;
     }
 
-    /// Counts a call, until what is returned is dropped.
-    pub(crate) fn count(self: &Arc<Self>) -> Running {
+    /// Who answers there, while somebody does: name, version, and the revision that is spoken.
+    pub(crate) fn server(&self) -> Option<(String, String, &'static str)> {
+        let client = self.client.load_full()?;
+        let shaken = client.handshake();
+        Some((shaken.server.name.clone(), shaken.server.version.clone(), shaken.revision.as_str()))
+    }
+
+    /// Counts a request, until what is returned is dropped.
+    pub(crate) fn count<'a>(&'a self, method: &'static str, name: &'a str) -> Running<'a> {
         self.calls.fetch_add(1, Ordering::Relaxed);
         self.running.fetch_add(1, Ordering::Relaxed);
-        Running(Arc::clone(self))
+        let (began, failure) = (self.recent.begin(), Some(Cow::Borrowed("cancelled")));
+        Running { upstream: self, method, name, began, failure }
+    }
+
+    pub(crate) fn note_restart(&self) {
+        self.restarts.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        Counts {
+            calls: self.calls.load(Ordering::Relaxed),
+            running: self.running.load(Ordering::Relaxed),
+            failed: self.failed.load(Ordering::Relaxed),
+            restarts: self.restarts.load(Ordering::Relaxed),
+        }
     }
 
     /// How many calls have begun so far, unless one still runs.
@@ -197,11 +237,31 @@ impl Upstream {
     }
 }
 
-/// A call of an upstream's tool.
-pub(crate) struct Running(Arc<Upstream>);
+/// A request that an upstream has been asked. One that is dropped before its end was cancelled.
+pub(crate) struct Running<'a> {
+    upstream: &'a Upstream,
+    method: &'static str,
+    name: &'a str,
+    began: Option<Instant>,
+    failure: Option<Cow<'static, str>>,
+}
 
-impl Drop for Running {
+impl Running<'_> {
+    /// It is over.
+    pub(crate) fn end<T>(&mut self, ended: &Result<T, Refusal>) {
+        self.failure = ended.as_ref().err().map(|refusal| refusal.message.clone());
+    }
+}
+
+impl Drop for Running<'_> {
     fn drop(&mut self) {
-        self.0.running.fetch_sub(1, Ordering::Relaxed);
+        let Self { upstream, method, name, began, failure } = self;
+        upstream.running.fetch_sub(1, Ordering::Relaxed);
+        if failure.is_some() {
+            upstream.failed.fetch_add(1, Ordering::Relaxed);
+        }
+        if let Some(began) = *began {
+            upstream.recent.end(began, method, (upstream.name(), name), failure.as_deref());
+        }
     }
 }

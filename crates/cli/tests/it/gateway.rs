@@ -12,10 +12,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long anything may take.
-const DEADLINE: Duration = Duration::from_secs(20);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
 
 /// A server that says who it is, and which process.
-fn city(name: &str) -> String {
+pub(crate) fn city(name: &str) -> String {
     r#"
 server: { name: NAME }
 tools:
@@ -43,8 +43,12 @@ pub(crate) struct Served {
 }
 
 pub(crate) fn serve(file: &str) -> Served {
+    serve_with(file, &[])
+}
+
+pub(crate) fn serve_with(file: &str, more: &[&str]) -> Served {
     let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
-    command.args(["serve", file, "--http", "127.0.0.1:0"]);
+    command.args(["serve", file, "--http", "127.0.0.1:0"]).args(more);
     let mut child = Guard(command.stderr(Stdio::piped()).spawn().expect("it is built"));
     let stderr = BufReader::new(child.0.stderr.take().expect("stderr is piped"));
     let mut lines = stderr.lines().map_while(Result::ok);
@@ -63,7 +67,7 @@ pub(crate) fn serve(file: &str) -> Served {
 
 impl Served {
     /// The line with all of these words; waits for it.
-    fn told(&self, words: &[&str]) -> String {
+    pub(crate) fn told(&self, words: &[&str]) -> String {
         let since = Instant::now();
         loop {
             let said = self.said.lock().expect("free").clone();
@@ -77,19 +81,19 @@ impl Served {
     }
 }
 
-fn tools(url: &str, era: &str) -> Vec<String> {
+pub(crate) fn tools(url: &str, era: &str) -> Vec<String> {
     let listed = haft(["list", url, "--era", era, "--json"]).json();
     let tools = listed["tools"].as_array().unwrap_or_else(|| panic!("{listed}"));
     tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()
 }
 
-fn called(url: &str, era: &str, tool: &str, input: &Value) -> String {
+pub(crate) fn called(url: &str, era: &str, tool: &str, input: &Value) -> String {
     let input = input.to_string();
     haft(["call", url, tool, "--era", era, "--input-json", &input]).printed().trim().to_owned()
 }
 
 /// A file with these upstreams, and a tool of its own.
-fn gate(upstreams: &str) -> Desk {
+pub(crate) fn gate(upstreams: &str) -> Desk {
     Desk::with(&format!(
         "server: {{ name: gate }}\n\
          tools: [{{ name: own, description: Ours., text: ours }}]\n\
@@ -98,16 +102,16 @@ fn gate(upstreams: &str) -> Desk {
 }
 
 /// How a file is served over pipes, as it is typed.
-fn pipe(desk: &Desk) -> String {
+pub(crate) fn pipe(desk: &Desk) -> String {
     format!("command: [{:?}, serve, {:?}, --stdio]", env!("CARGO_BIN_EXE_haft"), desk.file())
 }
 
-fn is_alive(process: &str) -> bool {
+pub(crate) fn is_alive(process: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{process}/stat"))
         .is_ok_and(|stat| !stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" Z")))
 }
 
-fn signal(process: &str, signal: &str) {
+pub(crate) fn signal(process: &str, signal: &str) {
     let status = Command::new("kill").args([signal, process]).status();
     assert!(status.expect("there is a kill").success());
 }
