@@ -162,8 +162,12 @@ fn tell(manifest: &Manifest, read: &Result<Edit, Fault>, places: &Places, printe
 
 /// What is different, in a line.
 fn what(edit: &Edit) -> String {
-    let kinds =
-        [("tools", &edit.tools), ("resources", &edit.resources), ("prompts", &edit.prompts)];
+    let kinds = [
+        ("tools", &edit.tools),
+        ("resources", &edit.resources),
+        ("prompts", &edit.prompts),
+        ("upstreams", &edit.upstreams),
+    ];
     let differing = kinds.into_iter().filter(|(_, difference)| !difference.is_empty());
     let mut parts: Vec<_> =
         differing.map(|(kind, difference)| format!("{kind} {difference}")).collect();
@@ -177,17 +181,24 @@ fn what(edit: &Edit) -> String {
 }
 
 fn in_json(time: &str, edit: &Edit) -> Value {
+    let mut told = told_edit(edit);
+    told["time"] = json!(time);
+    told
+}
+
+/// What is different, for programs.
+pub(crate) fn told_edit(edit: &Edit) -> Value {
     let of = |difference: &Difference| {
         json!({"added": difference.added, "changed": difference.changed,
             "removed": difference.removed, "order": difference.order})
     };
     json!({
-        "time": time,
         "took_ms": edit.took.as_secs_f64() * 1000.0,
         "server": edit.server,
         "tools": of(&edit.tools),
         "resources": of(&edit.resources),
         "prompts": of(&edit.prompts),
+        "upstreams": of(&edit.upstreams),
     })
 }
 

@@ -1,9 +1,11 @@
 //! The command `haft`: reads its arguments, runs one verb, and turns what became of it into an exit
 //! code. Nothing here prints; `print` does.
 
+mod admin;
 mod args;
 mod arguments;
 mod asked;
+mod behind;
 mod commands;
 mod edits;
 mod exit;
@@ -22,6 +24,7 @@ mod profile;
 mod reach;
 #[cfg(test)]
 mod reference;
+mod side_door;
 mod signature;
 mod table;
 

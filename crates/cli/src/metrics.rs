@@ -4,32 +4,20 @@
 
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
+use crate::side_door;
 use haft_server::around::{METRICS, Metric};
 use haft_stages::{Snapshot, Stage};
-use http::header::{ALLOW, CONTENT_TYPE, HOST};
-use http::uri::Authority;
+use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandle};
-use std::convert::Infallible;
 use std::fmt::Write;
-use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
-use tokio::time::{interval, timeout};
+use tokio::time::interval;
 
-/// Who collects asks now and then; this is for several of them.
-const CONNECTIONS_MAX: usize = 16;
-/// How long who connects may take to ask.
-const ASKING_TIME_MAX: Duration = Duration::from_secs(2);
-/// How long a connection may last.
-const CONNECTION_TIME_MAX: Duration = Duration::from_secs(30);
 /// How often times are sorted into buckets, though nobody asks for them.
 const UPKEEP_EVERY: Duration = Duration::from_secs(5);
 /// The upper bounds of the buckets for times, in seconds.
@@ -65,7 +53,11 @@ pub(crate) async fn start(address: SocketAddr, printer: Printer) -> Result<(), F
         printer.warn("other machines can read the metrics, and nobody is asked who they are");
     }
     tokio::spawn(keep_up(figures.clone()));
-    tokio::spawn(listen(listener, figures, at.ip().is_loopback()));
+    let answer = move |request| {
+        let answered = answer(&request, &figures);
+        std::future::ready(answered)
+    };
+    tokio::spawn(side_door::listen(listener, answer));
     Ok(())
 }
 
@@ -90,32 +82,6 @@ async fn keep_up(figures: PrometheusHandle) {
     loop {
         ticks.tick().await;
         figures.run_upkeep();
-    }
-}
-
-async fn listen(listener: TcpListener, figures: PrometheusHandle, is_loopback: bool) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    // The semaphore is never closed.
-    while let Ok(place) = Arc::clone(&places).acquire_owned().await {
-        let Ok((stream, _)) = listener.accept().await else {
-            // Out of descriptors, most likely; some come back.
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            continue;
-        };
-        let figures = figures.clone();
-        tokio::spawn(async move {
-            let _place = place;
-            let answer = service_fn(move |request| {
-                let is_ours = !is_loopback || is_asked_here(&request);
-                std::future::ready(Ok::<_, Infallible>(answer(&request, is_ours, &figures)))
-            });
-            let mut http = http1::Builder::new();
-            // Nobody holds a place who does not ask, or has been answered.
-            http.timer(TokioTimer::new()).header_read_timeout(ASKING_TIME_MAX).keep_alive(false);
-            let serving = http.serve_connection(TokioIo::new(stream), answer);
-            // Whoever goes away in the middle is no trouble of ours.
-            _ = timeout(CONNECTION_TIME_MAX, serving).await;
-        });
     }
 }
 
@@ -146,29 +112,9 @@ fn seconds(nanos: u64) -> f64 {
     Duration::from_nanos(nanos).as_secs_f64()
 }
 
-/// Whether a request names this machine as its host, or none. A page of elsewhere whose name leads
-/// here (DNS rebinding) names its own.
-fn is_asked_here<B>(request: &Request<B>) -> bool {
-    let is_ours = |host: &str| {
-        let Ok(authority) = host.parse::<Authority>() else { return false };
-        let name = authority.host().trim_start_matches('[').trim_end_matches(']');
-        name.eq_ignore_ascii_case("localhost")
-            || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-    };
-    request.headers().get_all(HOST).iter().all(|host| host.to_str().is_ok_and(is_ours))
-        && request.uri().authority().is_none_or(|authority| is_ours(authority.as_str()))
-}
-
-fn answer(
-    request: &Request<Incoming>,
-    is_ours: bool,
-    figures: &PrometheusHandle,
-) -> Response<Full<Bytes>> {
+fn answer(request: &Request<Incoming>, figures: &PrometheusHandle) -> Response<Full<Bytes>> {
     let text = "text/plain; version=0.0.4; charset=utf-8";
     let (status, body) = match (request.uri().path(), request.method()) {
-        _ if !is_ours => {
-            (StatusCode::FORBIDDEN, "only this machine's own names are answered\n".to_owned())
-        }
         ("/metrics", &Method::GET | &Method::HEAD) => {
             (StatusCode::OK, figures.render() + &stages())
         }

@@ -85,19 +85,61 @@ impl Client {
         arguments: &RawValue,
         listener: Listener<'_>,
     ) -> Result<CallResult, ClientError> {
-        let answer = self.ask_call(name, arguments, listener).await;
-        let raw = match answer {
+        read_call(self.call_tool_raw(name, arguments.get(), listener).await?)
+    }
+
+    /// The same for who passes it on: `arguments` is JSON text of an object, which nobody checks
+    /// here, and the result is as it came.
+    ///
+    /// # Errors
+    /// A [`ClientError`].
+    pub async fn call_tool_raw(
+        &self,
+        name: &str,
+        arguments: &str,
+        listener: Listener<'_>,
+    ) -> Result<Box<RawValue>, ClientError> {
+        match self.ask_call(name, arguments, listener).await {
             // The list that told which arguments go into headers is out of date, or never came.
             Err(ClientError::Refused { error, .. })
                 if self.is_mirrored()
                     && error.code == i64::from(Mistake::HeaderMismatch.code()) =>
             {
                 self.list_tools().await?;
-                self.ask_call(name, arguments, listener).await?
+                self.ask_call(name, arguments, listener).await
             }
-            answer => answer?,
-        };
-        read_call(raw)
+            answer => answer,
+        }
+    }
+
+    /// Asks anything, for who passes it on: `members` are those of the parameters, as JSON text,
+    /// which nobody checks here; `target` is what a modern request repeats in `Mcp-Name`, if it may
+    /// need more input. The result is as it came.
+    ///
+    /// # Errors
+    /// A [`ClientError`].
+    pub async fn ask_raw(
+        &self,
+        method: Method,
+        target: Option<&str>,
+        members: &[(&str, &str)],
+        listener: Listener<'_>,
+    ) -> Result<Box<RawValue>, ClientError> {
+        let revision = self.handshake.revision;
+        match target {
+            Some(target) => {
+                let headers = Vec::new();
+                let subject = Subject { method, revision, target, members, headers };
+                self.ask_rounds(&subject, listener).await
+            }
+            None => self.wire.ask(Question::new(method, revision, members), listener).await,
+        }
+    }
+
+    /// Waits until nothing more can come from a child process: it has ended, or closed its stdout.
+    /// For ever over HTTP, where each request finds out for itself.
+    pub async fn ended(&self) {
+        self.wire.ended().await;
     }
 
     /// Asks a legacy server for log messages from `level` up. A modern one is told with each
@@ -154,7 +196,7 @@ impl Client {
     async fn ask_call(
         &self,
         name: &str,
-        arguments: &RawValue,
+        arguments: &str,
         listener: Listener<'_>,
     ) -> Result<Box<RawValue>, ClientError> {
         let quoted_name = quoted(name);
@@ -162,7 +204,7 @@ impl Client {
             method: Method::ToolsCall,
             revision: self.handshake.revision,
             target: name,
-            members: &[("name", &*quoted_name), ("arguments", arguments.get())],
+            members: &[("name", &*quoted_name), ("arguments", arguments)],
             headers: self.headers_for(name, arguments),
         };
         self.ask_rounds(&subject, listener).await
@@ -171,11 +213,12 @@ impl Client {
     fn headers_for(
         &self,
         name: &str,
-        arguments: &RawValue,
+        arguments: &str,
     ) -> Vec<(http::HeaderName, http::HeaderValue)> {
         let known = self.param_headers.lock().unwrap_or_else(PoisonError::into_inner);
-        match (known.get(name), serde_json::from_str(arguments.get())) {
-            (Some(headers), Ok(arguments)) if self.is_mirrored() => headers.write(&arguments),
+        let marked = known.get(name).filter(|headers| self.is_mirrored() && !headers.is_empty());
+        match marked.map(|headers| (headers, serde_json::from_str(arguments))) {
+            Some((headers, Ok(arguments))) => headers.write(&arguments),
             _ => Vec::new(),
         }
     }

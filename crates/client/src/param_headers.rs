@@ -35,6 +35,11 @@ impl ParamHeaders {
         Ok(found)
     }
 
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The headers for some arguments. What is absent or null gets none.
     pub(crate) fn write(&self, arguments: &Value) -> Vec<(HeaderName, HeaderValue)> {
         let header = |param: &ParamHeader| {

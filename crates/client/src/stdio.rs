@@ -147,6 +147,12 @@ impl Stdio {
         if sent { Ok(()) } else { Err(ClientError::ConnectionClosed) }
     }
 
+    /// Waits until nothing more can be read.
+    pub(crate) async fn ended(&self) {
+        // The other end goes only after it has said so.
+        _ = self.ended.clone().wait_for(Option::is_some).await;
+    }
+
     /// The first line on stdout that was no message, if there was one.
     pub(crate) fn garbage(&self) -> Option<String> {
         match &*lock(&self.state.oddity) {

@@ -157,6 +157,14 @@ impl Wire {
         }
     }
 
+    /// Waits until nothing more can come from a child process.
+    pub(crate) async fn ended(&self) {
+        match &self.kind {
+            Kind::Http(_) => std::future::pending().await,
+            Kind::Stdio(stdio) => stdio.ended().await,
+        }
+    }
+
     /// `{"name":…,"version":…}` of this client.
     pub(crate) fn client_info(&self) -> &str {
         &self.client_info

@@ -9,6 +9,7 @@ use crate::fill::Surroundings;
 use crate::http::handler::HttpHandler;
 use crate::http::{self, Http};
 use crate::input::Input;
+use crate::keys::Kinds;
 use crate::limits::{RUNNING_DEFAULT, WAITING_DEFAULT};
 use crate::output;
 use crate::pipeline::handler::PipelineHandler;
@@ -43,14 +44,17 @@ pub(crate) enum Kind {
     Text(Template),
 }
 
-/// The key of each kind, and those that belong to it alone.
-const KEYS: [(&str, &[&str]); 5] = [
-    ("command", &["stdin", "env", "cwd", "output", "output_schema", "ok_exit"]),
-    ("http", &["output", "output_schema"]),
-    ("pipeline", &["result", "output_schema"]),
-    ("state", &[]),
-    ("text", &[]),
-];
+/// The key of each kind, and those that belong to some kinds alone.
+const KINDS: Kinds = Kinds {
+    owners: "tools",
+    keys: &[
+        ("command", &["stdin", "env", "cwd", "output", "output_schema", "ok_exit"]),
+        ("http", &["output", "output_schema"]),
+        ("pipeline", &["result", "output_schema"]),
+        ("state", &[]),
+        ("text", &[]),
+    ],
+};
 
 /// What the handlers of a file's tools have in common.
 #[derive(Clone)]
@@ -190,28 +194,10 @@ impl Kind {
 
 /// A tool is of one kind, and has no keys of another.
 pub(crate) fn check_keys(tool: &written::Tool, tree: &Tree) -> Result<(), Wrong> {
-    let place_of = |key: &str| tree.entry(key).map(|entry| entry.key_place);
-    let mut kinds = KEYS.iter().filter_map(|(key, _)| Some((*key, place_of(key)?)));
-    let Some((kind, first)) = kinds.next() else {
-        let what = format!("the tool `{}` does nothing", tool.name.value);
-        let help = "give it a `command` to run, an `http` request to send or a `text` to answer";
-        return Err(Wrong::new(tool.name.place, Problem::KindMissing { what, help }));
-    };
-    if let Some((key, place)) = kinds.next() {
-        let (place, key, other) =
-            if place.start < first.start { (place, key, kind) } else { (first, kind, key) };
-        return Err(Wrong::new(place, Problem::TwoOfOne { key, other }));
+    if KINDS.of(tree)?.is_some() {
+        return Ok(());
     }
-    let own = KEYS.iter().find(|(key, _)| *key == kind).map_or(&[][..], |(_, own)| own);
-    for (other, keys) in KEYS {
-        for key in keys.iter().filter(|key| !own.contains(key)) {
-            if let Some(place) = place_of(key) {
-                return Err(Wrong::new(
-                    place,
-                    Problem::KeyBelongsTo { key, owners: "tools", other },
-                ));
-            }
-        }
-    }
-    Ok(())
+    let what = format!("the tool `{}` does nothing", tool.name.value);
+    let help = "give it a `command` to run, an `http` request to send or a `text` to answer";
+    Err(Wrong::new(tool.name.place, Problem::KindMissing { what, help }))
 }

@@ -81,6 +81,11 @@ pub const ORPHANS_GRACE: Duration = Duration::from_secs(1);
 pub const ORPHANS_BYTES_MAX: usize = 64 * 1024;
 /// How much of the environment of such a process is searched for the mark of its call, in bytes.
 pub const ENVIRON_BYTES_MAX: usize = 2 * 1024 * 1024;
+/// The longest name of an upstream that speaks MCP, in bytes: with a `_` behind it, it is a prefix.
+pub const UPSTREAM_NAME_MAX: usize = 31;
+/// The longest prefix of the names of an upstream's tools, in bytes: half of a name of 64, which is
+/// as long as all clients take.
+pub const PREFIX_BYTES_MAX: usize = 32;
 /// The most bytes of a file that is a resource or a picture, and of what a program or a server says
 /// for a resource, a message or a suggestion, unless it has a `limit`.
 pub const RESOURCE_BYTES: usize = 2 * 1024 * 1024;

@@ -14,6 +14,7 @@ use crate::offer::{self, Means};
 use crate::problem::Problem;
 use crate::seen::Seen;
 use crate::tree::{Node, Tree};
+use crate::upstream::Upstream;
 use crate::written::File;
 use haft_server::{BuildError, Server};
 use haft_store::Store;
@@ -139,8 +140,15 @@ impl Manifest {
         &self.meant.listeners
     }
 
-    /// A server of all that is in the file, which never changes. Each tool counts its own running
-    /// calls.
+    /// The servers behind this one that speak MCP, in the order of the file. [`Manifest::server`]
+    /// knows nothing of them: whoever serves the file connects to them.
+    #[must_use]
+    pub fn upstreams(&self) -> &[Upstream] {
+        &self.meant.upstreams
+    }
+
+    /// A server of all that is in the file but its [`Manifest::upstreams`], which never changes.
+    /// Each tool counts its own running calls.
     ///
     /// # Errors
     /// A [`Fault`] at the tool that the server refuses.

@@ -5,7 +5,7 @@ use crate::around::Around;
 use crate::fault::{Wrong, line_of};
 use crate::fill::Surroundings;
 use crate::forge;
-use crate::openapi::{self, Imported, Note};
+use crate::openapi::{Imported, Note};
 use crate::pipeline;
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
@@ -17,6 +17,7 @@ use crate::state::Kept;
 use crate::template::Compiler;
 use crate::tool::{self, Tool};
 use crate::tree::Tree;
+use crate::upstream::{self, Upstream};
 use crate::written::{self, Scalar};
 use haft_proto::encode::fields::Caching;
 use haft_proto::spec::icon::Icon;
@@ -35,6 +36,8 @@ pub(crate) struct Meant {
     pub(crate) tools: Vec<Tool>,
     pub(crate) resources: Vec<Resource>,
     pub(crate) prompts: Vec<Prompt>,
+    /// Servers that speak MCP.
+    pub(crate) upstreams: Vec<Upstream>,
     pub(crate) templates: Arc<Environment<'static>>,
     /// What is odd about upstreams.
     pub(crate) notes: Vec<Note>,
@@ -126,7 +129,8 @@ impl Meant {
             prints.tools.push(seen.print(Some(tree)));
         }
         let upstreams = (file.upstreams, tree.get("upstreams"));
-        let imported = openapi::check(upstreams, &around, surroundings, &mut compiler)?;
+        let (upstreams, imported) =
+            upstream::check(upstreams, &around, surroundings, &mut compiler)?;
         prints.tools.extend(&imported.prints);
         prints.tools.iter_mut().for_each(|print| *print = print.with(defaults));
         let notes = join(imported, &mut tools, surroundings)?;
@@ -156,7 +160,8 @@ impl Meant {
         let forge = Vec::new();
         #[rustfmt::skip]
         let meant = Self {
-            server, listeners, state, tools, resources, prompts, templates, prints, notes, forge,
+            server, listeners, state, tools, resources, prompts, upstreams, templates, prints,
+            notes, forge,
         };
         Ok(meant)
     }

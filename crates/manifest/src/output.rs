@@ -63,7 +63,8 @@ pub(crate) fn check(
     surroundings: &Surroundings<'_>,
 ) -> Result<Output, Wrong> {
     let parse = parse_of(written.as_ref().map(|output| &output.value), default);
-    let belongs = |place, key, owners, other| {
+    let belongs = |place, key, owners, other: &str| {
+        let other = other.to_owned();
         Err(Wrong::new(place, Problem::KeyBelongsTo { key, owners, other }))
     };
     let Some(written) = written else { return Ok(Output::new(parse)) };

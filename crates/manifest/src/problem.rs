@@ -9,6 +9,7 @@ use crate::http::mistake::HttpMistake;
 use crate::limits::{DEPTH_MAX, FILE_BYTES_MAX, FILLED_BYTES_MAX};
 use crate::openapi::mistake::OpenApiMistake;
 use crate::pipeline::mistake;
+use crate::upstream::mistake::UpstreamMistake;
 
 /// A mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,7 +73,7 @@ pub enum Problem {
     /// The path is a directory.
     IsDirectory,
     /// A key that has no meaning without another one.
-    KeyBelongsTo { key: &'static str, owners: &'static str, other: &'static str },
+    KeyBelongsTo { key: &'static str, owners: &'static str, other: String },
     /// A mapping or list as a key.
     KeyIsNoText { looks_like_template: bool },
     /// A tool that does nothing, a resource or message with nothing in it.
@@ -128,6 +129,8 @@ pub enum Problem {
     UnknownSubstitution { word: String, nearest: &'static str },
     /// A word that is none of those that the key takes.
     UnknownWord { key: String, word: String, nearest: Option<String>, known: Vec<String> },
+    /// A server behind this one.
+    Upstream(UpstreamMistake),
     /// A file that `${file:PATH}` names.
     UnreadableFill { path: String, reason: String },
     /// The file cannot be read.
@@ -155,6 +158,7 @@ impl Problem {
             (Self::Feed(mistake), _) => mistake.message(),
             (Self::OpenApi(mistake), _) => mistake.message(),
             (Self::Pipeline(mistake), _) => mistake.message(),
+            (Self::Upstream(mistake), _) => mistake.message(),
             (_, Some((shown, noun))) => format!("{shown} is no {noun}"),
             (_, None) => self.sentence(),
         }
@@ -295,6 +299,7 @@ impl Problem {
                 Some(format!("did you mean `${{{nearest}:…}}`? `$${{` writes `${{` itself"))
             }
             Self::Pipeline(mistake) => mistake.help(),
+            Self::Upstream(mistake) => Some(mistake.help()),
             Self::NotYaml { reason } => quoting(reason).map(str::to_owned),
             problem => problem.fixed_help().map(str::to_owned),
         }

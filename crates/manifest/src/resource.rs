@@ -163,7 +163,11 @@ fn check_keys(written: &written::resource::Resource, tree: &Tree) -> Result<(), 
         return Err(Wrong::new(place, Problem::TwoOfOne { key, other: source }));
     }
     let has = |key| source == key;
-    let belongs_to = |key, other| Problem::KeyBelongsTo { key, owners: "resources", other };
+    let belongs_to = |key, other: &str| Problem::KeyBelongsTo {
+        key,
+        owners: "resources",
+        other: other.to_owned(),
+    };
     for key in ["hidden", "list"] {
         if let Some(place) = place_of(key).filter(|_| !has("directory")) {
             return Err(Wrong::new(place, belongs_to(key, "directory")));

@@ -120,7 +120,7 @@ fn check_keys(tool: &written::Tool, tree: &Tree) -> Result<(), Wrong> {
         Some(place)
             if tool.pipeline.is_none() && !matches!(parse_of(tool), Parse::Auto | Parse::Json) =>
         {
-            let (key, other) = ("output_schema", "output: json");
+            let (key, other) = ("output_schema", "output: json".to_owned());
             Err(Wrong::new(place, Problem::KeyBelongsTo { key, owners: "tools", other }))
         }
         _ => Ok(()),

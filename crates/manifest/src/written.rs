@@ -47,8 +47,8 @@ pub(crate) struct File {
     /// What a person can begin a conversation with, in the order in which clients show it.
     #[serde(default)]
     pub(crate) prompts: Vec<Placed<prompt::Prompt>>,
-    /// Servers behind this one, by names of your own: their operations become tools, after those
-    /// of this file.
+    /// Servers behind this one, by names of your own: those that speak MCP, and those whose API a
+    /// document describes. Their tools come after those of this file.
     #[serde(default)]
     pub(crate) upstreams: upstream::Upstreams,
 }

@@ -40,6 +40,8 @@ pub enum Mistake {
     Cancelled,
     /// A fault of ours.
     Internal,
+    /// A server behind this one cannot be reached, or answers with what is no answer.
+    Upstream,
     /// What a program calls by a code of its own; JSON-RPC keeps those from -32768 to -32000 for
     /// itself.
     Own {
@@ -72,6 +74,7 @@ impl Mistake {
             Self::TimedOut => (-31004, 200, 200),
             Self::Cancelled => (-31005, 200, 200),
             Self::Internal => (-32603, 200, 200),
+            Self::Upstream => (-31006, 200, 200),
             Self::Own { code } => (code, 200, 200),
         }
     }
@@ -80,6 +83,25 @@ impl Mistake {
     #[must_use]
     pub const fn code(self) -> i32 {
         self.row().0
+    }
+
+    /// The mistake that another server means by a code. Only such codes are taken for mistakes of
+    /// this table as mean the same wherever they come from; the others are its own.
+    ///
+    /// ```
+    /// use haft_proto::error::Mistake;
+    /// assert_eq!(Mistake::of_code(-32602), Mistake::InvalidParams);
+    /// assert_eq!(Mistake::of_code(4003), Mistake::Own { code: 4003 });
+    /// ```
+    #[must_use]
+    pub fn of_code(code: i64) -> Self {
+        let known = [Self::MethodNotFound, Self::InvalidParams, Self::MissingCapability];
+        let is_same = |mistake: &Self| i64::from(mistake.code()) == code;
+        match (known.into_iter().find(is_same), i32::try_from(code)) {
+            (Some(mistake), _) => mistake,
+            (None, Ok(code)) => Self::Own { code },
+            (None, Err(_)) => Self::Internal,
+        }
     }
 
     /// The HTTP status that goes with it.

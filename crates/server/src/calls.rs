@@ -13,6 +13,7 @@ use crate::layers::{self, LayeredEnding};
 use crate::middleware::Request;
 use crate::nearest::nearest;
 use crate::registry::{Entry, Snapshot};
+use crate::relay::RelayEnding;
 use crate::rounds::Rounds;
 use crate::schema::Violation;
 use crate::task_calls::takes_tasks;
@@ -50,6 +51,9 @@ pub(crate) fn call(
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
     let calling = Calling { core, snapshot, tool, ask, rounds: Cell::new(rounds) };
+    if tool.is_relayed {
+        return calling.run_checked(arguments, out);
+    }
     if let Some(turn) = calling.run_unchecked(arguments, out) {
         return turn;
     }
@@ -214,6 +218,11 @@ impl Calling<'_> {
                 let job = Job::new(core, ask, ending, work, context, tool.timeout);
                 job.with_task_ttl(tool.task_ttl).start(becomes_task(tool, ask), out)
             }
+            Some(Made::Relayed(work)) => {
+                out.truncate(start);
+                let ending = RelayEnding(ToolEnding::new(&snapshot.face, tool, ask));
+                Job::new(core, ask, ending, work, context, tool.timeout).start(false, out)
+            }
             None => {
                 out.truncate(start);
                 refuse(out, ask.id, &panicked(ToolEnding::KIND))
@@ -267,7 +276,7 @@ fn becomes_task(tool: &Registered, ask: &Ask<'_>) -> bool {
 pub(crate) struct ToolEnding {
     tool: Arc<Registered>,
     face: Arc<Face>,
-    revision: Revision,
+    pub(crate) revision: Revision,
 }
 
 impl ToolEnding {
@@ -328,7 +337,7 @@ pub(crate) fn refuse(out: &mut Vec<u8>, id: Id<'_>, refusal: &Refusal) -> Turn {
 
 /// A tool that breaks its own promise is told so; nobody gets a structure that does not fit.
 pub(crate) fn misfit(tool: &Registered, structured: Option<&str>) -> Option<ToolResult> {
-    let schema = tool.checks.output()?;
+    let schema = tool.checks.output().filter(|_| !tool.is_relayed)?;
     let list = match structured {
         Some(json) => join(&schema.check(json).err()?),
         None => "it has no structured content".to_owned(),

@@ -31,6 +31,7 @@ use crate::core::Core;
 use crate::headers::Headers;
 pub use crate::output::{Json, Output};
 use crate::reading::Answering;
+use crate::relay::Relayed;
 use crate::room::Room;
 use crate::schema::Schema;
 use crate::state::State;
@@ -120,6 +121,8 @@ pub enum Made {
     Now,
     /// By a future; dropping it cancels the call.
     Later(LaterResult),
+    /// By another server, in time; dropping it cancels the call.
+    Relayed(Answering<Relayed>),
 }
 
 /// A result to come, or an error of the protocol.

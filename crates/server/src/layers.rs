@@ -51,6 +51,9 @@ fn handle(core: &Arc<Core>, tool: &Registered, request: &Request) -> Handling {
     match tool.handler.call(call, Answer::kept(&mut result)) {
         Made::Now => Box::pin(std::future::ready(outcome(result))),
         Made::Later(work) => Box::pin(async move { outcome(work.await) }),
+        Made::Relayed(work) => {
+            Box::pin(async move { outcome(work.await.and_then(|relayed| relayed.read())) })
+        }
     }
 }
 
@@ -72,7 +75,9 @@ impl Ending for LayeredEnding {
         match made {
             Outcome::Tool(result) => self.0.write(Ok(result), out),
             Outcome::Refused(refusal) => Err(refusal),
-            Outcome::Prompt(_) | Outcome::Resource(_) => Err(mistaken("tool")),
+            Outcome::Prompt(_) | Outcome::Relayed(_) | Outcome::Resource(_) => {
+                Err(mistaken("tool"))
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 //! pays nothing for it.
 
 use crate::context::Context;
+use crate::relay::Relayed;
 use haft_proto::error::Refusal;
 use haft_proto::method::Method;
 use haft_proto::spec::prompt::PromptResult;
@@ -42,6 +43,8 @@ pub enum Outcome {
     Prompt(PromptResult),
     /// An error of the protocol.
     Refused(Refusal),
+    /// What another server answered for a resource or a prompt that it has.
+    Relayed(Relayed),
     /// What is in a resource.
     Resource(ReadResult),
     /// What a tool answered.

@@ -204,7 +204,9 @@ impl Context {
             return Ok(ToolResult::error(text));
         }
         let mut arguments = String::from(Box::<str>::from(arguments));
-        if let Err(violations) = tool.checks.input().check(&arguments) {
+        if !tool.is_relayed
+            && let Err(violations) = tool.checks.input().check(&arguments)
+        {
             match mend((core, &self.inner.snapshot.face), &tool, &arguments) {
                 Some(mended) => arguments = mended,
                 None => return Ok(ToolResult::error(explain(&tool.tool.name, &violations))),
@@ -229,7 +231,9 @@ impl Context {
                 Ok(misfit(&tool, structured).unwrap_or(result))
             }
             Outcome::Refused(refusal) => Err(refusal),
-            Outcome::Prompt(_) | Outcome::Resource(_) => Err(layers::mistaken("tool")),
+            Outcome::Prompt(_) | Outcome::Relayed(_) | Outcome::Resource(_) => {
+                Err(layers::mistaken("tool"))
+            }
         }
     }
 

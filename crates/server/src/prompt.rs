@@ -3,6 +3,7 @@
 use crate::completion::{Completer, Completers, Completing};
 use crate::context::Context;
 use crate::reading::{Answering, Output, Writer};
+use crate::relay::{Relay, Relayed, Relaying};
 use crate::state::Needed;
 use haft_proto::error::Refusal;
 use haft_proto::spec;
@@ -10,6 +11,7 @@ use haft_proto::spec::Meta;
 use haft_proto::spec::completion::Completion;
 use haft_proto::spec::icon::Icon;
 use haft_proto::spec::prompt::{Argument, PromptResult};
+use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
@@ -39,6 +41,9 @@ pub struct Prompt {
     pub(crate) needs: Vec<Needed>,
     pub(crate) writer: Arc<dyn Writer>,
     pub(crate) completers: Completers,
+    /// Another server has it: what that tells of it, and the way there.
+    pub(crate) told: Option<Box<RawValue>>,
+    pub(crate) relay: Option<Relay>,
 }
 
 impl Prompt {
@@ -63,7 +68,25 @@ impl Prompt {
             needs: Vec::new(),
             writer: Arc::new(writer),
             completers: Completers::default(),
+            told: None,
+            relay: None,
         }
+    }
+
+    /// A prompt that another server has, under a name of this one. Clients are told what that
+    /// server tells of it, `definition`, and are answered as it answers; suggestions for its
+    /// arguments are asked of it too.
+    pub fn relayed<F>(
+        name: impl Into<String>,
+        definition: Box<RawValue>,
+        relay: impl Fn(Relaying) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<Relayed, Refusal>> + Send + 'static,
+    {
+        let relay: Relay = Arc::new(move |asked| Box::pin(relay(asked)));
+        let (told, relay) = (Some(definition), Some(relay));
+        Self { told, relay, ..Self::new(name, |_| std::future::ready("")) }
     }
 
     /// The name that programs use.

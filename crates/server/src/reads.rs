@@ -13,6 +13,7 @@ use crate::nearest::nearest;
 use crate::prompt::{Get, Prompt};
 use crate::reading::{Answering, Reader};
 use crate::registry::{Entry, Snapshot};
+use crate::relay::{self, Relay};
 use crate::resource::Read;
 use crate::uri_template::Variables;
 use haft_proto::encode;
@@ -65,11 +66,14 @@ pub(crate) fn read(
         return refuse(out, ask.id, &Refusal::new(Mistake::InvalidParams, message));
     };
     let uri = uri.into_owned();
+    if let Some(relay) = far(snapshot, &uri) {
+        return relay::relay((core, snapshot), ask, (relay, &uri), out);
+    }
     let Some(found) = find(snapshot, &uri) else {
         let nothing = ReadEnding::new((core, face), ask, uri, Defaults::default());
         return refuse(out, ask.id, &nothing.not_found(""));
     };
-    let context = match context((core, snapshot), ask, |_| {}, found.wants_headers) {
+    let context = match begin_context((core, snapshot), ask, |_| {}, found.wants_headers) {
         Ok(context) => context,
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
@@ -93,6 +97,14 @@ pub(crate) fn read(
         through(core, ask, uri.clone(), context.clone(), made, handler)
     };
     begin(core, ask, (ReadEnding::new((core, face), ask, uri, defaults), context), work, out)
+}
+
+/// The way to what another server has at an address.
+fn far<'a>(snapshot: &'a Snapshot, uri: &str) -> Option<&'a Relay> {
+    match snapshot.resources.find(uri) {
+        Some(resource) => resource.relay.as_ref(),
+        None => snapshot.find_template(uri)?.0.built.relay.as_ref(),
+    }
 }
 
 fn find(snapshot: &Snapshot, uri: &str) -> Option<Found> {
@@ -121,13 +133,20 @@ pub(crate) fn get(
     ask: &Ask<'_>,
     out: &mut Vec<u8>,
 ) -> Turn {
-    let admitted = admit_get(snapshot, ask).and_then(|(prompt, arguments)| {
+    let prompt = match find_prompt(snapshot, ask) {
+        Ok(prompt) => prompt,
+        Err(refusal) => return refuse(out, ask.id, &refusal),
+    };
+    if let Some(relay) = &prompt.relay {
+        return relay::relay((core, snapshot), ask, (relay, prompt.name()), out);
+    }
+    let admitted = admit_get(prompt, ask).and_then(|arguments| {
         let define = |out: &mut Vec<u8>| prompt.write(out, Revision::LATEST);
-        let context = context((core, snapshot), ask, define, prompt.wants_headers)?;
-        Ok((prompt, Get { arguments, context }))
+        let context = begin_context((core, snapshot), ask, define, prompt.wants_headers)?;
+        Ok(Get { arguments, context })
     });
-    let (prompt, request) = match admitted {
-        Ok(admitted) => admitted,
+    let request = match admitted {
+        Ok(request) => request,
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
     let ending = PromptEnding {
@@ -166,38 +185,38 @@ pub(crate) fn get(
     begin(core, ask, (ending, context), work, out)
 }
 
-fn admit_get<'a>(
-    snapshot: &'a Snapshot,
-    ask: &Ask<'_>,
-) -> Result<(&'a Arc<Prompt>, BTreeMap<String, String>), Refusal> {
+fn find_prompt<'a>(snapshot: &'a Snapshot, ask: &Ask<'_>) -> Result<&'a Arc<Prompt>, Refusal> {
     let invalid = |message: String| Refusal::new(Mistake::InvalidParams, message);
-    let params = &ask.message.params;
-    let name = params
+    let name = ask
+        .message
+        .params
         .name
         .and_then(JsonStr::from_raw)
         .ok_or_else(|| invalid("Invalid params: `params.name` must be a string".to_owned()))?
         .decode();
-    let prompt = snapshot.prompts.find(&name).ok_or_else(|| {
+    snapshot.prompts.find(&name).ok_or_else(|| {
         let shown = shown(&name);
         let names = snapshot.prompts.iter().map(|prompt| prompt.name());
         invalid(match nearest(&name, names) {
             Some(meant) => format!("Unknown prompt: {shown:?}; did you mean {meant:?}?"),
             None => format!("Unknown prompt: {shown:?}; `prompts/list` has the names"),
         })
-    })?;
-    let arguments = text_arguments(params.arguments.unwrap_or("{}"))?;
+    })
+}
+
+fn admit_get(prompt: &Prompt, ask: &Ask<'_>) -> Result<BTreeMap<String, String>, Refusal> {
+    let arguments = text_arguments(ask.message.params.arguments.unwrap_or("{}"))?;
     let missing = prompt.spec.arguments.iter().filter(|known| known.required);
     let missing: Vec<_> = missing
         .filter(|known| !arguments.contains_key(&known.name))
         .map(|known| format!("`{}`", known.name))
         .collect();
     if !missing.is_empty() {
-        return Err(invalid(format!(
-            "Invalid params: the prompt `{name}` needs the argument {}",
-            missing.join(", ")
-        )));
+        let (name, missing) = (prompt.name(), missing.join(", "));
+        let message = format!("Invalid params: the prompt `{name}` needs the argument {missing}");
+        return Err(Refusal::new(Mistake::InvalidParams, message));
     }
-    Ok((prompt, arguments))
+    Ok(arguments)
 }
 
 fn text_arguments(raw: &str) -> Result<BTreeMap<String, String>, Refusal> {
@@ -208,7 +227,7 @@ fn text_arguments(raw: &str) -> Result<BTreeMap<String, String>, Refusal> {
     Ok(read.unwrap_or_default())
 }
 
-fn context(
+pub(crate) fn begin_context(
     (core, snapshot): (&Arc<Core>, &Arc<Snapshot>),
     ask: &Ask<'_>,
     define: impl FnOnce(&mut Vec<u8>),
@@ -220,7 +239,7 @@ fn context(
 }
 
 /// Sends a request through the middleware of the server.
-fn through<T: 'static, F: Future<Output = Outcome> + Send + 'static>(
+pub(crate) fn through<T: 'static, F: Future<Output = Outcome> + Send + 'static>(
     core: &Core,
     ask: &Ask<'_>,
     name: String,

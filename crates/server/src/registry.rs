@@ -277,6 +277,28 @@ pub(crate) fn tool(
     tool.compile(limits.request_timeout, states, None).map(Arc::new)
 }
 
+impl Resource {
+    /// Whether a server could have it, as far as its address goes.
+    ///
+    /// # Errors
+    /// [`BuildError::BadUri`].
+    pub fn verify(&self) -> Result<(), BuildError> {
+        let alone = Self { needs: Vec::new(), ..self.clone() };
+        resource(alone, &States::default()).map(drop)
+    }
+}
+
+impl ResourceTemplate {
+    /// Whether a server could have it, as far as its template goes.
+    ///
+    /// # Errors
+    /// [`BuildError::BadUriTemplate`].
+    pub fn verify(&self) -> Result<(), BuildError> {
+        let alone = Self { needs: Vec::new(), ..self.clone() };
+        template(alone, &States::default()).map(drop)
+    }
+}
+
 /// A resource, checked.
 pub(crate) fn resource(resource: Resource, states: &States) -> Result<Arc<Resource>, BuildError> {
     states.check(&resource.needs, || format!("the resource `{}`", resource.uri()))?;
@@ -349,7 +371,10 @@ impl Entry for Resource {
     }
 
     fn write(&self, out: &mut Vec<u8>, revision: Revision) {
-        encode::resource::resource(out, revision, &self.spec);
+        match &self.told {
+            Some(told) => encode::relay::definition(out, told.get()),
+            None => encode::resource::resource(out, revision, &self.spec),
+        }
     }
 }
 
@@ -362,7 +387,10 @@ impl Entry for RegisteredTemplate {
     }
 
     fn write(&self, out: &mut Vec<u8>, revision: Revision) {
-        encode::resource::resource_template(out, revision, &self.built.spec);
+        match &self.built.told {
+            Some(told) => encode::relay::definition(out, told.get()),
+            None => encode::resource::resource_template(out, revision, &self.built.spec),
+        }
     }
 }
 
@@ -375,7 +403,10 @@ impl Entry for Prompt {
     }
 
     fn write(&self, out: &mut Vec<u8>, revision: Revision) {
-        encode::prompt::prompt(out, revision, &self.spec);
+        match &self.told {
+            Some(told) => encode::relay::renamed(out, told.get(), self.name()),
+            None => encode::prompt::prompt(out, revision, &self.spec),
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 use crate::completion::{Completer, Completers, Completing};
 use crate::context::Context;
 use crate::reading::{Answering, Output, Reader};
+use crate::relay::{Relay, Relayed, Relaying};
 use crate::state::Needed;
 use crate::uri_template::{UriTemplate, Variables};
 use haft_proto::encode::fields::Caching;
@@ -14,6 +15,7 @@ use haft_proto::spec::completion::Completion;
 use haft_proto::spec::content::Annotations;
 use haft_proto::spec::icon::Icon;
 use haft_proto::spec::resource::ReadResult;
+use serde_json::value::RawValue;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -63,6 +65,9 @@ pub struct Resource {
     pub(crate) wants_headers: bool,
     pub(crate) needs: Vec<Needed>,
     pub(crate) reader: Arc<dyn Reader>,
+    /// Another server has it: what that tells of it, and the way there.
+    pub(crate) told: Option<Box<RawValue>>,
+    pub(crate) relay: Option<Relay>,
 }
 
 /// A family of resources that is not registered yet.
@@ -74,6 +79,9 @@ pub struct ResourceTemplate {
     pub(crate) needs: Vec<Needed>,
     pub(crate) reader: Arc<dyn Reader>,
     pub(crate) completers: Completers,
+    /// Another server has it: what that tells of it, and the way there.
+    pub(crate) told: Option<Box<RawValue>>,
+    pub(crate) relay: Option<Relay>,
 }
 
 /// A family, compiled.
@@ -107,7 +115,24 @@ impl Resource {
             wants_headers: false,
             needs: Vec::new(),
             reader: Arc::new(reader(read)),
+            told: None,
+            relay: None,
         }
+    }
+
+    /// A resource that another server has. Clients are told what that server tells of it,
+    /// `definition`, and are answered as it answers.
+    pub fn relayed<F>(
+        uri: impl Into<String>,
+        definition: Box<RawValue>,
+        relay: impl Fn(Relaying) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<Relayed, Refusal>> + Send + 'static,
+    {
+        let relay: Relay = Arc::new(move |asked| Box::pin(relay(asked)));
+        let (told, relay) = (Some(definition), Some(relay));
+        Self { told, relay, ..Self::new(uri, "", |_| std::future::ready(None::<String>)) }
     }
 
     /// A resource whose text never changes.
@@ -176,7 +201,24 @@ impl ResourceTemplate {
             needs: Vec::new(),
             reader: Arc::new(reader(read)),
             completers: Completers::default(),
+            told: None,
+            relay: None,
         }
+    }
+
+    /// A family that another server has, told and read as [`Resource::relayed`] is; suggestions for
+    /// its variables are asked of that server too.
+    pub fn relayed<F>(
+        uri_template: impl Into<String>,
+        definition: Box<RawValue>,
+        relay: impl Fn(Relaying) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<Relayed, Refusal>> + Send + 'static,
+    {
+        let relay: Relay = Arc::new(move |asked| Box::pin(relay(asked)));
+        let (told, relay) = (Some(definition), Some(relay));
+        Self { told, relay, ..Self::new(uri_template, "", |_| std::future::ready(None::<String>)) }
     }
 
     /// The URI template.

@@ -7,6 +7,7 @@ use crate::driver::{Ending, Job};
 use crate::face::Face;
 use crate::reads::{shown, timed_out};
 use crate::registry::Snapshot;
+use crate::relay::{self, Relay};
 use crate::schema::wording::one_line;
 use haft_proto::encode;
 use haft_proto::error::{Mistake, Refusal};
@@ -22,12 +23,15 @@ use std::time::Duration;
 /// Answers `completion/complete`.
 pub(crate) fn complete(
     core: &Arc<Core>,
-    snapshot: &Snapshot,
+    snapshot: &Arc<Snapshot>,
     ask: &Ask<'_>,
     out: &mut Vec<u8>,
 ) -> Turn {
     let (completer, typing) = match admit_completion(snapshot, ask) {
-        Ok(admitted) => admitted,
+        Ok(Suggester::Far(relay, name)) => {
+            return relay::relay((core, snapshot), ask, (relay, &name), out);
+        }
+        Ok(Suggester::Here(completer, typing)) => (completer, typing),
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
     mark(Stage::Validate);
@@ -42,12 +46,16 @@ pub(crate) fn complete(
     Job::new(core, ask, ending, work, None, core.limits.request_timeout).start(false, out)
 }
 
+/// Who suggests values.
+enum Suggester<'a> {
+    /// Another server, for what has that name here.
+    Far(&'a Relay, String),
+    Here(Option<Completer>, Completing),
+}
+
 /// What suggests values for the argument that is being typed. An argument without suggestions has
 /// none; one that is not there is a mistake.
-fn admit_completion(
-    snapshot: &Snapshot,
-    ask: &Ask<'_>,
-) -> Result<(Option<Completer>, Completing), Refusal> {
+fn admit_completion<'a>(snapshot: &'a Snapshot, ask: &Ask<'_>) -> Result<Suggester<'a>, Refusal> {
     #[derive(Deserialize)]
     struct Written {
         r#ref: Reference,
@@ -82,6 +90,9 @@ fn admit_completion(
             let prompt = snapshot.prompts.find(name);
             let unknown = || invalid(format!("Unknown prompt: {:?}", shown(name)));
             let prompt = prompt.ok_or_else(unknown)?;
+            if let Some(relay) = &prompt.relay {
+                return Ok(Suggester::Far(relay, prompt.name().to_owned()));
+            }
             let mut arguments = prompt.spec.arguments.iter();
             (&prompt.completers, arguments.any(|known| known.name == *argument), name)
         }
@@ -89,6 +100,9 @@ fn admit_completion(
             let family = snapshot.templates.find(uri);
             let unknown = || invalid(format!("Unknown resource template: {:?}", shown(uri)));
             let family = family.ok_or_else(unknown)?;
+            if let Some(relay) = &family.built.relay {
+                return Ok(Suggester::Far(relay, family.built.uri_template().to_owned()));
+            }
             let mut variables = family.template.variables();
             (&family.built.completers, variables.any(|known| known == argument), uri)
         }
@@ -99,7 +113,7 @@ fn admit_completion(
     }
     let completer = completers.find(argument).cloned();
     let Argument { value, .. } = written.argument;
-    Ok((completer, Completing { value, arguments: written.context.arguments }))
+    Ok(Suggester::Here(completer, Completing { value, arguments: written.context.arguments }))
 }
 
 /// How suggestions end.

@@ -9,7 +9,9 @@ use crate::schema::Prepared;
 use crate::state::{Needed, States};
 use crate::tasks::TaskUse;
 use crate::text::Text;
+use haft_proto::encode;
 use haft_proto::encode::tools::Definition;
+use haft_proto::json::member;
 use haft_proto::spec;
 use haft_proto::spec::Meta;
 use haft_proto::spec::icon::Icon;
@@ -38,6 +40,8 @@ pub struct Tool {
     needs: Vec<Needed>,
     middleware: Vec<Arc<dyn Middleware>>,
     pub(crate) handler: Arc<dyn Handler>,
+    /// What another server tells of it.
+    relayed: Option<Box<RawValue>>,
 }
 
 /// What is given for a schema.
@@ -81,7 +85,32 @@ impl Tool {
             needs: Vec::new(),
             middleware: Vec::new(),
             handler: Arc::new(handler),
+            relayed: None,
         }
+    }
+
+    /// A tool that another server has, under a name of this one. Clients are told what that server
+    /// tells of it, `definition`, whatever is in it; arguments and results are for that server to
+    /// check. The handler answers with [`Made::Relayed`](crate::handler::Made::Relayed).
+    pub fn relayed(
+        name: impl Into<String>,
+        definition: Box<RawValue>,
+        handler: impl Handler,
+    ) -> Self {
+        let text = definition.get();
+        let schema = |key| member(text, key).map(|schema| Source::Text(schema.to_owned().into()));
+        let hints = member(text, "annotations").unwrap_or("null");
+        let hint = |key| member(hints, key).and_then(|hint| hint.parse().ok());
+        let annotations = Annotations {
+            read_only: hint("readOnlyHint"),
+            destructive: hint("destructiveHint"),
+            idempotent: hint("idempotentHint"),
+            open_world: hint("openWorldHint"),
+        };
+        let (input, output) = (schema("inputSchema"), schema("outputSchema"));
+        let tool = Self::new(name, handler);
+        let input = input.unwrap_or(Source::Text(String::new().into()));
+        Self { input, output, annotations, relayed: Some(definition), ..tool }
     }
 
     /// The name that programs use.
@@ -248,14 +277,31 @@ impl Tool {
         })
     }
 
+    /// Whether a server could have it, as far as its name and schemas go.
+    ///
+    /// # Errors
+    /// [`BuildError::BadSchema`] or [`BuildError::BadToolName`].
+    pub fn verify(&self) -> Result<(), BuildError> {
+        let alone = Self { needs: Vec::new(), ..self.clone() };
+        alone.compile(Duration::ZERO, &States::default(), None).map(drop)
+    }
+
     /// Whether clients of all revisions are told the same: it has nothing that some know not.
     fn is_timeless(&self) -> bool {
+        if self.relayed.is_some() {
+            return false;
+        }
         let has_extras = self.title.is_some() || self.output.is_some() || self.meta.is_some();
         !has_extras && self.annotations.is_empty() && self.icons.is_empty()
     }
 
     /// What clients of the latest revision are told.
     fn told(&self) -> Text {
+        if let Some(definition) = &self.relayed {
+            let mut told = Vec::with_capacity(definition.get().len() + self.name.len());
+            encode::relay::renamed(&mut told, definition.get(), &self.name);
+            return Text::new(&told);
+        }
         let (input_schema, output_schema) = (self.input.text(), self.output.as_ref());
         let bytes = input_schema.len() + output_schema.map_or(0, |schema| schema.text().len());
         let mut told = Vec::with_capacity(bytes + TOLD_BYTES);
@@ -298,6 +344,7 @@ impl Tool {
             checks,
             handler: self.handler,
             timeout: self.timeout.unwrap_or(default_timeout),
+            is_relayed: self.relayed.is_some(),
             wants_headers: self.wants_headers,
             task_use: self.task_use,
             task_ttl: self.task_ttl,
@@ -316,6 +363,8 @@ pub(crate) struct Registered {
     pub(crate) checks: Checks,
     pub(crate) handler: Arc<dyn Handler>,
     pub(crate) timeout: Duration,
+    /// Another server has it.
+    pub(crate) is_relayed: bool,
     pub(crate) wants_headers: bool,
     pub(crate) task_use: TaskUse,
     pub(crate) task_ttl: Option<Duration>,

@@ -2,6 +2,7 @@
 //! client. Calls the manifest, the server and the wires; answers nothing itself. `dev` serves in
 //! the same way.
 
+use crate::behind;
 use crate::edits::{self, Hangups, Places, Teller};
 use crate::exit::{Exit, Failure};
 use crate::metrics;
@@ -46,6 +47,10 @@ pub(crate) struct Args {
     /// Count and time requests, and tell Prometheus at this address, under /metrics
     #[arg(long, value_name = "ADDRESS", value_parser = http::address)]
     pub(crate) metrics: Option<SocketAddr>,
+    /// Say what upstreams do, and take orders about them, as JSON under /admin/v1 at this address
+    /// of this machine
+    #[arg(long, value_name = "ADDRESS", value_parser = http::address)]
+    pub(crate) admin: Option<SocketAddr>,
     /// How many threads answer over HTTP [default: as many as this process may use processors]
     #[arg(long, value_name = "N", conflicts_with = "stdio")]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=THREADS_MAX))]
@@ -125,7 +130,7 @@ pub(crate) fn serve(args: &Args, reading: Reading, printer: Printer) -> Result<E
 fn serve_file(args: &Args, reading: Reading, printer: Printer) -> Result<Exit, Failure> {
     let live = || Live::new(&args.file, reading, args.metrics.is_some()).map(Arc::new);
     if args.stdio {
-        return serve_stdio(&live()?, reading, args.metrics, printer);
+        return serve_stdio(&live()?, reading, (args.metrics, args.admin), printer);
     }
     let runtime = started(args.runtime())?;
     // Before anything is read or said: SIGHUP may come at any time from now on.
@@ -139,7 +144,8 @@ fn serve_file(args: &Args, reading: Reading, printer: Printer) -> Result<Exit, F
         if let Some(address) = args.metrics {
             metrics::start(address, printer).await?;
         }
-        serve_http(live, places, args.who_answers(), (reading, hangups), printer).await
+        let serving = Serving { live, places, threads: args.who_answers(), admin: args.admin };
+        serve_http(serving, (reading, hangups), printer).await
     }));
     runtime.shutdown_background();
     served
@@ -149,7 +155,7 @@ fn serve_file(args: &Args, reading: Reading, printer: Printer) -> Result<Exit, F
 fn serve_stdio(
     live: &Arc<Live>,
     reading: Reading,
-    metrics: Option<SocketAddr>,
+    (metrics, admin): (Option<SocketAddr>, Option<SocketAddr>),
     printer: Printer,
 ) -> Result<Exit, Failure> {
     let server = Arc::new(live.server().clone());
@@ -170,7 +176,9 @@ fn serve_stdio(
                 gone = stop::parent_died() => gone,
             }
         };
+        let gateway = behind::begin(live, admin, printer).await?;
         let served = stdio::serve(server, &limits, stop).await;
+        gateway.stop().await;
         served.map_err(|error| Failure::new(Exit::Other, format!("stdin or stdout: {error}")))
     }));
     // A tool that blocks a thread must not keep the process.
@@ -188,13 +196,20 @@ async fn ending_orphans<T>(serving: impl Future<Output = T>) -> T {
     served
 }
 
-async fn serve_http(
+/// What is served over HTTP, and how.
+struct Serving {
     live: Arc<Live>,
     places: Places,
     threads: Threads,
+    admin: Option<SocketAddr>,
+}
+
+async fn serve_http(
+    serving: Serving,
     (reading, hangups): (Reading, Hangups),
     printer: Printer,
 ) -> Result<Exit, Failure> {
+    let Serving { live, places, threads, admin } = serving;
     let server = Arc::new(live.server().clone());
     let limits = server.limits().clone();
     let mut listeners = Vec::new();
@@ -202,14 +217,21 @@ async fn serve_http(
         listeners.push(bind(listen, threads, &server, printer).await?);
     }
     tokio::spawn(Arc::clone(&live).watch_resources(move |line| printer.warn(line)));
+    let gateway = behind::begin(&live, admin, printer).await?;
     let teller = Teller::new(&live, places, printer);
-    if reading == Reading::Orders {
-        return serve_all(listeners, server, limits, hangups.take_orders(live, teller)).await;
-    }
-    if reading == Reading::Edits {
-        tokio::spawn(edits::follow(live, teller));
-    }
-    serve_all(listeners, server, limits, hangups.end()).await
+    let served = match reading {
+        Reading::Orders => {
+            serve_all(listeners, server, limits, hangups.take_orders(live, teller)).await
+        }
+        Reading::Edits | Reading::Never => {
+            if reading == Reading::Edits {
+                tokio::spawn(edits::follow(live, teller));
+            }
+            serve_all(listeners, server, limits, hangups.end()).await
+        }
+    };
+    gateway.stop().await;
+    served
 }
 
 async fn bind(

@@ -31,6 +31,11 @@ const FILES: &[(&str, &str, &str)] = &[
         "Requests to other servers",
         "Of what the tools with `http` send, and of what comes back.",
     ),
+    (
+        "crates/gateway/src/limits.rs",
+        "Servers behind this one",
+        "Of upstreams, and of what they have.",
+    ),
     ("crates/store/src/limits.rs", "State", "Of what tools keep from one call to the next."),
     ("crates/client/src/limits.rs", "haft as a client", "What a server may ask of `haft call`."),
     ("crates/bench/src/limits.rs", "A load", "Of what `haft bench` sends and reads."),

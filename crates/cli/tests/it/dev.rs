@@ -225,6 +225,15 @@ async fn a_bad_edit_changes_nothing_and_is_shown_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_edit_of_an_upstream_is_told() {
+    let mut served = Served::start("dev", &says("old"), &[]).await;
+    let upstream = "upstreams: { docs: { url: https://docs.invalid/mcp, start: lazy } }";
+    served.edit(&format!("{}{upstream}\n", says("old")));
+    let told = served.hear("was read again").await;
+    assert!(told.ends_with(": upstreams + docs"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn of_a_hundred_quick_edits_the_last_one_is_served() {
     let mut served = Served::start("dev", &says("old"), &["--json"]).await;
     let client = served.client(Era::Modern).await;

@@ -16,6 +16,8 @@ mod file_examples;
 mod foreign;
 mod foreign_servers;
 mod forge;
+mod gateway;
+mod gateway_admin;
 mod guard;
 mod haft;
 mod inside;

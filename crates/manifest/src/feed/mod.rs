@@ -59,7 +59,10 @@ pub(crate) fn check(
     compiler: &mut Compiler<'_>,
 ) -> Result<Option<Feed>, Wrong> {
     if let Some(Stray { place, key, other }) = stray(&written) {
-        return Err(Wrong::new(place, Problem::KeyBelongsTo { key, owners, other }));
+        return Err(Wrong::new(
+            place,
+            Problem::KeyBelongsTo { key, owners, other: other.to_owned() },
+        ));
     }
     let mut output = Output::new(Parse::Text);
     output.limit = match &written.limit {

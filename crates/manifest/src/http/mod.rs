@@ -184,12 +184,7 @@ pub(crate) fn headers(
 ) -> Result<Vec<(HeaderName, Slot)>, Wrong> {
     let mut headers = Vec::new();
     for (name, value) in pairs(written) {
-        let Ok(parsed) = HeaderName::from_bytes(name.value.as_bytes()) else {
-            return Err(bad(name.place, HttpMistake::BadHeaderName { name: name.value }));
-        };
-        if OWN_HEADERS.contains(&parsed.as_str()) {
-            return Err(bad(name.place, HttpMistake::OwnHeader { name: name.value }));
-        }
+        let parsed = header_name(&name)?;
         let slot = Slot::new(compiler.compile(typed(&value), known)?);
         if slot.template().and_then(Template::fixed).is_some_and(|text| !is_header_value(text)) {
             return Err(bad(value.place, HttpMistake::HeaderValue { name: name.value }));
@@ -197,6 +192,18 @@ pub(crate) fn headers(
         headers.push((parsed, slot));
     }
     Ok(headers)
+}
+
+/// The name of a header that anybody may send.
+pub(crate) fn header_name(name: &Placed<String>) -> Result<HeaderName, Wrong> {
+    let typed = || name.value.clone();
+    let Ok(parsed) = HeaderName::from_bytes(name.value.as_bytes()) else {
+        return Err(bad(name.place, HttpMistake::BadHeaderName { name: typed() }));
+    };
+    if OWN_HEADERS.contains(&parsed.as_str()) {
+        return Err(bad(name.place, HttpMistake::OwnHeader { name: typed() }));
+    }
+    Ok(parsed)
 }
 
 fn is_header_value(text: &str) -> bool {

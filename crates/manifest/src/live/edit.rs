@@ -1,7 +1,7 @@
 //! What is different between two readings of a file. Made by `live`, told by the command line.
 
 use crate::meant::Meant;
-use crate::seen::Print;
+use crate::upstream::Upstream;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -17,6 +17,8 @@ pub struct Edit {
     pub resources: Difference,
     /// The prompts, by name.
     pub prompts: Difference,
+    /// The upstreams that speak MCP, by name. The tools of others are among the tools.
+    pub upstreams: Difference,
     /// State is kept elsewhere, or otherwise, than the file says, until the server starts again.
     pub state: bool,
     /// What the file says of where to listen or where to keep state is not what it said.
@@ -57,6 +59,7 @@ impl Edit {
             tools: Difference::between(&tools(old), &tools(new)),
             resources: Difference::between(&resources(old), &resources(new)),
             prompts: Difference::between(&prompts(old), &prompts(new)),
+            upstreams: Difference::between(&upstreams(old), &upstreams(new)),
             state: false,
             places: old.listeners != new.listeners || !old.state.is_same(&new.state),
             took: Duration::ZERO,
@@ -70,15 +73,20 @@ impl Edit {
     }
 }
 
+/// Those that speak MCP, which are compared as they are meant.
+fn upstreams(meant: &Meant) -> Vec<(String, &Upstream)> {
+    meant.upstreams.iter().map(|one| (one.name.clone(), one)).collect()
+}
+
 impl Difference {
-    fn between(old: &[(String, Print)], new: &[(String, Print)]) -> Self {
+    fn between<P: PartialEq>(old: &[(String, P)], new: &[(String, P)]) -> Self {
         let known: BTreeMap<_, _> = old.iter().map(|(name, print)| (name, print)).collect();
         let kept: BTreeMap<_, _> = new.iter().map(|(name, print)| (name, print)).collect();
-        let names = |list: &[(String, Print)], wanted: &dyn Fn(&String, &Print) -> bool| {
+        let names = |list: &[(String, P)], wanted: &dyn Fn(&String, &P) -> bool| {
             let wanted = list.iter().filter(|(name, print)| wanted(name, print));
             wanted.map(|(name, _)| name.clone()).collect::<Vec<_>>()
         };
-        let both = |name: &String, _: &Print| known.contains_key(name) && kept.contains_key(name);
+        let both = |name: &String, _: &P| known.contains_key(name) && kept.contains_key(name);
         Self {
             added: names(new, &|name, _| !known.contains_key(name)),
             changed: names(new, &|name, print| known.get(name).is_some_and(|old| *old != print)),

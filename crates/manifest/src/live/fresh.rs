@@ -34,6 +34,7 @@ impl Live {
         let warn = Arc::new(warn);
         let mut fresh = Fresh::default();
         let mut polls = Polls::default();
+        let mut swaps = self.swaps();
         loop {
             // Before the interest is read, so that no change of it is missed.
             let interest_changed = self.server.interest_changed();
@@ -56,7 +57,8 @@ impl Live {
             tokio::select! {
                 () = fresh.lookout.heard(fresh.again), if !is_asleep => {}
                 () = interest_changed => {}
-                () = self.swapped.notified() => {}
+                // It lasts as long as this.
+                _ = swaps.changed() => {}
             }
         }
     }

@@ -6,11 +6,13 @@
 mod edit;
 mod edits;
 mod fresh;
+mod guests;
 mod lookout;
 mod polls;
 
 pub use edit::{Difference, Edit};
 pub use edits::Edits;
+pub use guests::{Guests, Owned};
 
 use crate::around::Standings;
 use crate::fault::Fault;
@@ -30,7 +32,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
-use tokio::sync::Notify;
+use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 
 /// When a file that is served is read again, and so what clients are told may change.
@@ -58,7 +60,7 @@ pub struct Live {
     /// Held to read or write what is in it, and for nothing that takes time.
     now: Mutex<Now>,
     /// Told when another manifest is served.
-    swapped: Notify,
+    swapped: watch::Sender<()>,
 }
 
 struct Now {
@@ -69,6 +71,7 @@ struct Now {
     /// What state is kept in, once a tool keeps some, and what the file said of it then.
     store: Option<(Kept, Store)>,
     standings: Arc<Standings>,
+    guests: Arc<Guests>,
 }
 
 impl Live {
@@ -90,9 +93,10 @@ impl Live {
         let server = built.map_err(|error| manifest.refused(&error))?;
         let store = store.map(|store| (manifest.meant.state.clone(), store));
         let (documents, files) = seen.into_parts();
-        let now = Now { manifest: Arc::new(manifest), files, documents, store, standings };
+        let (manifest, guests) = (Arc::new(manifest), Arc::default());
+        let now = Now { manifest, files, documents, store, standings, guests };
         let (path, order, swapping) = (path.to_owned(), Mutex::default(), Mutex::default());
-        let (now, swapped) = (Mutex::new(now), Notify::new());
+        let (now, swapped) = (Mutex::new(now), watch::Sender::default());
         Ok(Self { path, server, reading, means, order, swapping, now, swapped })
     }
 
@@ -106,6 +110,12 @@ impl Live {
     #[must_use]
     pub fn manifest(&self) -> Arc<Manifest> {
         Arc::clone(&lock(&self.now).manifest)
+    }
+
+    /// Tells when another manifest is served.
+    #[must_use]
+    pub fn swaps(&self) -> watch::Receiver<()> {
+        self.swapped.subscribe()
     }
 
     /// [`Live::reload`] on a thread that may block.
@@ -170,10 +180,12 @@ impl Live {
             standings: Arc::clone(&standings),
             ..self.means.clone()
         };
-        let builder = offer::builder(&manifest.meant, &means);
         {
             let _swapping = lock(&self.swapping);
-            self.server.replace(builder).map_err(|error| manifest.refused(&error))?;
+            let guests = Arc::clone(&lock(&self.now).guests);
+            self.server
+                .replace(guests.join(manifest, &means))
+                .map_err(|error| manifest.refused(&error))?;
             let mut now = lock(&self.now);
             (now.store, now.standings) = (store, standings);
             now.manifest = Arc::clone(manifest);
@@ -181,7 +193,7 @@ impl Live {
         for uri in rewritten(&before.meant, &manifest.meant) {
             self.server.resource_updated(uri);
         }
-        self.swapped.notify_one();
+        self.swapped.send_replace(());
         Ok(())
     }
 
@@ -199,7 +211,8 @@ impl Live {
         let listings = listings.into_iter();
         let before: Vec<_> =
             listings.map(|(below, listing)| (below, below.list_as(listing))).collect();
-        let (resources, templates) = offer::readable(&manifest.meant, &self.means);
+        let guests = Arc::clone(&lock(&self.now).guests);
+        let (resources, templates) = guests.join_readable(manifest, &self.means);
         let replaced = self.server.replace_resources(resources, templates);
         if replaced.is_err() {
             // It is tried again.
@@ -223,6 +236,8 @@ impl Reading {
     /// Tells clients of what may change, and of nothing else.
     fn settle(self, builder: ServerBuilder, meant: &Meant) -> ServerBuilder {
         match self {
+            // What upstreams have is found out while it is served.
+            _ if !meant.upstreams.is_empty() => builder.open_ended(),
             Self::Edits => builder.open_ended(),
             Self::Orders => builder,
             Self::Never if !fresh::listed(meant).is_empty() => builder.only_resources_change(),

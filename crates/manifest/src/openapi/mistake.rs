@@ -10,8 +10,6 @@ use crate::openapi::limits::{DOCUMENT_BYTES_MAX, SCHEMAS_BYTES_MAX, TOOLS_MAX};
 pub enum OpenApiMistake {
     /// The address that requests begin with.
     BadBase { shown: String, reason: String },
-    /// A prefix of names.
-    BadPrefix { shown: String },
     /// What a security scheme needs, for another kind of it.
     BadCredential { scheme: String, needs: &'static str },
     /// Another server has the document, and would say who is told secrets.
@@ -42,7 +40,6 @@ impl OpenApiMistake {
     pub(crate) fn message(&self) -> String {
         match self {
             Self::BadBase { shown, reason } => format!("{shown} is no address: {reason}"),
-            Self::BadPrefix { shown } => format!("{shown} cannot begin the names of tools"),
             Self::BadCredential { scheme, needs } => format!("the scheme `{scheme}` needs {needs}"),
             Self::Moved { host } => format!(
                 "the document is from another server, `{host}`, which must not choose who is told \
@@ -66,7 +63,6 @@ impl OpenApiMistake {
     pub(crate) fn help(&self) -> String {
         match self {
             Self::BadBase { .. } => "write it like https://api.example.com/v1".to_owned(),
-            Self::BadPrefix { .. } => "use letters, digits, `_` and `-`, like pet_".to_owned(),
             Self::BadCredential { .. } => {
                 "write a text for a key or token, `user` and `password`, or `client_id` and \
                  `client_secret`"

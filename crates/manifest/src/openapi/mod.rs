@@ -1,7 +1,7 @@
 //! Documents of OpenAPI 3.0 and 3.1 become tools: `source` finds a document, `document` reads it,
 //! `import` goes through its operations, `operation` plans the request of each (`parameter`,
-//! `body`, `security`), and `schema` says what its arguments may be. Called by `meant` with
-//! `upstreams`; the tools that come of it are those of the `http` kind.
+//! `body`, `security`), and `schema` says what its arguments may be. Called by `upstream`;
+//! the tools that come of it are those of the `http` kind.
 
 mod body;
 mod document;
@@ -36,7 +36,7 @@ use crate::seen::Print;
 use crate::template::{Compiler, Known};
 use crate::tool::Tool;
 use crate::tree::Tree;
-use crate::written::upstream::{Upstream, Upstreams};
+use crate::written::upstream::Upstream;
 use haft_fetch::Url;
 
 /// The tools of a document.
@@ -59,22 +59,38 @@ pub(crate) struct Note {
     pub(crate) message: String,
 }
 
-/// Checks `upstreams`, and makes their tools. The tree is the same key in the file.
+/// An upstream that has a document.
+pub(crate) struct Described<'w> {
+    pub(crate) name: &'w str,
+    /// What the names of its tools begin with.
+    pub(crate) prefix: String,
+    /// What is typed where its document is.
+    pub(crate) openapi: Placed<String>,
+    pub(crate) written: Upstream,
+    /// The same in the file.
+    pub(crate) tree: &'w Tree,
+}
+
+/// Checks an upstream, and makes its tools.
 pub(crate) fn check(
-    (Upstreams(written), tree): (Upstreams, Option<&Tree>),
+    described: Described<'_>,
     defaults: &Around,
     surroundings: &Surroundings<'_>,
     compiler: &mut Compiler<'_>,
 ) -> Result<Imported, Wrong> {
-    let mut all = Imported::default();
-    for (name, upstream) in written {
-        let imported = import(&name, upstream.value, defaults, surroundings, compiler)?;
-        let print = surroundings.seen.print(tree.and_then(|tree| tree.get(&name.value)));
-        all.prints.extend(imported.tools.iter().map(|_| print));
-        all.tools.extend(imported.tools);
-        all.notes.extend(imported.notes);
+    let tree = described.tree;
+    let mut imported = import(described, defaults, surroundings, compiler)?;
+    let print = surroundings.seen.print(Some(tree));
+    imported.prints = imported.tools.iter().map(|_| print).collect();
+    Ok(imported)
+}
+
+impl Imported {
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.tools.extend(other.tools);
+        self.prints.extend(other.prints);
+        self.notes.extend(other.notes);
     }
-    Ok(all)
 }
 
 pub(crate) fn bad(place: Place, mistake: OpenApiMistake) -> Wrong {
@@ -82,14 +98,13 @@ pub(crate) fn bad(place: Place, mistake: OpenApiMistake) -> Wrong {
 }
 
 fn import(
-    name: &Placed<String>,
-    mut written: Upstream,
+    described: Described<'_>,
     defaults: &Around,
     surroundings: &Surroundings<'_>,
     compiler: &mut Compiler<'_>,
 ) -> Result<Imported, Wrong> {
+    let Described { name, prefix, openapi, mut written, .. } = described;
     let reach = written.allow_private.take().map(http::reach).transpose()?.unwrap_or_default();
-    let prefix = prefix(name, written.prefix.as_ref(), surroundings)?;
     let none = "what a request has for every operation is no template";
     let known = Known { names: &[], is_open: false, none };
     let headers = http::headers(written.headers.take(), known, compiler)?;
@@ -101,13 +116,13 @@ fn import(
         None => crate::limits::OUTPUT_BYTES,
     };
     let redirects = http::redirects(written.redirects.take())?;
-    let Found { document, url, is_moved } = source::find(&written.openapi, &reach, surroundings)?;
-    let base = base(&written, &document, url.as_ref(), surroundings)?;
+    let Found { document, url, is_moved } = source::find(&openapi, &reach, surroundings)?;
+    let base = base((&written, openapi.place), &document, url.as_ref(), surroundings)?;
     let tells_something =
         written.auth.is_some() || !written.security.0.is_empty() || !headers.is_empty();
     if is_moved && tells_something && !base.is_typed {
         let host = url.as_ref().map(|url| url.host().to_owned()).unwrap_or_default();
-        return Err(bad(written.openapi.place, OpenApiMistake::Moved { host }));
+        return Err(bad(openapi.place, OpenApiMistake::Moved { host }));
     }
     let address = Address {
         base: Base::Fixed(base.url.clone()),
@@ -125,8 +140,8 @@ fn import(
     let to = To { base: &base.url, is_file: url.is_none(), reach: &reach };
     let security = Security::new(&document, everywhere, &written.security, to, surroundings)?;
     let settings = Settings {
-        name: &name.value,
-        place: written.openapi.place,
+        name,
+        place: openapi.place,
         prefix,
         base,
         found_at: url,
@@ -141,21 +156,9 @@ fn import(
     Import::new(&document, settings, security).run(&selection)
 }
 
-fn prefix(
-    name: &Placed<String>,
-    written: Option<&Placed<String>>,
-    surroundings: &Surroundings<'_>,
-) -> Result<String, Wrong> {
-    let Some(written) = written else {
-        return Ok(format!("{}_", name::valid(&name.value)));
-    };
-    let filled = surroundings.fill(written)?;
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
-    if filled.value.len() > limits::NAME_MAX / 2 || !filled.value.bytes().all(is_plain) {
-        let mistake = OpenApiMistake::BadPrefix { shown: filled.shown };
-        return Err(bad(written.place, mistake));
-    }
-    Ok(filled.value)
+/// What the names of tools begin with where nobody says it.
+pub(crate) fn default_prefix(name: &str) -> String {
+    format!("{}_", name::valid(name))
 }
 
 /// What all paths are below.
@@ -167,7 +170,7 @@ pub(crate) struct Start {
 }
 
 fn base(
-    written: &Upstream,
+    (written, place): (&Upstream, Place),
     document: &document::Document,
     found_at: Option<&Url>,
     surroundings: &Surroundings<'_>,
@@ -185,7 +188,7 @@ fn base(
         }
         return Ok(Start { url, is_typed: true, is_filled });
     }
-    let refused = |reason: String| bad(written.openapi.place, OpenApiMistake::NoBase { reason });
+    let refused = |reason: String| bad(place, OpenApiMistake::NoBase { reason });
     let Some(servers) = document.get("servers").filter(|servers| servers.get(0).is_some()) else {
         // Without servers, it is the one that the document is from.
         return match found_at {

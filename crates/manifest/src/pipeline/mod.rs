@@ -306,7 +306,8 @@ fn check_keys(tree: &Tree) -> Result<(), Wrong> {
     for (other, keys) in KEYS.iter().filter(|(other, _)| tree.get(other).is_none()) {
         for key in *keys {
             if let Some(place) = place_of(key) {
-                let problem = Problem::KeyBelongsTo { key, owners: "steps", other };
+                let problem =
+                    Problem::KeyBelongsTo { key, owners: "steps", other: (*other).to_owned() };
                 return Err(Wrong::new(place, problem));
             }
         }

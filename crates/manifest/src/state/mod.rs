@@ -155,7 +155,7 @@ fn check_keys(written: &written::Operation, word: &str) -> Result<(), Wrong> {
         [("value", &written.value, "set"), ("by", &written.by, "add"), ("ttl", &written.ttl, ends)]
     {
         if let Some(value) = value.as_ref().filter(|_| word != other) {
-            let problem = Problem::KeyBelongsTo { key, owners: "`state`", other };
+            let problem = Problem::KeyBelongsTo { key, owners: "`state`", other: other.to_owned() };
             return Err(Wrong::new(value.place, problem));
         }
     }

@@ -1,9 +1,11 @@
-//! A server behind this one, as it is typed: a document that describes its API. Read by `openapi`.
+//! A server behind this one, as it is typed: one that speaks MCP, or a document that describes an
+//! API. Read by `upstream`, and by `openapi` for what has a document.
 
 use crate::place::Placed;
 use crate::written::Scalar;
 use crate::written::http::{AllowPrivate, Auth, Send};
 use crate::written::tool::Env;
+use haft_proto::version;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
@@ -14,18 +16,36 @@ use std::fmt;
 #[derive(Debug, Default)]
 pub(crate) struct Upstreams(pub(crate) Vec<(Placed<String>, Placed<Upstream>)>);
 
-/// A server behind this one, whose operations become tools.
+/// A server behind this one: a `command` that speaks MCP, the `url` of a server that does, or a
+/// document of an API, `openapi`, whose operations become tools. It has exactly one of these.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename = "an upstream")]
 #[schemars(rename = "Upstream")]
 pub(crate) struct Upstream {
+    /// A program that speaks MCP over its stdin and stdout, and its arguments: no shell sees them.
+    pub(crate) command: Option<Placed<Vec<Placed<Scalar>>>>,
+    /// Environment variables of the program beside those that haft has.
+    pub(crate) env: Option<Placed<Env>>,
+    /// The directory that the program runs in; without this key, that of this file.
+    pub(crate) cwd: Option<Placed<String>>,
+    /// The address of a server that speaks MCP, like `https://docs.example.com/mcp`: over
+    /// Streamable HTTP, or HTTP+SSE as in 2024-11-05.
+    pub(crate) url: Option<Placed<String>>,
+    /// How one speaks MCP with it: as until 2025-11-25, with a handshake (`legacy`), or without one
+    /// (`modern`). Without this key, what the server turns out to speak.
+    pub(crate) era: Option<Era>,
+    /// When it is started or connected to: at once (`eager`), or when it is first needed (`lazy`);
+    /// `eager` without this key.
+    #[serde(default)]
+    pub(crate) start: Start,
     /// A document of OpenAPI 3.0 or 3.1, in JSON or YAML, that describes the server: a file, or an
     /// address that is asked once, when this file is read.
-    pub(crate) openapi: Placed<String>,
+    pub(crate) openapi: Option<Placed<String>>,
     /// The address that all paths of the document are below, like `https://api.example.com/v1`;
     /// without this key, the servers of the document.
     pub(crate) base_url: Option<Placed<String>>,
-    /// What the names of the tools begin with; without this key, the name of the upstream and `_`.
+    /// What the names of its tools begin with, which may be nothing, `""`; without this key, the
+    /// name of the upstream and `_`.
     pub(crate) prefix: Option<Placed<String>>,
     /// Make tools only of operations that fit every key in this.
     pub(crate) include: Option<Filter>,
@@ -38,7 +58,8 @@ pub(crate) struct Upstream {
     /// and `client_secret`.
     #[serde(default)]
     pub(crate) security: Credentials,
-    /// Headers for every request, like a version of the API.
+    /// Headers for every request, like a version of the API, or `authorization` for a server that
+    /// speaks MCP.
     pub(crate) headers: Option<Placed<Env>>,
     /// How long a call may take, like 5s; 1m without this key.
     pub(crate) timeout: Option<Placed<Scalar>>,
@@ -53,6 +74,36 @@ pub(crate) struct Upstream {
     /// Clients may refuse answers that differ, and models pay for every word.
     #[serde(default)]
     pub(crate) output_schemas: bool,
+}
+
+/// The two ways to speak MCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Era {
+    /// With a handshake, as until 2025-11-25.
+    Legacy,
+    /// Without one, from 2026-07-28 on.
+    Modern,
+}
+
+impl From<Era> for version::Era {
+    fn from(written: Era) -> Self {
+        match written {
+            Era::Legacy => Self::Legacy,
+            Era::Modern => Self::Modern,
+        }
+    }
+}
+
+/// When an upstream is started or connected to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Start {
+    /// When it is first needed.
+    Lazy,
+    /// At once.
+    #[default]
+    Eager,
 }
 
 /// Which operations.

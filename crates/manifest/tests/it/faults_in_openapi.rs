@@ -71,7 +71,7 @@ fn a_wrong_value_is_drawn() {
             "haft.yaml:5:13: \"a b\" cannot begin the names of tools",
             "5 |     prefix: 'a b'",
             "  |             ^^^^^",
-            "  = help: use letters, digits, `_` and `-`, like pet_",
+            "  = help: use at most 32 letters, digits, `_` and `-`, like pet_",
         ],
     );
     check_keys(

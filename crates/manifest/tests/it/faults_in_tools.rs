@@ -45,6 +45,14 @@ fn keys_of_commands_do_not_belong_to_texts() {
         ],
     );
     check_fault_of_tool(
+        "text: x\noutput_schema: { type: object }",
+        &[
+            "haft.yaml:5:5: `output_schema` belongs to tools with `command`, `http` or `pipeline`",
+            "5 |     output_schema: { type: object }",
+            "  |     ^^^^^^^^^^^^^",
+        ],
+    );
+    check_fault_of_tool(
         "command: [wc]\noutput_schema: { type: object }",
         &[
             "haft.yaml:5:5: `output_schema` belongs to tools with `output: json`",

@@ -47,6 +47,7 @@ fn unknown_keys_are_refused_wherever_they_are() {
         "server: { name: a }\nprompts: [{ name: a, messages: [{ usr: b }] }]",
         "server: { name: a }\nprompts: [{ name: a, text: b, arguments: { a: { c: d } } }]",
         "server: { name: a, caching: { tll: 5s } }",
+        "server: { name: a }\nupstreams: { b: { comand: [c] } }",
         "server: { name: a }\nresources: [{ uri: 'a:{b}', complete: { b: { comand: [c] } } }]",
     ] {
         assert!(is_valid(yaml).is_err(), "{yaml}");
@@ -69,6 +70,10 @@ fn values_of_the_wrong_type_are_refused() {
         "server: { name: a }\nprompts: [{ name: a, text: b, arguments: [{ title: c }] }]",
         "server: { name: a, icons: [{ theme: dark }] }",
         "server: { name: a, state_keys: secret }",
+        "server: { name: a }\nupstreams: { b: { command: c } }",
+        "server: { name: a }\nupstreams: { b: { url: [c] } }",
+        "server: { name: a }\nupstreams: { b: { command: [c], era: modren } }",
+        "server: { name: a }\nupstreams: { b: { command: [c], start: 1 } }",
     ] {
         assert!(is_valid(yaml).is_err(), "{yaml}");
     }
@@ -109,6 +114,17 @@ prompts:
     assert_eq!(is_valid(yaml), Ok(()));
     let example = std::fs::read_to_string(LIVE_RESOURCES).expect("the repository has it");
     assert_eq!(is_valid(&example), Ok(()));
+}
+
+#[test]
+fn upstreams_are_valid_of_each_kind() {
+    let yaml = "server: { name: a }
+upstreams:
+  b: { command: [c, 5], env: { D: true }, cwd: e, prefix: '', timeout: 5s, start: lazy }
+  f: { url: 'https://g.example/mcp', headers: { h: 1 }, era: modern, start: eager }
+  i: { openapi: j.yaml }
+";
+    assert_eq!(is_valid(yaml), Ok(()));
 }
 
 #[test]

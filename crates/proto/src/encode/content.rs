@@ -3,7 +3,7 @@
 
 use super::object::{Object, array};
 use super::resource::resource_members;
-use super::string;
+use super::{raw, string};
 use crate::spec::Meta;
 use crate::spec::content::{Annotated, Annotations, Body, Content, Media, ResourceContents};
 use crate::version::Revision;
@@ -22,6 +22,7 @@ pub fn content(out: &mut Vec<u8>, revision: Revision, one: &Content) {
             let Annotated { content, annotations, meta } = &**inner;
             block(out, revision, content, Some((annotations, meta.as_ref())));
         }
+        Content::Raw(written) => raw(out, written.get()),
         plain => block(out, revision, plain, None),
     }
 }
@@ -55,6 +56,13 @@ fn block(out: &mut Vec<u8>, revision: Revision, one: &Content, hints: Hints<'_>)
             object.text("type", "resource");
             resource_contents(object.key("resource"), revision, contents);
         }
+        Content::Raw(written) => {
+            if let Some(members) =
+                written.get().strip_prefix('{').and_then(|rest| rest.strip_suffix('}'))
+            {
+                object.members(members);
+            }
+        }
         // Hints about hints: the outer ones count.
         Content::Annotated(inner) => {
             object.text("type", "text");
@@ -75,6 +83,7 @@ fn describe(content: &Content) -> String {
         Content::Embedded(contents) => contents.uri.clone(),
         Content::Image(media) | Content::Audio(media) => media.mime_type.clone(),
         Content::Annotated(inner) => describe(&inner.content),
+        Content::Raw(written) => written.get().to_owned(),
     }
 }
 

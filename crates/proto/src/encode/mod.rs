@@ -9,6 +9,7 @@ pub mod notice;
 mod object;
 pub mod prompt;
 pub mod question;
+pub mod relay;
 pub mod resource;
 pub mod task;
 mod text;

@@ -3,6 +3,7 @@
 
 use super::Meta;
 use super::resource::Resource;
+use serde_json::value::RawValue;
 
 /// One piece of an answer or message.
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub enum Content {
     Embedded(ResourceContents),
     /// Any of these with hints for the client.
     Annotated(Box<Annotated>),
+    /// As another server wrote it: JSON text of an object, of a kind that this one need not know.
+    Raw(Box<RawValue>),
 }
 
 /// Bytes of some kind. They travel as Base64.
@@ -85,7 +88,7 @@ pub enum Body {
 
 impl Content {
     /// How many bytes it has, before any encoding, without its hints; of a link, those of its
-    /// address.
+    /// address; of what another server wrote, those of its JSON text.
     #[must_use]
     pub fn size(&self) -> usize {
         match self {
@@ -94,6 +97,7 @@ impl Content {
             Self::Link(resource) => resource.uri.len(),
             Self::Embedded(contents) => contents.body.len(),
             Self::Annotated(annotated) => annotated.content.size(),
+            Self::Raw(raw) => raw.get().len(),
         }
     }
 }

@@ -116,7 +116,9 @@ impl Breaker {
             Outcome::Tool(result) if result.cause == Some(Cause::Busy) => Ending::Unknown,
             Outcome::Tool(result) if result.is_error && (self.judge)(result) => Ending::Failure,
             Outcome::Refused(_) => Ending::Unknown,
-            Outcome::Prompt(_) | Outcome::Resource(_) | Outcome::Tool(_) => Ending::Success,
+            Outcome::Prompt(_) | Outcome::Relayed(_) | Outcome::Resource(_) | Outcome::Tool(_) => {
+                Ending::Success
+            }
         }
     }
 

@@ -104,7 +104,9 @@ impl Run {
         self.outcome = Some(match outcome {
             Outcome::Tool(result) if result.is_error => "failed",
             Outcome::Refused(_) => "refused",
-            Outcome::Tool(_) | Outcome::Prompt(_) | Outcome::Resource(_) => "ok",
+            Outcome::Tool(_) | Outcome::Prompt(_) | Outcome::Relayed(_) | Outcome::Resource(_) => {
+                "ok"
+            }
         });
     }
 }

@@ -144,21 +144,26 @@ impl Redact {
                 self.string(&mut resource.uri);
                 self.string(&mut resource.name);
             }
+            Content::Raw(raw) => self.json(raw),
             Content::Image(_) | Content::Audio(_) => {}
         }
     }
 
+    /// What has nothing to hide stays as it is written, its numbers digit for digit.
+    fn json(&self, raw: &mut Box<RawValue>) {
+        if !self.is_in(raw.get()) {
+            return;
+        }
+        let clean = serde_json::from_str::<Value>(raw.get()).and_then(|mut value| {
+            self.value(&mut value);
+            to_raw_value(&value)
+        });
+        *raw = clean.unwrap_or_default();
+    }
+
     fn result(&self, mut result: ToolResult) -> ToolResult {
         result.content.iter_mut().for_each(|content| self.content(content));
-        // What has nothing to hide stays as it is written, its numbers digit for digit.
-        let hides = |raw: &RawValue| self.is_in(raw.get());
-        if let Some(raw) = result.structured.as_deref().filter(|raw| hides(raw)) {
-            let clean = serde_json::from_str::<Value>(raw.get()).and_then(|mut value| {
-                self.value(&mut value);
-                to_raw_value(&value)
-            });
-            result.structured = clean.ok();
-        }
+        result.structured.iter_mut().for_each(|raw| self.json(raw));
         result
     }
 }

@@ -12,6 +12,7 @@ mod nested_rounds;
 mod one_pass;
 mod reads;
 mod registration;
+mod relayed;
 mod repair_properties;
 mod repairs;
 mod rounds;

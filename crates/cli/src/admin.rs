@@ -1,0 +1,93 @@
+//! The door for whoever runs a server: what its upstreams do, as JSON, at an address of this
+//! machine alone. Started by `serve`; the gateway knows the answers.
+
+use crate::edits::told_edit;
+use crate::exit::{Exit, Failure};
+use crate::print::Printer;
+use crate::side_door;
+use haft_gateway::Admin;
+use haft_manifest::Live;
+use http::header::{ALLOW, CONTENT_TYPE};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+
+/// Begins to answer at `address`.
+///
+/// # Errors
+/// A failure if nothing can listen there, or others could reach it.
+pub(crate) async fn start(
+    address: SocketAddr,
+    (admin, live): (Admin, Arc<Live>),
+    printer: Printer,
+) -> Result<(), Failure> {
+    if !address.ip().is_loopback() {
+        let why = format!("{address} can be reached by others, and nobody is asked who they are");
+        return Err(Failure::new(Exit::Usage, why).hint("use --admin 127.0.0.1:7301"));
+    }
+    let listener = TcpListener::bind(address).await.map_err(|error| {
+        let failure = Failure::new(Exit::Other, format!("cannot listen on {address}: {error}"));
+        failure.hint("choose another address with --admin")
+    })?;
+    let at = listener.local_addr()?;
+    printer.always(format_args!("haft: admin at http://{at}/admin/v1"));
+    let answer = move |request: Request<Incoming>| {
+        let (admin, live) = (admin.clone(), Arc::clone(&live));
+        async move { answer(&request, &admin, &live).await }
+    };
+    tokio::spawn(side_door::listen(listener, answer));
+    Ok(())
+}
+
+async fn answer(
+    request: &Request<Incoming>,
+    admin: &Admin,
+    live: &Arc<Live>,
+) -> Response<Full<Bytes>> {
+    let path = request.uri().path().strip_prefix("/admin/v1/").unwrap_or_default();
+    let parts: Vec<&str> = path.split('/').collect();
+    let (verb, answered) = match *parts {
+        ["upstreams"] => (Method::GET, Some(admin.upstreams())),
+        ["catalogue"] => (Method::GET, Some(admin.catalogue())),
+        ["calls"] => (Method::GET, Some(admin.calls())),
+        ["reload"] => (Method::POST, None),
+        ["upstreams", _, "drain" | "resume"] => (Method::POST, None),
+        _ => return wrong(StatusCode::NOT_FOUND, "there is no such page; see the book"),
+    };
+    if *request.method() != verb {
+        let mut response = wrong(StatusCode::METHOD_NOT_ALLOWED, "ask in the other way");
+        let allowed = if verb == Method::GET { "GET" } else { "POST" };
+        response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+        return response;
+    }
+    match (answered, &*parts) {
+        (Some(answered), _) => json_answer(StatusCode::OK, &answered),
+        (None, ["reload"]) => match live.read_again().await {
+            Ok(edit) => json_answer(StatusCode::OK, &told_edit(&edit)),
+            Err(fault) => wrong(StatusCode::UNPROCESSABLE_ENTITY, &fault.message()),
+        },
+        (None, parts) => {
+            let (name, is_drained) = (parts[1], parts[2] == "drain");
+            match admin.drain(name, is_drained) {
+                true => json_answer(StatusCode::OK, &json!({"name": name, "drained": is_drained})),
+                false => wrong(StatusCode::NOT_FOUND, "there is no such upstream"),
+            }
+        }
+    }
+}
+
+fn wrong(status: StatusCode, why: &str) -> Response<Full<Bytes>> {
+    json_answer(status, &json!({"error": why}))
+}
+
+fn json_answer(status: StatusCode, value: &Value) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::from(format!("{value}\n")));
+    *response.status_mut() = status;
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, json);
+    response
+}

@@ -1,0 +1,135 @@
+//! A small HTTP listener for whoever runs the server, beside the one for its clients: for `metrics`
+//! and `admin`, which say what is answered. At an address of this machine it answers to this
+//! machine's names alone, and to no page of elsewhere.
+
+use http::header::{HOST, ORIGIN};
+use http::uri::Authority;
+use http::{Request, Response, StatusCode};
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::future::Future;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+/// Who runs a server asks now and then; this is for several of them.
+const CONNECTIONS_MAX: usize = 16;
+/// How long who connects may take to ask.
+const ASKING_TIME_MAX: Duration = Duration::from_secs(2);
+/// How long a connection may last.
+const CONNECTION_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// Answers, for ever.
+pub(crate) async fn listen<F>(
+    listener: TcpListener,
+    answer: impl Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
+) where
+    F: Future<Output = Response<Full<Bytes>>> + Send + 'static,
+{
+    let is_loopback = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
+    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    // The semaphore is never closed.
+    while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+        let Ok((stream, _)) = listener.accept().await else {
+            // Out of descriptors, most likely; some come back.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            continue;
+        };
+        let answer = answer.clone();
+        tokio::spawn(async move {
+            let _place = place;
+            let answer = service_fn(move |request| {
+                let turned_away = turned_away(&request, is_loopback);
+                let answering = turned_away.is_none().then(|| answer(request));
+                async move {
+                    let answered = match (turned_away, answering) {
+                        (None, Some(answering)) => answering.await,
+                        (why, _) => text(StatusCode::FORBIDDEN, why.unwrap_or_default()),
+                    };
+                    Ok::<_, Infallible>(answered)
+                }
+            });
+            let mut http = http1::Builder::new();
+            // Nobody holds a place who does not ask, or has been answered.
+            http.timer(TokioTimer::new()).header_read_timeout(ASKING_TIME_MAX).keep_alive(false);
+            let serving = http.serve_connection(TokioIo::new(stream), answer);
+            // Whoever goes away in the middle is no trouble of ours.
+            _ = timeout(CONNECTION_TIME_MAX, serving).await;
+        });
+    }
+}
+
+/// A line for whoever asked.
+pub(crate) fn text(status: StatusCode, line: &'static str) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::from(line));
+    *response.status_mut() = status;
+    response
+}
+
+/// Why a request is not answered, if it is not.
+fn turned_away<B>(request: &Request<B>, is_loopback: bool) -> Option<&'static str> {
+    if is_loopback && !is_asked_here(request) {
+        return Some("only this machine's own names are answered\n");
+    }
+    is_of_a_page(request).then_some("pages of elsewhere are not answered\n")
+}
+
+/// Whether a request names this machine as its host, or none. A page of elsewhere whose name leads
+/// here (DNS rebinding) names its own.
+fn is_asked_here<B>(request: &Request<B>) -> bool {
+    let is_ours = |host: &str| {
+        let Ok(authority) = host.parse::<Authority>() else { return false };
+        let name = authority.host().trim_start_matches('[').trim_end_matches(']');
+        name.eq_ignore_ascii_case("localhost")
+            || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    };
+    request.headers().get_all(HOST).iter().all(|host| host.to_str().is_ok_and(is_ours))
+        && request.uri().authority().is_none_or(|authority| is_ours(authority.as_str()))
+}
+
+/// Whether a page asks that did not come from here: a browser says so where it matters.
+fn is_of_a_page<B>(request: &Request<B>) -> bool {
+    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
+    let is_elsewhere = |origin: &str| {
+        let authority = origin.split_once("://").map(|(_, authority)| authority);
+        authority.is_none() || authority != host
+    };
+    let origins = request.headers().get_all(ORIGIN);
+    origins.iter().any(|origin| origin.to_str().map_or(true, is_elsewhere))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_is_answered_and_pages_of_elsewhere_are_not() {
+        for (host, origin, is_answered) in [
+            ("127.0.0.1:7301", None, true),
+            ("localhost", None, true),
+            ("[::1]:7301", None, true),
+            ("evil.example", None, false),
+            ("127.0.0.1.evil.example", None, false),
+            ("127.0.0.1:7301", Some("http://127.0.0.1:7301"), true),
+            ("127.0.0.1:7301", Some("http://127.0.0.1:80"), false),
+            ("127.0.0.1:7301", Some("https://evil.example"), false),
+            ("127.0.0.1:7301", Some("null"), false),
+        ] {
+            let request = Request::builder().uri("/").header(HOST, host);
+            let request = match origin {
+                Some(origin) => request.header(ORIGIN, origin),
+                None => request,
+            };
+            let request = request.body(()).expect("a request");
+            let turned_away = turned_away(&request, true);
+            assert_eq!(turned_away.is_none(), is_answered, "{host} {origin:?}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What whoever runs a gateway may see and do, as JSON values. Asked by who listens for that; opens
+//! no door itself.
+
+use crate::catalogue::{LeftOut, Offer};
+use crate::gateway::{Kept, Shared, lock};
+use crate::upstream::State;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// See above. Cheap to clone.
+#[derive(Clone)]
+pub struct Admin(Arc<Shared>);
+
+impl Admin {
+    pub(crate) fn new(shared: &Arc<Shared>) -> Self {
+        shared.recent.turn_on();
+        Self(Arc::clone(shared))
+    }
+
+    /// The upstreams in the file's order: how each is doing, and what it has done so far.
+    #[must_use]
+    pub fn upstreams(&self) -> Value {
+        lock(&self.0.kept).iter().map(upstream).collect()
+    }
+
+    /// What of upstreams is served, and what is left out and why.
+    #[must_use]
+    pub fn catalogue(&self) -> Value {
+        let kept = lock(&self.0.kept);
+        let mut of: [Vec<Value>; 4] = Default::default();
+        for (one, offer) in kept.iter().filter_map(Kept::serving) {
+            let upstream = &*one.upstream;
+            let Offer { tools, resources, templates, prompts, .. } = offer;
+            let kinds = [tools, resources, templates, prompts];
+            for (told, (kind, listed)) in of.iter_mut().zip(kinds.into_iter().enumerate()) {
+                let here = |name: &str| match kind {
+                    0 | 3 => crate::catalogue::exposed(&upstream.settings.prefix, name),
+                    _ => name.to_owned(),
+                };
+                told.extend(listed.iter().map(|(name, _)| {
+                    json!({"name": here(name), "upstream": upstream.name(), "there": name})
+                }));
+            }
+        }
+        drop(kept);
+        let [tools, resources, templates, prompts] = of;
+        let left_out = lock(&self.0.left_out);
+        let left_out = left_out.iter().map(|LeftOut { kind, upstream, name, reason }| {
+            json!({"kind": kind, "upstream": upstream, "there": name, "reason": reason})
+        });
+        json!({
+            "tools": tools,
+            "resources": resources,
+            "resourceTemplates": templates,
+            "prompts": prompts,
+            "leftOut": left_out.collect::<Vec<_>>(),
+        })
+    }
+
+    /// The latest requests that were passed on, the last first, since somebody first asked.
+    #[must_use]
+    pub fn calls(&self) -> Value {
+        self.0.recent.told()
+    }
+
+    /// Takes what an upstream has away, so that nothing new is asked of it, or serves it again;
+    /// false if there is no such upstream. What is being asked of it is answered.
+    #[must_use]
+    pub fn drain(&self, name: &str, is_drained: bool) -> bool {
+        let mut kept = lock(&self.0.kept);
+        let Some(one) = kept.iter_mut().find(|one| one.upstream.name() == name) else {
+            return false;
+        };
+        one.is_drained = is_drained;
+        drop(kept);
+        self.0.changed.notify_one();
+        true
+    }
+}
+
+fn upstream(one: &Kept) -> Value {
+    let (upstream, state) = (&one.upstream, one.upstream.state());
+    let (word, reason) = match &state {
+        State::Connecting => ("connecting", None),
+        State::Down(reason) => ("down", Some(reason)),
+        State::Idle => ("idle", None),
+        State::Ready => ("ready", None),
+        State::Stopped => ("stopped", None),
+    };
+    let server = upstream.server().map(
+        |(name, version, revision)| json!({"name": name, "version": version, "revision": revision}),
+    );
+    let counts = upstream.counts();
+    json!({
+        "name": upstream.name(),
+        "state": word,
+        "reason": reason,
+        "drained": one.is_drained,
+        "server": server,
+        "calls": counts.calls,
+        "running": counts.running,
+        "failed": counts.failed,
+        "restarts": counts.restarts,
+    })
+}

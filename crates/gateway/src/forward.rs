@@ -1,0 +1,148 @@
+//! A request for what an upstream has is passed on: its parameters as they came, the answer as it
+//! comes, and what is said meanwhile. Made by `catalogue`, run by the server.
+
+use crate::upstream::{Loss, Upstream};
+use haft_client::{Client, ClientError, Notice};
+use haft_proto::encode;
+use haft_proto::error::{Mistake, Refusal};
+use haft_proto::json::{Cursor, DEPTH_MAX, JsonStr};
+use haft_proto::method::Method;
+use haft_proto::spec::level::Level;
+use haft_server::handler::{Answer, Call, Handler, Made};
+use haft_server::{Context, Relayed, Relaying};
+use serde_json::value::RawValue;
+use std::sync::Arc;
+
+/// The way to something that an upstream has. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Forward {
+    pub(crate) upstream: Arc<Upstream>,
+    /// Its name or address there.
+    pub(crate) name: Arc<str>,
+    /// Asking twice is like asking once.
+    pub(crate) is_repeatable: bool,
+}
+
+/// What is asked of an upstream.
+enum Wish<'a> {
+    Call { tool: &'a str, arguments: &'a str },
+    Other { method: Method, target: Option<&'a str>, members: &'a [(&'a str, &'a str)] },
+}
+
+impl Handler for Forward {
+    fn call(&self, call: Call<'_>, _: Answer<'_>) -> Made {
+        let (way, arguments) = (self.clone(), Box::<str>::from(call.arguments));
+        let context = call.context();
+        Made::Relayed(Box::pin(async move {
+            let wish = Wish::Call { tool: &way.name, arguments: &arguments };
+            way.ask(&wish, &context).await
+        }))
+    }
+}
+
+impl Forward {
+    /// Passes on a request that is no call of a tool. Of a prompt, the upstream is told the name
+    /// that it has there.
+    pub(crate) async fn relay(self, asked: Relaying) -> Result<Relayed, Refusal> {
+        let Relaying { method, params, context } = asked;
+        let mut renamed = Vec::new();
+        encode::string(&mut renamed, &self.name);
+        let renamed = String::from_utf8(renamed).expect("encoders write UTF-8");
+        let reference = format!(r#"{{"type":"ref/prompt","name":{renamed}}}"#);
+        let mut members = members(&params)?;
+        for (key, value) in &mut members {
+            match (method, *key) {
+                (Method::PromptsGet, "name") => *value = &renamed,
+                (Method::Complete, "ref") if value.contains("ref/prompt") => *value = &reference,
+                _ => {}
+            }
+        }
+        let asked_for = members.iter().find(|(key, _)| *key == "uri").map(|(_, uri)| *uri);
+        let uri = asked_for.and_then(JsonStr::from_raw).map(JsonStr::decode);
+        let target = match method {
+            Method::PromptsGet => Some(&*self.name),
+            Method::ResourcesRead => uri.as_deref(),
+            _ => None,
+        };
+        self.ask(&Wish::Other { method, target, members: &members }, &context).await
+    }
+
+    async fn ask(&self, wish: &Wish<'_>, context: &Context) -> Result<Relayed, Refusal> {
+        let mut running = self.upstream.count(wish.method().name(), &self.name);
+        let ended = self.ask_twice(wish, context).await;
+        running.end(&ended);
+        ended
+    }
+
+    /// A request that was lost on its way is made once more, if nothing can come of that.
+    async fn ask_twice(&self, wish: &Wish<'_>, context: &Context) -> Result<Relayed, Refusal> {
+        let mut is_first = true;
+        loop {
+            let client = self.upstream.client().await?;
+            let error = match wish.ask(&client, context).await {
+                Ok(result) => return Ok(Relayed(result)),
+                Err(error) => error,
+            };
+            let loss = Loss::by(&error);
+            if loss != Loss::None {
+                self.upstream.suspect(&client);
+            }
+            let may_ask_again =
+                loss == Loss::NotBegun || loss == Loss::Unknown && self.is_repeatable;
+            if !may_ask_again || !is_first {
+                return Err(self.upstream.refusal(error));
+            }
+            is_first = false;
+        }
+    }
+}
+
+impl Wish<'_> {
+    fn method(&self) -> Method {
+        match self {
+            Self::Call { .. } => Method::ToolsCall,
+            Self::Other { method, .. } => *method,
+        }
+    }
+
+    async fn ask(&self, client: &Client, context: &Context) -> Result<Box<RawValue>, ClientError> {
+        let mut listener = |notice| tell(context, notice);
+        match *self {
+            Self::Call { tool, arguments } => {
+                client.call_tool_raw(tool, arguments, &mut listener).await
+            }
+            Self::Other { method, target, members } => {
+                client.ask_raw(method, target, members, &mut listener).await
+            }
+        }
+    }
+}
+
+/// The members of parameters, without what is between this server and its client.
+fn members(params: &str) -> Result<Vec<(&str, &str)>, Refusal> {
+    let malformed = |_| Refusal::new(Mistake::InvalidParams, "Invalid params: not an object");
+    let mut cursor = Cursor::new(params, DEPTH_MAX);
+    cursor.enter_object().map_err(malformed)?;
+    let (mut members, mut is_first) = (Vec::new(), true);
+    while let Some(key) = cursor.next_key(&mut is_first).map_err(malformed)? {
+        let value = cursor.value().map_err(malformed)?;
+        if !matches!(key.raw(), "_meta" | "inputResponses" | "requestState") {
+            members.push((key.raw(), value));
+        }
+    }
+    Ok(members)
+}
+
+/// What an upstream says while a request runs.
+fn tell(context: &Context, notice: Notice) {
+    match notice {
+        Notice::Progress { progress, total, message } => {
+            context.progress(progress, total, message.as_deref());
+        }
+        Notice::Log { level, data, .. } => {
+            context.log(Level::parse(&level).unwrap_or(Level::Info), data);
+        }
+        // The call is a task there, which the client need not know.
+        Notice::Status { .. } => {}
+    }
+}

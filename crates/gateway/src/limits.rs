@@ -1,0 +1,27 @@
+//! The bounds of a gateway, each once.
+
+use std::time::Duration;
+
+/// The longest name that all clients take, in bytes; longer ones are shortened.
+pub const NAME_BYTES_MAX: usize = 64;
+/// How long to wait before an upstream that went down is started again, at first; twice as long
+/// after each time in vain.
+pub const PAUSE_MIN: Duration = Duration::from_millis(100);
+/// And at most.
+pub const PAUSE_MAX: Duration = Duration::from_secs(30);
+/// Calls wait for an upstream that went down, and what it has stays listed, while it is tried again
+/// after no longer a pause than this.
+pub const PATIENCE: Duration = Duration::from_secs(1);
+/// An upstream that was up for so long has recovered: the next pause is the first again.
+pub const RECOVERED: Duration = Duration::from_secs(30);
+/// How long an upstream that is started when it is needed may be there unused, at least; at most
+/// twice as long.
+pub const IDLE_MAX: Duration = Duration::from_secs(60);
+/// How long changes of an upstream's lists are gathered before the lists are asked for.
+pub const GATHERING: Duration = Duration::from_millis(50);
+/// How many of the latest requests are kept for whoever runs the gateway.
+pub const RECENT_MAX: usize = 256;
+/// How long the first clients may wait for upstreams that have not answered yet.
+pub const START_TIME_MAX: Duration = Duration::from_secs(10);
+/// How long upstreams have to end, together.
+pub const STOP_TIME_MAX: Duration = Duration::from_secs(8);

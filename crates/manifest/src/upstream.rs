@@ -1,0 +1,325 @@
+//! The servers behind this one, from as typed to as meant: one that speaks MCP becomes an
+//! [`Upstream`], to which whoever serves the file connects; one that a document describes becomes
+//! tools, by `openapi`. Called by `meant`; starts no program and asks no server itself.
+
+pub(crate) mod mistake;
+
+use crate::around::Around;
+use crate::fault::{Wrong, line_of};
+use crate::fill::{Filled, Surroundings};
+use crate::http;
+use crate::http::mistake::HttpMistake;
+use crate::keys::Kinds;
+use crate::limits::{PREFIX_BYTES_MAX, UPSTREAM_NAME_MAX};
+use crate::openapi::{self, Described, Imported};
+use crate::place::{Place, Placed};
+use crate::problem::Problem;
+use crate::tags;
+use crate::template::Compiler;
+use crate::tool::typed;
+use crate::tree::Tree;
+use crate::upstream::mistake::UpstreamMistake;
+use crate::written::Scalar;
+use crate::written::tool::Env;
+use crate::written::upstream::{self as written, Start, Upstreams};
+use ::http::{HeaderMap, HeaderName, HeaderValue, header};
+use haft_fetch::Url;
+use haft_proto::mirror::{METHOD_HEADER, NAME_HEADER, PARAM_HEADER_PREFIX, VERSION_HEADER};
+use haft_proto::version::Era;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A server behind this one that speaks MCP. Two readings of a file have equal ones where nothing
+/// is different of what was typed and filled in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Upstream {
+    /// Its name in the file: 1 to 31 letters, digits, `-` and `_`.
+    pub name: String,
+    /// What the names of its tools and prompts begin with here; at most 32 letters, digits, `-` and
+    /// `_`, and maybe none. No other upstream that speaks MCP, or has a document, has the same.
+    pub prefix: String,
+    /// How long a call may take, as the upstream says, or else the file's `defaults`.
+    pub timeout: Option<Duration>,
+    /// The way to speak with it; to be found out if the file does not say it.
+    pub era: Option<Era>,
+    /// When it is started or connected to.
+    pub start: Start,
+    /// Where it is.
+    pub reach: Reach,
+}
+
+/// Where a server is. Shown for debugging, it has no value that may be a secret.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Reach {
+    /// It is a child process, and speaks over its stdin and stdout.
+    Command {
+        /// The program, a path or a name to look up in PATH, and its arguments; one element at
+        /// least.
+        argv: Vec<OsString>,
+        /// Variables beside those of this process, by their names.
+        env: Vec<(String, String)>,
+        /// The directory that it runs in, from the root.
+        directory: PathBuf,
+    },
+    /// It listens at an address, for Streamable HTTP or HTTP+SSE.
+    Url {
+        /// The address of its endpoint.
+        url: Url,
+        /// What is sent with every request; each value is marked as sensitive, and none is a header
+        /// of the protocol or the connection.
+        headers: HeaderMap,
+    },
+}
+
+impl fmt::Debug for Reach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command { argv, env, directory } => {
+                let names: Vec<_> = env.iter().map(|(name, _)| name).collect();
+                f.debug_struct("Command")
+                    .field("argv", &format_args!("[{} texts]", argv.len()))
+                    .field("env", &names)
+                    .field("directory", directory)
+                    .finish()
+            }
+            Self::Url { url, headers } => f
+                .debug_struct("Url")
+                // A path or a query may have a key in it.
+                .field("url", &format_args!("{}/…", url.origin()))
+                .field("headers", &headers.keys().collect::<Vec<_>>())
+                .finish(),
+        }
+    }
+}
+
+/// The key of each kind, and those that belong to some kinds alone.
+const KINDS: Kinds = Kinds {
+    owners: "upstreams",
+    keys: &[
+        ("command", &["env", "cwd", "era", "start"]),
+        ("url", &["headers", "era", "start"]),
+        (
+            "openapi",
+            &[
+                "base_url",
+                "include",
+                "exclude",
+                "auth",
+                "security",
+                "headers",
+                "limit",
+                "redirects",
+                "allow_private",
+                "output_schemas",
+            ],
+        ),
+    ],
+};
+
+/// Headers that MCP has for itself, beside those that the connection needs.
+const MCP_HEADERS: [HeaderName; 4] = [
+    header::ACCEPT,
+    header::CONTENT_TYPE,
+    HeaderName::from_static("last-event-id"),
+    HeaderName::from_static("mcp-session-id"),
+];
+
+/// A prefix that an upstream has.
+struct Taken {
+    prefix: String,
+    place: Place,
+    speaks_mcp: bool,
+}
+
+/// Checks `upstreams`, and makes the tools of those with a document. The tree is the same key in
+/// the file.
+pub(crate) fn check(
+    (Upstreams(written), tree): (Upstreams, Option<&Tree>),
+    defaults: &Around,
+    surroundings: &Surroundings<'_>,
+    compiler: &mut Compiler<'_>,
+) -> Result<(Vec<Upstream>, Imported), Wrong> {
+    let (mut upstreams, mut imported) = (Vec::new(), Imported::default());
+    let mut taken: Vec<Taken> = Vec::new();
+    for (name, Placed { value: mut written, .. }) in written {
+        let tree = tree.and_then(|tree| tree.get(&name.value));
+        let tree = tree.expect("what is typed comes from this tree");
+        if KINDS.of(tree)?.is_none() {
+            let what = format!("there is no way to the upstream `{}`", name.value);
+            let help = "give it a `command` to start, a `url` to ask, or an `openapi` document";
+            return Err(Wrong::new(name.place, Problem::KindMissing { what, help }));
+        }
+        let prefix = prefix(&name, &written, &mut taken, surroundings)?;
+        let (name, openapi) = (&*name.value, written.openapi.take());
+        let Some(openapi) = openapi else {
+            upstreams.push(upstream((name, prefix), written, defaults, surroundings)?);
+            // They are compared themselves.
+            _ = surroundings.seen.print(None);
+            continue;
+        };
+        let described = Described { name, prefix, openapi, written, tree };
+        imported.extend(openapi::check(described, defaults, surroundings, compiler)?);
+    }
+    Ok((upstreams, imported))
+}
+
+fn bad(place: Place, mistake: UpstreamMistake) -> Wrong {
+    Wrong::new(place, Problem::Upstream(mistake))
+}
+
+/// What the names of an upstream's tools begin with. Names of documents are known when they are
+/// read, and told apart then; what others have is known to nobody yet.
+fn prefix(
+    name: &Placed<String>,
+    written: &written::Upstream,
+    taken: &mut Vec<Taken>,
+    surroundings: &Surroundings<'_>,
+) -> Result<String, Wrong> {
+    let speaks_mcp = written.openapi.is_none();
+    if speaks_mcp && !is_name(&name.value) {
+        return Err(bad(name.place, UpstreamMistake::BadName { name: name.value.clone() }));
+    }
+    let (place, Filled { value: prefix, shown }) = match &written.prefix {
+        Some(written) => (written.place, surroundings.fill(written)?),
+        None => {
+            let prefix = if speaks_mcp {
+                format!("{}_", name.value)
+            } else {
+                openapi::default_prefix(&name.value)
+            };
+            (name.place, Filled { shown: format!("{prefix:?}"), value: prefix })
+        }
+    };
+    if written.prefix.is_some() && !(is_plain(&prefix) && prefix.len() <= PREFIX_BYTES_MAX) {
+        return Err(bad(place, UpstreamMistake::BadPrefix { shown }));
+    }
+    let is_same = |other: &&Taken| other.prefix == prefix && (other.speaks_mcp || speaks_mcp);
+    if let Some(first) = taken.iter().find(is_same) {
+        let first_line = line_of(surroundings.text, first.place);
+        return Err(bad(place, UpstreamMistake::SamePrefix { shown, first_line }));
+    }
+    taken.push(Taken { prefix: prefix.clone(), place, speaks_mcp });
+    Ok(prefix)
+}
+
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+}
+
+fn is_name(text: &str) -> bool {
+    (1..=UPSTREAM_NAME_MAX).contains(&text.len()) && is_plain(text)
+}
+
+/// An upstream that speaks MCP.
+fn upstream(
+    (name, prefix): (&str, String),
+    written: written::Upstream,
+    defaults: &Around,
+    surroundings: &Surroundings<'_>,
+) -> Result<Upstream, Wrong> {
+    let around = defaults.of_upstream(written.timeout.as_ref(), surroundings)?;
+    let reach = if let Some(command) = written.command {
+        program(&command, written.env, written.cwd.as_ref(), surroundings)?
+    } else {
+        let url = written.url.expect("an upstream of no other kind has a url");
+        let url = address(&url, surroundings)?;
+        Reach::Url { url, headers: headers(written.headers, surroundings)? }
+    };
+    let (era, start) = (written.era.map(Era::from), written.start);
+    Ok(Upstream { name: name.to_owned(), prefix, timeout: around.timeout, era, start, reach })
+}
+
+fn program(
+    written: &Placed<Vec<Placed<Scalar>>>,
+    env: Option<Placed<Env>>,
+    cwd: Option<&Placed<String>>,
+    surroundings: &Surroundings<'_>,
+) -> Result<Reach, Wrong> {
+    let Some(program) = written.value.first() else {
+        let help = "name a program and its arguments: [github-mcp-server, stdio]";
+        return Err(Wrong::new(written.place, Problem::EmptyList { key: "command", help }));
+    };
+    let argument = |text| given("command", &typed(text), surroundings).map(OsString::from);
+    let mut argv = written.value.iter().map(argument).collect::<Result<Vec<_>, _>>()?;
+    if argv[0].is_empty() {
+        return Err(Wrong::new(program.place, Problem::NoValue { key: "command".to_owned() }));
+    }
+    // A name is looked up in PATH; a path is one from the file's directory.
+    if argv[0].as_encoded_bytes().contains(&b'/') {
+        argv[0] = surroundings.directory.join(&argv[0]).into_os_string();
+    }
+    let mut variables = Vec::new();
+    for (name, value) in http::pairs(env) {
+        if name.value.is_empty() || name.value.contains(['=', '\0']) {
+            return Err(Wrong::new(name.place, Problem::BadEnvName { name: name.value }));
+        }
+        variables.push((name.value, given("env", &typed(&value), surroundings)?));
+    }
+    let directory = match cwd {
+        Some(cwd) => surroundings.directory.join(given("cwd", cwd, surroundings)?),
+        None => surroundings.directory.to_owned(),
+    };
+    Ok(Reach::Command { argv, env: variables, directory })
+}
+
+/// A text that a program is given.
+fn given(
+    key: &'static str,
+    text: &Placed<String>,
+    surroundings: &Surroundings<'_>,
+) -> Result<String, Wrong> {
+    let filled = fixed(key, text, surroundings)?;
+    if filled.contains('\0') {
+        return Err(bad(text.place, UpstreamMistake::Nul { key }));
+    }
+    Ok(filled)
+}
+
+/// A text with everything filled in, which is no template: nobody has called anything yet.
+fn fixed(
+    key: &'static str,
+    text: &Placed<String>,
+    surroundings: &Surroundings<'_>,
+) -> Result<String, Wrong> {
+    if tags::has_any(&text.value) {
+        let reason = "it is needed before anything is called";
+        return Err(Wrong::new(text.place, Problem::FixedText { key, reason }));
+    }
+    Ok(surroundings.fill(text)?.value)
+}
+
+fn address(written: &Placed<String>, surroundings: &Surroundings<'_>) -> Result<Url, Wrong> {
+    let text = fixed("url", written, surroundings)?;
+    let refused = |reason| bad(written.place, UpstreamMistake::BadUrl { reason });
+    let authority = text.split_once("://").and_then(|(_, rest)| rest.split(['/', '?']).next());
+    if authority.is_some_and(|authority| authority.contains('@')) {
+        return Err(refused("it holds a user name or password; send them in `headers`"));
+    }
+    Url::parse(&text).map_err(|error| refused(error.0))
+}
+
+fn headers(
+    written: Option<Placed<Env>>,
+    surroundings: &Surroundings<'_>,
+) -> Result<HeaderMap, Wrong> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in http::pairs(written) {
+        let parsed = http::header_name(&name)?;
+        let is_mirrored = [VERSION_HEADER, METHOD_HEADER, NAME_HEADER].contains(&parsed.as_str())
+            || parsed.as_str().starts_with(PARAM_HEADER_PREFIX);
+        if is_mirrored || MCP_HEADERS.contains(&parsed) {
+            return Err(http::bad(name.place, HttpMistake::OwnHeader { name: name.value }));
+        }
+        let text = fixed("headers", &typed(&value), surroundings)?;
+        let Ok(mut sent) = HeaderValue::from_bytes(text.as_bytes()) else {
+            return Err(http::bad(value.place, HttpMistake::HeaderValue { name: name.value }));
+        };
+        sent.set_sensitive(true);
+        if headers.insert(parsed, sent).is_some() {
+            return Err(bad(name.place, UpstreamMistake::HeaderTwice { name: name.value }));
+        }
+    }
+    Ok(headers)
+}

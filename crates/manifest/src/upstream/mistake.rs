@@ -1,0 +1,53 @@
+//! What can be wrong with the servers behind this one, beside what is wrong with any key: one
+//! variant for each mistake, its sentence and what to do. Called by `problem`.
+
+use crate::limits::{PREFIX_BYTES_MAX, UPSTREAM_NAME_MAX};
+
+/// A mistake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the fields are the words of the sentences below")]
+pub enum UpstreamMistake {
+    /// The name of an upstream.
+    BadName { name: String },
+    /// A prefix of names.
+    BadPrefix { shown: String },
+    /// An address.
+    BadUrl { reason: &'static str },
+    /// A header typed twice, in capitals and without.
+    HeaderTwice { name: String },
+    /// A text that cannot be given to a program.
+    Nul { key: &'static str },
+    /// Two upstreams whose names would not be told apart.
+    SamePrefix { shown: String, first_line: usize },
+}
+
+impl UpstreamMistake {
+    pub(crate) fn message(&self) -> String {
+        match self {
+            Self::BadName { name } => format!("{name:?} is no name for an upstream"),
+            Self::BadPrefix { shown } => format!("{shown} cannot begin the names of tools"),
+            Self::BadUrl { reason } => format!("the address cannot be used: {reason}"),
+            Self::HeaderTwice { name } => format!("the header `{name}` is there twice"),
+            Self::Nul { key } => format!("a text of `{key}` has a character 0 in it"),
+            Self::SamePrefix { shown, first_line } => {
+                format!("the names of the upstream of line {first_line} begin with {shown}, too")
+            }
+        }
+    }
+
+    pub(crate) fn help(&self) -> String {
+        match self {
+            Self::BadName { .. } => {
+                format!("use 1 to {UPSTREAM_NAME_MAX} letters, digits, `_` or `-`")
+            }
+            Self::BadPrefix { .. } => {
+                format!("use at most {PREFIX_BYTES_MAX} letters, digits, `_` and `-`, like pet_")
+            }
+            Self::BadUrl { .. } => "write it like https://docs.example.com/mcp".to_owned(),
+            Self::HeaderTwice { .. } => "keep one of them".to_owned(),
+            Self::Nul { .. } => "remove it: no program can be given one".to_owned(),
+            Self::SamePrefix { .. } => "give one of them another `prefix`".to_owned(),
+        }
+    }
+}

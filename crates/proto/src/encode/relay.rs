@@ -1,0 +1,152 @@
+//! What another server has written, as this one tells it: passed on as it came, but for what must
+//! be another here. Nothing of it is read that need not be.
+
+use super::{raw, string};
+use crate::json::{Cursor, DEPTH_MAX, member};
+use crate::method::Method;
+use crate::version::Revision;
+
+/// Appends the definition of a tool or prompt under another name. `definition` is JSON text of an
+/// object; one without a name gets none.
+///
+/// ```
+/// use haft_proto::encode::relay;
+/// let mut out = Vec::new();
+/// relay::renamed(&mut out, r#"{"name":"search", "x-mine":[1.50]}"#, "github_search");
+/// assert_eq!(out, br#"{"name":"github_search", "x-mine":[1.50]}"#);
+/// ```
+pub fn renamed(out: &mut Vec<u8>, definition: &str, name: &str) {
+    let Some(before) = member(definition, "name") else { return raw(out, definition) };
+    let start = before.as_ptr().addr() - definition.as_ptr().addr();
+    raw(out, &definition[..start]);
+    string(out, name);
+    raw(out, &definition[start + before.len()..]);
+}
+
+/// Appends a definition as it came.
+pub fn definition(out: &mut Vec<u8>, definition: &str) {
+    raw(out, definition);
+}
+
+/// Appends a result. What this revision wants every result to say is added where the other server
+/// did not say it; `fields` is what [`result_fields`](super::fields::result_fields) wrote for this
+/// revision. Who answered stays said as the other server said it.
+/// A `method` whose results say how long they may be kept is answered with one that may not.
+pub fn result(
+    out: &mut Vec<u8>,
+    (revision, method): (Revision, Method),
+    fields: &[u8],
+    result: &str,
+) {
+    if !revision.has_result_type() || says(result, "resultType") {
+        return raw(out, result);
+    }
+    let inside = result.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    let inside = inside.unwrap_or_default().trim();
+    // Of two members with one key a client may read either.
+    let fields = match says(result, "_meta") {
+        true => COMPLETE,
+        false => fields.strip_prefix(b",").unwrap_or(fields),
+    };
+    out.push(b'{');
+    out.extend_from_slice(fields);
+    if method == Method::ResourcesRead && !says(result, "ttlMs") {
+        out.extend_from_slice(UNCACHED);
+    }
+    if !inside.is_empty() {
+        out.push(b',');
+        raw(out, inside);
+    }
+    out.push(b'}');
+}
+
+const COMPLETE: &[u8] = br#""resultType":"complete""#;
+const UNCACHED: &[u8] = br#","ttlMs":0,"cacheScope":"private""#;
+
+/// Whether an object has such a member of its own.
+fn says(object: &str, key: &str) -> bool {
+    let mut cursor = Cursor::new(object, DEPTH_MAX);
+    let mut is_first = true;
+    if cursor.enter_object().is_err() {
+        return false;
+    }
+    while let Ok(Some(found)) = cursor.next_key(&mut is_first) {
+        if found.decode() == key {
+            return true;
+        }
+        if cursor.value().is_err() {
+            return false;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encode::fields::result_fields;
+    use crate::spec::implementation::Implementation;
+
+    fn told(revision: Revision, text: &str) -> String {
+        told_of(Method::ToolsCall, revision, text)
+    }
+
+    fn told_of(method: Method, revision: Revision, text: &str) -> String {
+        let server = Implementation { name: "s".to_owned(), ..Implementation::default() };
+        let (mut fields, mut out) = (Vec::new(), Vec::new());
+        result_fields(&mut fields, revision, &server);
+        result(&mut out, (revision, method), &fields, text);
+        String::from_utf8(out).expect("text")
+    }
+
+    #[test]
+    fn a_result_passes_as_it_came_where_it_may() {
+        let modern = r#"{"resultType":"complete","content":[ ],"_meta":{"a":1.50}}"#;
+        for revision in Revision::ALL {
+            assert_eq!(told(revision, modern), modern);
+        }
+        let legacy = r#"{ "content" : [{"type":"hologram"}] }"#;
+        assert_eq!(told(Revision::LATEST_LEGACY, legacy), legacy);
+        assert_eq!(told(Revision::LATEST_LEGACY, "{\r\n}"), "{}");
+    }
+
+    #[test]
+    fn a_modern_client_is_told_the_kind_of_every_result() {
+        let fields = r#""resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":"#;
+        for (text, rest) in [
+            ("{}", ""),
+            (" { \n } ", ""),
+            (r#"{"content":[]}"#, r#","content":[]"#),
+            (r#"{"a":{"resultType":1,"_meta":2}}"#, r#","a":{"resultType":1,"_meta":2}"#),
+        ] {
+            let expected = format!(r#"{{{fields}{{"name":"s","version":""}}}}{rest}}}"#);
+            assert_eq!(told(Revision::LATEST, text), expected, "{text}");
+        }
+        assert_eq!(
+            told(Revision::LATEST, r#"{"_meta":{"a":1},"b":2}"#),
+            r#"{"resultType":"complete","_meta":{"a":1},"b":2}"#
+        );
+    }
+
+    #[test]
+    fn what_a_legacy_server_has_in_a_resource_may_not_be_kept() {
+        let text = r#"{"contents":[],"_meta":{}}"#;
+        let read = told_of(Method::ResourcesRead, Revision::LATEST, text);
+        let fields = r#"{"resultType":"complete","ttlMs":0,"cacheScope":"private","#;
+        assert_eq!(read, format!(r#"{fields}"contents":[],"_meta":{{}}}}"#));
+        assert_eq!(told_of(Method::ResourcesRead, Revision::LATEST_LEGACY, text), text);
+    }
+
+    #[test]
+    fn a_definition_keeps_all_but_its_name() {
+        for (before, after) in [
+            (r#"{"a":{"name":"x"},"name":"x","z":1}"#, r#"{"a":{"name":"x"},"name":"a\"b","z":1}"#),
+            ("{\"n\\u0061me\"\n:\n\"x\"}", r#"{"n\u0061me":"a\"b"}"#),
+            (r#"{"title":"x"}"#, r#"{"title":"x"}"#),
+        ] {
+            let mut out = Vec::new();
+            renamed(&mut out, before, "a\"b");
+            assert_eq!(String::from_utf8(out).as_deref(), Ok(after));
+        }
+    }
+}
