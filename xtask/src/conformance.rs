@@ -114,8 +114,6 @@ const CLIENT_BESIDE: &[&str] = &[
 
 /// What of that this client cannot do.
 const CLIENT_UNMET: &[(&str, &str)] = &[
-    ("auth/client-credentials-basic", "no grant by client credentials yet"),
-    ("auth/client-credentials-jwt", "no grant by client credentials yet"),
     ("auth/dpop", "tokens are not bound to keys (RFC 9449)"),
     ("auth/dpop-nonce", "tokens are not bound to keys (RFC 9449)"),
     ("auth/enterprise-managed-authorization", "no exchange of tokens of a company's own server"),

@@ -17,6 +17,7 @@
 //! ```
 
 mod answerer;
+mod auth;
 mod changes;
 mod client;
 mod connect;
@@ -50,6 +51,7 @@ mod tools;
 mod wire;
 
 pub use answerer::{Answerer, Answering, Asker, Consent, Declined, Elicited, Offers, Root, Visit};
+pub use auth::{AuthError, Authorizer, Journey, OAuth, Proof, Reception, Registered, Secret};
 pub use changes::{Change, Interest};
 pub use client::Client;
 pub use connect::{Target, connect};

@@ -1,17 +1,29 @@
 //! What the suite tells a client beside the address: the calls to make, and who the client is. Read
 //! once by `main`.
 
+use haft_client::{OAuth, Proof, Registered, Secret};
 use serde::Deserialize;
 use serde_json::Value;
 use std::env;
 
 /// `MCP_CONFORMANCE_CONTEXT`. Everything is optional: most scenarios have none.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default)]
 pub(crate) struct Context {
     /// Arguments that the suite wants to see.
+    #[serde(rename = "toolCalls")]
     pub(crate) tool_calls: Vec<ToolCall>,
+    /// The scenario, which may tell what the client was registered for.
+    name: String,
+    client_id: Option<String>,
+    client_secret: Option<Secret>,
+    private_key_pem: Option<Secret>,
 }
+
+/// The client of which the suite's authorization servers know a document; nobody reads it.
+const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
+/// How the scenarios begin in which no person is asked.
+const ALONE: &str = "auth/client-credentials-";
 
 /// A call that the suite wants to see.
 #[derive(Debug, Deserialize)]
@@ -26,6 +38,22 @@ impl Context {
         match env::var("MCP_CONFORMANCE_CONTEXT") {
             Ok(text) => serde_json::from_str(&text),
             Err(_) => Ok(Self::default()),
+        }
+    }
+
+    /// Who this client is.
+    pub(crate) fn oauth(&self) -> OAuth {
+        let proof = match (&self.private_key_pem, &self.client_secret) {
+            (Some(key), _) => Proof::Key(key.clone()),
+            (None, Some(secret)) => Proof::Secret(secret.clone()),
+            (None, None) => Proof::None,
+        };
+        let is_alone = self.name.starts_with(ALONE);
+        let client = self.client_id.clone();
+        OAuth {
+            client: client.map(|id| Registered { id, proof, issuer: None, is_alone }),
+            document: Some(DOCUMENT.to_owned()),
+            credentials: None,
         }
     }
 }

@@ -12,9 +12,11 @@
 #![expect(clippy::print_stderr, reason = "the suite keeps what its clients write there")]
 
 mod arguments;
+mod browser;
 mod context;
 mod person;
 
+use browser::Browser;
 use context::Context;
 use haft_client::{Client, ClientError, Options, Target, connect};
 use haft_proto::version::Revision;
@@ -41,14 +43,19 @@ async fn main() -> ExitCode {
 async fn run() -> Result<(), Box<dyn Error>> {
     let Some(url) = env::args().nth(1) else { return Err(USAGE.into()) };
     let context = Context::from_env()?;
-    let client = connect(&Target::Url(url), &options()?).await?;
+    let client = connect(&Target::Url(url), &options(&context)?).await?;
     let tried = try_everything(&client, &context).await;
     client.close().await;
     tried
 }
 
-fn options() -> Result<Options, Box<dyn Error>> {
-    let mut options = Options { answerer: Some(Arc::new(Person)), ..Options::default() };
+fn options(context: &Context) -> Result<Options, Box<dyn Error>> {
+    let mut options = Options {
+        answerer: Some(Arc::new(Person)),
+        authorizer: Some(Arc::new(Browser)),
+        oauth: context.oauth(),
+        ..Options::default()
+    };
     "haft-conformance-client".clone_into(&mut options.name);
     if let Ok(date) = env::var("MCP_CONFORMANCE_PROTOCOL_VERSION") {
         let revision = Revision::parse(&date).ok_or("the suite wants an unknown revision")?;
