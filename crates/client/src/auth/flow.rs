@@ -102,11 +102,15 @@ impl Flow {
         let before = tokens_of(&kept, issuer, &metadata.resource);
         let challenged = want.challenge().scope.as_deref();
         match (&want, before) {
-            (Want::Another(_), Some(before)) if before.refresh.is_some() && may_help(&held) => {
+            (Want::Another(_), Some(before)) if may_help(&held, before) => {
                 let (issuer, resource) = (issuer.to_owned(), metadata.resource.clone());
                 let (tokens, origin) = (before.clone(), Origin::Kept);
                 let old = Held { issuer, resource, tokens, origin };
-                match Self::refresh(flow, old).await {
+                if held.is_none_or(|held| held.tokens.access != old.tokens.access) {
+                    // Another process has got it meanwhile.
+                    return Ok(Some(old));
+                }
+                match Self::refresh(flow, old, Some(server.clone())).await {
                     Ok(Some(refreshed)) => return Ok(Some(refreshed)),
                     // It is of no use any more; somebody must be asked.
                     Ok(None) | Err(AuthError::Refused { .. }) => {}
@@ -135,7 +139,11 @@ impl Flow {
     /// Another token by the refresh token of this one, or one that another process got meanwhile;
     /// `None` if there is neither. Goes on if whoever asks goes away: what an authorization server
     /// has replaced must not be lost.
-    pub(crate) async fn refresh(flow: &Arc<Self>, old: Held) -> Result<Option<Held>, AuthError> {
+    pub(crate) async fn refresh(
+        flow: &Arc<Self>,
+        old: Held,
+        server: Option<AuthorizationServer>,
+    ) -> Result<Option<Held>, AuthError> {
         let flow = Arc::clone(flow);
         finish(async move {
             let web = flow.web().await?;
@@ -147,7 +155,10 @@ impl Flow {
                 return Ok(Some(current));
             }
             let Some(refresh) = current.tokens.refresh.clone() else { return Ok(None) };
-            let server = server::find(web, &old.issuer).await?;
+            let server = match server {
+                Some(server) => server,
+                None => server::find(web, &old.issuer).await?,
+            };
             let client = hold.kept.issuers.get(&old.issuer).and_then(|of| of.client.as_ref());
             let identity = match registration::known(&server, &flow.settings)? {
                 Some(identity) => Some(identity),
@@ -351,9 +362,15 @@ impl Flow {
     }
 }
 
-/// Whether a token that was refused may be replaced by a refresh: not if that is what it is.
-fn may_help(held: &Option<Held>) -> bool {
-    held.as_ref().is_none_or(|held| held.origin == Origin::Kept)
+/// Whether what is kept may be of use where a token was refused: another token, or a refresh,
+/// unless the one that was refused is new itself.
+fn may_help(held: &Option<Held>, kept: &KeptTokens) -> bool {
+    match held {
+        Some(held) if held.tokens.access == kept.access => {
+            held.origin == Origin::Kept && kept.refresh.is_some()
+        }
+        _ => true,
+    }
 }
 
 fn tokens_of<'a>(kept: &'a Kept, issuer: &str, resource: &str) -> Option<&'a KeptTokens> {

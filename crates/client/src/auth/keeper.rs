@@ -102,7 +102,7 @@ impl Keeper {
             return Ok(self.held().map(|held| held.header()));
         };
         let has_ended = held.has_ended();
-        match Flow::refresh(&self.flow, held.clone()).await {
+        match Flow::refresh(&self.flow, held.clone(), None).await {
             Ok(Some(refreshed)) => Ok(Some(self.hold(refreshed).header())),
             // The server may be of another mind about the time, and says so if not.
             Ok(None) | Err(AuthError::Refused { .. }) => Ok(Some(held.header())),

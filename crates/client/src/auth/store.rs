@@ -314,8 +314,11 @@ mod tests {
             assert!(!why.contains("hunter2"), "{why}");
             assert_eq!(fs::read_to_string(&path).expect("it is there"), text);
         }
-        fs::remove_file(&path).expect("we may");
-        symlink("/dev/null", &path).expect("we may");
+        let elsewhere = directory.path().join("elsewhere.json");
+        fs::write(&path, "{}").expect("we may");
+        assert!(store.hold().await.is_ok(), "it is one");
+        fs::rename(&path, &elsewhere).expect("we may");
+        symlink(&elsewhere, &path).expect("we may");
         assert!(store.hold().await.is_err(), "a link leads anywhere");
     }
 
