@@ -67,10 +67,10 @@ impl Flow {
 
     /// What is kept for the endpoint from before.
     pub(crate) async fn kept(&self) -> Result<Option<Held>, AuthError> {
-        let hold = self.store.hold().await?;
-        let found = hold.kept.endpoints.get(&shown(&self.endpoint));
+        let kept = self.store.look().await?;
+        let found = kept.endpoints.get(&shown(&self.endpoint));
         Ok(found.and_then(|KeptEndpoint { issuer, resource }| {
-            let tokens = hold.kept.issuers.get(issuer)?.tokens.get(resource)?.clone();
+            let tokens = kept.issuers.get(issuer)?.tokens.get(resource)?.clone();
             let (issuer, resource) = (issuer.clone(), resource.clone());
             // Whoever changes who they are does not want the tokens of who they were.
             if let Some(client) = &self.settings.client {
@@ -96,7 +96,7 @@ impl Flow {
         let Some(metadata) = resource::find(web, &flow.endpoint, named.as_deref()).await? else {
             return Ok(None);
         };
-        let kept = flow.store.hold().await?.kept.clone();
+        let kept = flow.store.look().await?;
         let issuer = flow.choose(&metadata, &kept);
         let server = server::find(web, issuer).await?;
         let before = tokens_of(&kept, issuer, &metadata.resource);

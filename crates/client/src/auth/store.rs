@@ -89,6 +89,17 @@ impl Store {
         Self { path, memory: Arc::default() }
     }
 
+    /// A look at it, as it is now, which makes nothing.
+    ///
+    /// # Errors
+    /// As for [`Store::hold`].
+    pub(crate) async fn look(&self) -> Result<Kept, AuthError> {
+        match self.path.clone() {
+            Some(path) => Ok(blocking(path, read).await?.1),
+            None => Ok(self.memory.lock().await.clone()),
+        }
+    }
+
     /// Takes it, as it is now.
     ///
     /// # Errors
@@ -154,19 +165,25 @@ fn bad(path: &Path, error: &io::Error) -> AuthError {
     AuthError::BadCredentials { path: path.display().to_string(), reason: error.to_string() }
 }
 
-/// Makes the directory, for its owner alone. One that others may write into is none for secrets:
-/// they could put another file there.
+/// Makes the directory, for its owner alone.
 fn prepare(path: &Path) -> io::Result<()> {
-    let Some(directory) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) else {
-        return Ok(());
-    };
+    let directory = directory(path);
     DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-    let found = fs::metadata(directory)?;
-    if found.mode() & 0o022 != 0 {
+    check_directory(directory)
+}
+
+/// A directory that others may write into is none for secrets: they could put another file there.
+fn check_directory(directory: &Path) -> io::Result<()> {
+    if fs::metadata(directory)?.mode() & 0o022 != 0 {
         let directory = directory.display();
         return Err(refused(&format!("others may write into {directory}; chmod 700 it")));
     }
     Ok(())
+}
+
+fn directory(path: &Path) -> &Path {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or_else(|| Path::new("."))
 }
 
 fn read(path: &Path) -> io::Result<Kept> {
@@ -176,6 +193,7 @@ fn read(path: &Path) -> io::Result<Kept> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Kept::default()),
         opened => opened?,
     };
+    check_directory(directory(path))?;
     let found = file.metadata()?;
     if !found.is_file() {
         return Err(refused("it is no file"));
@@ -297,8 +315,12 @@ mod tests {
     async fn a_directory_that_others_can_write_into_is_refused() {
         let directory = tempfile::tempdir().expect("a directory");
         set_permissions(directory.path(), Permissions::from_mode(0o777)).expect("we may");
-        let store = Store::new(Some(directory.path().join("credentials.json")));
+        let path = directory.path().join("credentials.json");
+        let store = Store::new(Some(path.clone()));
         assert!(refusal(&store).await.contains("others may write"));
+        fs::write(&path, "{}").expect("we may");
+        let looked = store.look().await.expect_err("it must not be used").to_string();
+        assert!(looked.contains("others may write"), "{looked}");
     }
 
     #[tokio::test]
@@ -320,6 +342,14 @@ mod tests {
         fs::rename(&path, &elsewhere).expect("we may");
         symlink(&elsewhere, &path).expect("we may");
         assert!(store.hold().await.is_err(), "a link leads anywhere");
+    }
+
+    #[tokio::test]
+    async fn a_look_makes_nothing() {
+        let above = tempfile::tempdir().expect("a directory");
+        let store = Store::new(Some(above.path().join("state/credentials.json")));
+        assert!(store.look().await.expect("nothing is wrong").issuers.is_empty());
+        assert_eq!(fs::read_dir(above.path()).expect("it is there").count(), 0);
     }
 
     #[tokio::test]
