@@ -5,6 +5,7 @@ mod args;
 mod arguments;
 mod asked;
 mod commands;
+mod consent;
 mod edits;
 mod exit;
 mod export;

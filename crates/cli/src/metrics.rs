@@ -148,7 +148,7 @@ fn seconds(nanos: u64) -> f64 {
 
 /// Whether a request names this machine as its host, or none. A page of elsewhere whose name leads
 /// here (DNS rebinding) names its own.
-fn is_asked_here<B>(request: &Request<B>) -> bool {
+pub(crate) fn is_asked_here<B>(request: &Request<B>) -> bool {
     let is_ours = |host: &str| {
         let Ok(authority) = host.parse::<Authority>() else { return false };
         let name = authority.host().trim_start_matches('[').trim_end_matches(']');

@@ -91,12 +91,16 @@ impl Flow {
         want: Want,
         held: Option<Held>,
     ) -> Result<Option<Held>, AuthError> {
+        let kept = flow.store.look().await?;
+        let is_known = kept.endpoints.contains_key(&shown(&flow.endpoint));
+        if !is_known && flow.authorizer.is_none() && !flow.is_alone() {
+            return Ok(None);
+        }
         let named = want.challenge().resource_metadata.clone();
         let web = flow.web().await?;
         let Some(metadata) = resource::find(web, &flow.endpoint, named.as_deref()).await? else {
             return Ok(None);
         };
-        let kept = flow.store.look().await?;
         let issuer = flow.choose(&metadata, &kept);
         let server = server::find(web, issuer).await?;
         let before = tokens_of(&kept, issuer, &metadata.resource);
@@ -199,7 +203,7 @@ impl Flow {
         client: Option<KeptClient>,
     ) -> Result<Option<Held>, AuthError> {
         flow.bind(&aim.server)?;
-        if flow.settings.client.as_ref().is_some_and(|client| client.is_alone) {
+        if flow.is_alone() {
             let identity = registration::known(&aim.server, &flow.settings)?;
             let Some(identity) = identity else { return Ok(None) };
             return Self::ask(flow, aim, identity, Given::Alone).await.map(Some);
@@ -326,6 +330,11 @@ impl Flow {
         let mut hold = self.store.hold().await?;
         let forgotten = hold.kept.issuers.get_mut(issuer).and_then(|of| of.client.take());
         if forgotten.is_some() { hold.keep().await } else { Ok(()) }
+    }
+
+    /// Whether no person is needed.
+    fn is_alone(&self) -> bool {
+        self.settings.client.as_ref().is_some_and(|client| client.is_alone)
     }
 
     /// A client that was known already is shown to one issuer only.

@@ -76,6 +76,7 @@ async fn without_a_person_the_refusal_stands_and_nobody_else_is_asked() {
     let (_directory, file) = file();
     let error = refused(&server, &options(None, Some(&file))).await;
     assert!(matches!(error, ClientError::AuthenticationNeeded { status: 401, .. }), "{error}");
+    assert_eq!(server.count("/mcp"), server.state().seen.len());
 }
 
 #[tokio::test]

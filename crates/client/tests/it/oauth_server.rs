@@ -14,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Barrier;
 
 /// Where redirects lead; nobody listens there.
-pub(crate) const REDIRECT_URI: &str = "http://127.0.0.1:1/callback";
+const REDIRECT_URI: &str = "http://127.0.0.1:1/callback";
 
 /// Both servers.
 #[derive(Clone, Debug)]
@@ -45,6 +45,8 @@ pub(crate) struct State {
     pub(crate) refresh: HashMap<String, String>,
     /// Codes, and the challenge and scopes that they were given for.
     codes: HashMap<String, (String, String)>,
+    /// Where clients that are registered may have people redirected to.
+    redirects: Vec<String>,
     given: usize,
     /// Every request, as it came.
     pub(crate) seen: Vec<Request>,
@@ -142,17 +144,21 @@ impl OauthServer {
 
     fn register(&self, request: &Request) -> String {
         let client: Value = serde_json::from_str(&request.body).expect("JSON");
-        assert_eq!(client["redirect_uris"], json!([REDIRECT_URI]));
         assert_eq!(client["application_type"], "native");
+        let uri = client["redirect_uris"][0].as_str().expect("an address");
+        self.state().redirects.push(uri.to_owned());
         respond(201, "", &json!({ "client_id": format!("client-of-{}", self.origin) }))
     }
 
     /// What a browser would be redirected to.
-    fn authorize(&self, url: &str) -> String {
+    pub(crate) fn authorize(&self, url: &str) -> String {
         let field = |name: &str| parameter(url, name);
         assert_eq!(field("resource").as_deref(), Some(&*self.url_of_resource()));
         assert_eq!(field("code_challenge_method").as_deref(), Some("S256"));
+        let uri = field("redirect_uri").expect("an address");
         let mut state = self.state();
+        let is_registered = field("client_id").is_some_and(|id| id.starts_with("client-of-"));
+        assert!(!is_registered || state.redirects.contains(&uri), "{uri} is not registered");
         state.given += 1;
         let code = format!("code-{}", state.given);
         let challenge = field("code_challenge").expect("a challenge");
@@ -160,7 +166,7 @@ impl OauthServer {
         state.codes.insert(code.clone(), (challenge, scopes));
         let sent = field("state").expect("a state");
         let iss = self.origin.replace(':', "%3A").replace('/', "%2F");
-        format!("{REDIRECT_URI}?code={code}&state={sent}&iss={iss}")
+        format!("{uri}?code={code}&state={sent}&iss={iss}")
     }
 
     fn url_of_resource(&self) -> String {
@@ -228,6 +234,7 @@ impl OauthServer {
             "supportedVersions": ["2026-07-28"],
             "capabilities": { "tools": {} },
             "content": [],
+            "tools": [{ "name": "tool", "inputSchema": { "type": "object" } }],
             "ttlMs": 0,
             "cacheScope": "private",
         });
