@@ -6,6 +6,40 @@ use haft_fetch::Url;
 use std::fmt::Debug;
 
 /// Sends a person to an authorization server.
+///
+/// ```
+/// use haft_client::{Answering, Authorizer, Declined, Journey, Reception};
+///
+/// /// Shows the address, and has the redirect copied from the browser.
+/// #[derive(Clone, Copy, Debug)]
+/// struct CopiedByHand;
+///
+/// impl Authorizer for CopiedByHand {
+///     fn open<'a>(
+///         &'a self,
+///         _: Option<&'a str>,
+///     ) -> Answering<'a, Result<Box<dyn Reception>, Declined>> {
+///         Box::pin(std::future::ready(Ok(Box::new(*self) as _)))
+///     }
+/// }
+///
+/// impl Reception for CopiedByHand {
+///     fn redirect_uri(&self) -> &str {
+///         "http://127.0.0.1:8976/callback"
+///     }
+///     fn receive(
+///         self: Box<Self>,
+///         journey: Journey,
+///     ) -> Answering<'static, Result<String, Declined>> {
+///         println!("Visit {} and paste where it led.", journey.url);
+///         let mut redirect = String::new();
+///         let read = std::io::stdin().read_line(&mut redirect);
+///         let read = read.map(|_| redirect.trim().to_owned());
+///         let read = read.map_err(|error| Declined::by_user(error.to_string()));
+///         Box::pin(std::future::ready(read))
+///     }
+/// }
+/// ```
 pub trait Authorizer: Debug + Send + Sync {
     /// Opens a place that redirects lead to; `wanted` is the one that the authorization server
     /// knows from before, if it can be had again. Asked before anybody is sent anywhere.
