@@ -1,7 +1,7 @@
 //! The wire to a URL: Streamable HTTP of both eras, one POST for each message. Made by `connect`.
 //! It keeps what a legacy session agreed on; reading the answers is `reply`'s business.
 
-use crate::auth::Keeper;
+use crate::auth::{Keeper, asking_nobody};
 use crate::desk::Desk;
 use crate::error::{ClientError, excerpt, with_causes};
 use crate::farewell::Farewells;
@@ -191,7 +191,8 @@ impl Http {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
         let opened = self.send("GET", Method::GET, Vec::new(), &headers);
-        let Ok(Ok(response)) = timeout(FAREWELL, opened).await else { return false };
+        let opened = timeout(FAREWELL, asking_nobody(opened)).await;
+        let Ok(Ok(response)) = opened else { return false };
         response.status().is_success() && reply::is_event_stream(&response)
     }
 
@@ -207,7 +208,7 @@ impl Http {
             // The server may not care (405), and forgets idle sessions anyway.
             let headers = session.headers();
             let end = self.send("DELETE", Method::DELETE, Vec::new(), &headers);
-            _ = timeout(FAREWELL, end).await;
+            _ = timeout(FAREWELL, asking_nobody(end)).await;
         }
     }
 
@@ -276,8 +277,7 @@ impl Http {
             let mut headers = headers.clone();
             headers.extend(token.iter().map(|token| (AUTHORIZATION, token.clone())));
             let response = self.send_to(what, &method, &body, &headers).await?;
-            // Whoever takes leave asks nobody for consent.
-            if method == Method::DELETE || !keeper.look(&response, token.as_ref()).await? {
+            if !keeper.look(&response, token.as_ref()).await? {
                 return Ok(response);
             }
         }

@@ -41,6 +41,9 @@ pub enum AuthError {
     /// A system without random numbers.
     #[error("the system gives no random numbers")]
     NoRandomness,
+    /// A token that was made for the server, which refuses it.
+    #[error("the server refuses tokens that were made for it just now; ask its owner")]
+    NotTaken,
     /// No way to become a client.
     #[error("{issuer} takes no unknown clients; register one there and give its id")]
     NoRegistration { issuer: String },
@@ -53,9 +56,6 @@ pub enum AuthError {
     /// Nothing in time.
     #[error("no answer from {host} within {} seconds", after.as_secs())]
     TimedOut { host: String, after: Duration },
-    /// One authorization after the other.
-    #[error("the server refuses what it was given {limit} times; something is wrong with it")]
-    TooManyAttempts { limit: u32 },
     /// No connection, or a broken one.
     #[error("cannot reach the authorization server: {reason}")]
     Unreachable { reason: String },

@@ -18,6 +18,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+tokio::task_local! {
+    /// Set while something is said that is not worth anybody's consent.
+    static ASKS_NOBODY: ();
+}
+
+/// Does something for which no person is asked, and no token is replaced: its time is short, and
+/// nobody waits for what becomes of it.
+pub(crate) async fn asking_nobody<T>(work: impl Future<Output = T>) -> T {
+    ASKS_NOBODY.scope((), work).await
+}
+
 /// Keeps the token of one endpoint.
 #[derive(Debug)]
 pub(crate) struct Keeper {
@@ -134,6 +145,9 @@ impl Keeper {
                 return Ok(false);
             }
         };
+        if ASKS_NOBODY.try_with(|()| ()).is_ok() {
+            return Ok(false);
+        }
         // Nobody should be hurried while a person thinks.
         let _paused = self.desk.pause();
         let _turn = self.turn.lock().await;
@@ -145,7 +159,7 @@ impl Keeper {
         let is_in_vain = matches!(want, Want::Another(_))
             && held.as_ref().is_some_and(|held| held.origin == Origin::Authorized);
         if attempts >= AUTHORIZATIONS_MAX || is_in_vain {
-            return Err(AuthError::TooManyAttempts { limit: attempts });
+            return Err(AuthError::NotTaken);
         }
         match Flow::satisfy(&self.flow, want, held).await? {
             Some(found) => {

@@ -24,6 +24,6 @@ mod web;
 
 pub use authorizer::{Authorizer, Journey, Reception};
 pub use error::AuthError;
-pub(crate) use keeper::Keeper;
+pub(crate) use keeper::{Keeper, asking_nobody};
 pub use secret::Secret;
 pub use settings::{OAuth, Proof, Registered};

@@ -89,13 +89,13 @@ impl Store {
         Self { path, memory: Arc::default() }
     }
 
-    /// A look at it, as it is now, which makes nothing.
+    /// A look at it, as it is now, which makes nothing. Where nothing can be read, nothing is kept.
     ///
     /// # Errors
     /// As for [`Store::hold`].
     pub(crate) async fn look(&self) -> Result<Kept, AuthError> {
         match self.path.clone() {
-            Some(path) => Ok(blocking(path, read).await?.1),
+            Some(path) => Ok(blocking(path, read_if_possible).await?.1),
             None => Ok(self.memory.lock().await.clone()),
         }
     }
@@ -214,6 +214,17 @@ fn read(path: &Path) -> io::Result<Kept> {
         let (line, column) = (error.line(), error.column());
         refused(&format!("it is not what haft has written (line {line}, column {column})"))
     })
+}
+
+/// Homes that are not there or not ours are no reason not to talk to servers that want no token.
+fn read_if_possible(path: &Path) -> io::Result<Kept> {
+    use io::ErrorKind::{NotADirectory, PermissionDenied};
+    match read(path) {
+        Err(error) if [NotADirectory, PermissionDenied].contains(&error.kind()) => {
+            Ok(Kept::default())
+        }
+        read => read,
+    }
 }
 
 /// Whole or not at all.
@@ -350,6 +361,11 @@ mod tests {
         let store = Store::new(Some(above.path().join("state/credentials.json")));
         assert!(store.look().await.expect("nothing is wrong").issuers.is_empty());
         assert_eq!(fs::read_dir(above.path()).expect("it is there").count(), 0);
+        let file = above.path().join("file");
+        fs::write(&file, "").expect("we may");
+        let below = Store::new(Some(file.join("credentials.json")));
+        assert!(below.look().await.expect("nothing is wrong").issuers.is_empty());
+        assert!(below.hold().await.is_err(), "nothing can be kept there");
     }
 
     #[tokio::test]

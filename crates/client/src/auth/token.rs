@@ -137,7 +137,7 @@ mod tests {
         let token = r#","token_endpoint":"https://as.example/token""#;
         let server = server(token).await.expect("metadata");
         let status = StatusCode::from_u16(status).expect("a status");
-        read(&server, &Answered { status, body: body.to_owned().into() })
+        read(&server, &Answered { status, is_json: true, body: body.to_owned().into() })
     }
 
     #[tokio::test]

@@ -7,7 +7,7 @@ use crate::limits::{AUTH_BYTES_MAX, AUTH_REQUEST_TIME_MAX};
 use bytes::Bytes;
 use haft_fetch::{Auth, Client, Clients, FetchError, Proxies, Reach, Request, Url, escape};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
-use http::{HeaderValue, Method, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use serde::de::DeserializeOwned;
 use std::net::IpAddr;
 use tokio::net::lookup_host;
@@ -28,6 +28,8 @@ pub(crate) struct Web {
 #[derive(Debug)]
 pub(crate) struct Answered {
     pub(crate) status: StatusCode,
+    /// Whether it says so, or nothing.
+    pub(crate) is_json: bool,
     pub(crate) body: Bytes,
 }
 
@@ -73,6 +75,8 @@ impl Web {
         let malformed =
             |reason: String| Err(AuthError::Malformed { what, url: shown(url), reason });
         match answered.status.as_u16() {
+            // Some servers answer everything with a page for browsers.
+            200 if !answered.is_json => Ok(None),
             200 => match serde_json::from_slice(&answered.body) {
                 Ok(document) => Ok(Some(document)),
                 Err(error) => malformed(error.to_string()),
@@ -120,8 +124,8 @@ impl Web {
         let client = if is_loopback(url.host()) { &self.inside } else { &self.outside };
         let asked = async {
             let answer = client.send(&request, &Auth::None).await?;
-            let status = answer.status;
-            Ok(Answered { status, body: answer.bytes(AUTH_BYTES_MAX).await? })
+            let (status, is_json) = (answer.status, is_json(&answer.headers));
+            Ok(Answered { status, is_json, body: answer.bytes(AUTH_BYTES_MAX).await? })
         };
         let late =
             || AuthError::TimedOut { host: url.host().to_owned(), after: AUTH_REQUEST_TIME_MAX };
@@ -133,6 +137,12 @@ struct Body {
     kind: &'static str,
     text: String,
     who: Option<HeaderValue>,
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    kind.is_empty() || kind.ends_with("json")
 }
 
 fn unreachable(error: FetchError) -> AuthError {
@@ -205,6 +215,18 @@ mod tests {
         let refused = outside.document::<serde_json::Value>("place", &url).await;
         let error = refused.expect_err("it is private").to_string();
         assert!(error.contains("10.0.0.1 is inside"), "{error}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_says_nothing_is_not_waited_for() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let url = Url::parse(&format!("http://{address}/")).expect("an address");
+        let web = Web::from(&url).await;
+        let began = tokio::time::Instant::now();
+        let waited = web.document::<serde_json::Value>("place", &url).await;
+        assert!(matches!(waited, Err(AuthError::TimedOut { .. })), "{waited:?}");
+        assert_eq!(began.elapsed().as_secs(), AUTH_REQUEST_TIME_MAX.as_secs());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Authorization over real sockets: who is asked, what is kept, what is refreshed, and what never
 //! reaches anybody else.
 
+use crate::answering::{Agreeable, answered_by};
 use crate::oauth_server::{OauthServer, Sent, Visitor, parameter};
 use haft_client::{
     AuthError, Client, ClientError, OAuth, Options, Proof, Registered, Target, connect,
@@ -204,7 +205,7 @@ async fn nothing_of_one_authorization_server_reaches_another() {
     first.state().access.clear();
     second.state().resource = json!({ "resource": first.url() });
     let error = call(&client).await.expect_err("the first server knows none of these tokens");
-    assert!(matches!(error, ClientError::Authorization(AuthError::TooManyAttempts { .. })));
+    assert!(matches!(error, ClientError::Authorization(AuthError::NotTaken)));
     assert_eq!((visitor.count(), second.count("/register"), second.count("/token")), (2, 1, 1));
     let seen = second.everything();
     for secret in ["client-of-http://127.0.0.1:0", "access-", "refresh-", &first.origin] {
@@ -289,6 +290,50 @@ async fn metadata_is_short_and_where_it_is_said_to_be() {
     assert!(endless.to_string().contains("longer than 262144 bytes"), "{endless}");
     let broken = check("HTTP/1.1 500 X\r\ncontent-length: 0\r\n\r\n".to_owned()).await;
     assert!(broken.to_string().contains("HTTP 500"), "{broken}");
+}
+
+#[tokio::test]
+async fn a_page_for_browsers_is_no_metadata_and_the_refusal_stands() {
+    let server = OauthServer::new().await;
+    let page = "HTTP/1.1 200 X\r\ncontent-type: text/html\r\ncontent-length: 2\r\n\r\n<>";
+    let at = "/.well-known/oauth-protected-resource";
+    server.state().instead.insert(at, page.to_owned());
+    server.state().instead.insert("/.well-known/oauth-protected-resource/mcp", page.to_owned());
+    let bare = "HTTP/1.1 401 X\r\ncontent-length: 0\r\n\r\n";
+    server.state().instead.insert("/mcp", bare.to_owned());
+    let visitor = Visitor::of(&[&server]);
+    let error = refused(&server, &options(Some(&visitor), None)).await;
+    assert!(matches!(error, ClientError::AuthenticationNeeded { status: 401, .. }), "{error}");
+    assert_eq!((visitor.count(), server.count(at)), (0, 1));
+}
+
+#[tokio::test]
+async fn whoever_takes_leave_asks_nobody() {
+    let server = OauthServer::new().await;
+    let visitor = Visitor::of(&[&server]);
+    let mut options = options(Some(&visitor), None);
+    options.era = Some(Era::Legacy);
+    let client = connected(&server, &options).await;
+    assert_eq!(visitor.count(), 1);
+    server.state().access.clear();
+    server.state().refresh.clear();
+    client.close().await;
+    assert!(server.everything().contains("DELETE /mcp"), "it said farewell");
+    assert_eq!(visitor.count(), 1);
+}
+
+#[tokio::test]
+async fn a_stream_for_what_comes_unasked_is_worth_nobodys_consent() {
+    let server = OauthServer::new().await;
+    server.state().is_open_at_first = true;
+    let visitor = Visitor::of(&[&server]);
+    let answerer = Arc::new(Agreeable::default());
+    let options = answered_by(&answerer, options(Some(&visitor), None));
+    let client = connected(&server, &Options { era: Some(Era::Legacy), ..options }).await;
+    assert!(server.everything().contains("GET /mcp"), "it was tried");
+    assert_eq!(visitor.count(), 0);
+    client.list_tools().await.expect("tools");
+    assert_eq!(visitor.count(), 1);
 }
 
 #[tokio::test]

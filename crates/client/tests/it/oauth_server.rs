@@ -34,6 +34,8 @@ pub(crate) struct State {
     pub(crate) life_s: u64,
     /// The scope without which a tool is not called.
     pub(crate) call_scope: Option<&'static str>,
+    /// Whether hands are shaken without a token.
+    pub(crate) is_open_at_first: bool,
     /// A whole answer in place of its own, by path.
     pub(crate) instead: HashMap<&'static str, String>,
     /// A path, and who must have asked for it before anybody is answered; for as many as there are
@@ -220,17 +222,25 @@ impl OauthServer {
             let challenge = format!("www-authenticate: Bearer {named}{more}\r\n");
             respond(status, &challenge, &json!({}))
         };
+        let is_first = request.body.contains("initialize");
         let sent = request.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
-        let Some(scopes) = sent.and_then(|token| state.access.get(token)) else {
-            return refuse(401, ", scope=\"base\"");
+        let free = (state.is_open_at_first && is_first).then(String::new);
+        let scopes = sent.and_then(|token| state.access.get(token)).cloned().or(free);
+        let Some(scopes) = scopes else { return refuse(401, ", scope=\"base\"") };
+        let Ok(message) = serde_json::from_str::<Value>(&request.body) else {
+            return respond(405, "", &json!({}));
         };
-        let message: Value = serde_json::from_str(&request.body).expect("JSON");
         let lacks = state.call_scope.filter(|needed| !scopes.split(' ').any(|had| had == *needed));
         if let (Some("tools/call"), Some(scope)) = (message["method"].as_str(), lacks) {
             return refuse(403, &format!(", error=\"insufficient_scope\", scope=\"{scope}\""));
         }
+        if message.get("id").is_none() {
+            return respond(202, "", &json!({}));
+        }
         let result = json!({
             "resultType": "complete",
+            "protocolVersion": "2025-11-25",
+            "serverInfo": { "name": "s", "version": "1" },
             "supportedVersions": ["2026-07-28"],
             "capabilities": { "tools": {} },
             "content": [],
@@ -239,7 +249,8 @@ impl OauthServer {
             "cacheScope": "private",
         });
         let id = &message["id"];
-        respond(200, "", &json!({ "jsonrpc": "2.0", "id": id, "result": result }))
+        let session = "mcp-session-id: one\r\n";
+        respond(200, session, &json!({ "jsonrpc": "2.0", "id": id, "result": result }))
     }
 }
 
