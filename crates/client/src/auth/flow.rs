@@ -406,3 +406,61 @@ async fn finish<T: Send + 'static>(
         Err(error) => Err(AuthError::Unreachable { reason: error.to_string() }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::server::tests::server;
+    use super::*;
+    use crate::answerer::Answering;
+    use std::future::pending;
+    use tokio::time::Instant;
+
+    /// Somebody who has gone for a walk.
+    #[derive(Debug)]
+    struct Nobody;
+
+    impl Reception for Nobody {
+        fn redirect_uri(&self) -> &str {
+            "http://127.0.0.1:1/callback"
+        }
+
+        fn receive(self: Box<Self>, _: Journey) -> Answering<'static, Result<String, Declined>> {
+            Box::pin(pending())
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_person_is_not_waited_for_for_ever_and_the_client_is_forgotten() {
+        let members = r#","token_endpoint":"https://as.example/token",
+            "authorization_endpoint":"https://as.example/authorize""#;
+        let server = server(members).await.expect("metadata");
+        let endpoint = Url::parse("https://192.0.2.1/mcp").expect("an address");
+        let flow = Flow::new(endpoint, None, OAuth::default(), "me".to_owned());
+        let client = KeptClient {
+            id: "c".to_owned(),
+            secret: None,
+            method: None,
+            redirect_uri: Nobody.redirect_uri().to_owned(),
+            ends_at: None,
+        };
+        let identity = client.identity();
+        let mut hold = flow.store.hold().await.expect("it can be held");
+        hold.kept.issuers.entry(server.issuer.clone()).or_default().client = Some(client);
+        hold.keep().await.expect("it can be kept");
+        let aim = Aim { server, resource: "https://192.0.2.1/mcp".to_owned(), scopes: Vec::new() };
+        let began = Instant::now();
+        let error = flow.send_person(Box::new(Nobody), &aim, &identity).await.expect_err("nobody");
+        assert_eq!(error.to_string(), "nobody has authorized haft: nothing happened in 10 minutes");
+        assert_eq!(began.elapsed().as_secs(), AUTHORIZATION_TIME_MAX.as_secs());
+        let kept = flow.store.look().await.expect("it can be looked at");
+        assert!(kept.issuers["https://as.example"].client.is_none(), "it may not be known there");
+    }
+
+    #[tokio::test]
+    async fn a_token_does_not_travel_in_the_open() {
+        let endpoint = Url::parse("http://192.0.2.1/mcp").expect("an address");
+        let flow = Flow::new(endpoint, None, OAuth::default(), "me".to_owned());
+        let refused = flow.web().await.expect_err("anybody could read it");
+        assert!(matches!(refused, AuthError::Insecure { .. }), "{refused}");
+    }
+}

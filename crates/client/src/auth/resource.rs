@@ -156,6 +156,10 @@ mod tests {
         };
         let metadata = read(r#"{"resource":"https://a","authorization_servers":["https://b"]}"#);
         assert_eq!(metadata.expect("it is good").resource, "https://a", "byte for byte");
+        let many = ["\"https://b\""; 1000].join(",");
+        let many = format!(r#"{{"resource":"https://a","authorization_servers":[{many}]}}"#);
+        let many = read(&many).expect("it is good");
+        assert_eq!(many.authorization_servers.len(), ISSUERS_MAX);
         let empty = read(r#"{"resource":"https://a","authorization_servers":[]}"#);
         assert!(matches!(empty, Err(AuthError::Malformed { .. })));
         let other = read(r#"{"resource":"https://b","authorization_servers":["https://b"]}"#);

@@ -369,6 +369,35 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_file_has_a_bound_when_it_is_read_and_when_it_is_written() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("credentials.json");
+        let store = Store::new(Some(path.clone()));
+        fill(&store).await;
+        let before = fs::read_to_string(&path).expect("it is there");
+        let mut hold = store.hold().await.expect("it can be held");
+        let issuer = hold.kept.issuers.get_mut("https://as").expect("it is there");
+        let tokens = issuer.tokens.get_mut("https://r").expect("they are there");
+        tokens.access = Secret::new("x".repeat(CREDENTIALS_BYTES_MAX));
+        let why = hold.keep().await.expect_err("it is too much").to_string();
+        assert!(why.contains("would be larger than"), "{why}");
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), before, "nothing is lost");
+        fs::write(&path, " ".repeat(CREDENTIALS_BYTES_MAX + 1)).expect("we may");
+        assert!(refusal(&store).await.contains("it is larger than"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_process_that_does_not_let_go_is_not_waited_for_for_ever() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("credentials.json");
+        let stores = [Store::new(Some(path.clone())), Store::new(Some(path))];
+        let _hold = stores[0].hold().await.expect("it can be held");
+        let began = Instant::now();
+        assert!(refusal(&stores[1]).await.contains("does not let go"));
+        assert_eq!(began.elapsed().as_secs(), CREDENTIALS_TIME_MAX.as_secs());
+    }
+
+    #[tokio::test]
     async fn one_holds_it_at_a_time() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("credentials.json");

@@ -195,6 +195,28 @@ async fn more_is_asked_for_beside_what_was_there() {
 }
 
 #[tokio::test]
+async fn a_server_that_never_has_enough_is_given_up() {
+    let server = OauthServer::new().await;
+    let visitor = Visitor::of(&[&server]);
+    let client = connected(&server, &options(Some(&visitor), None)).await;
+    server.state().insatiable = Some(0);
+    let error = call(&client).await.expect_err("it is never enough");
+    assert!(matches!(error, ClientError::Authorization(AuthError::NotTaken)), "{error}");
+    assert_eq!(visitor.count(), 1 + 3);
+    // What was granted is asked for no second time.
+    server.state().insatiable = None;
+    server.state().call_scope = Some("none-has-it");
+    let client = connected(&server, &options(Some(&visitor), None)).await;
+    server.state().access.values_mut().for_each(|scopes| scopes.clear());
+    server.state().grants_nothing = true;
+    let error = call(&client).await.expect_err("it grants nothing");
+    let ClientError::Authorization(AuthError::StillInsufficient { scopes }) = error else {
+        panic!("{error}");
+    };
+    assert_eq!((scopes.join(" "), visitor.count()), ("base none-has-it".to_owned(), 1 + 3 + 2));
+}
+
+#[tokio::test]
 async fn nothing_of_one_authorization_server_reaches_another() {
     let (first, second) = (OauthServer::new().await, OauthServer::new().await);
     let visitor = Visitor::of(&[&first, &second]);

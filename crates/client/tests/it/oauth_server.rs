@@ -34,6 +34,10 @@ pub(crate) struct State {
     pub(crate) life_s: u64,
     /// The scope without which a tool is not called.
     pub(crate) call_scope: Option<&'static str>,
+    /// Whether tokens have no scopes, whatever was asked for.
+    pub(crate) grants_nothing: bool,
+    /// How often more was wanted, if there is never enough.
+    pub(crate) insatiable: Option<usize>,
     /// Whether hands are shaken without a token.
     pub(crate) is_open_at_first: bool,
     /// A whole answer in place of its own, by path.
@@ -197,6 +201,7 @@ impl OauthServer {
             }
             other => panic!("{other:?}"),
         };
+        let scopes = if state.grants_nothing { String::new() } else { scopes };
         state.given += 1;
         let (access, refresh) =
             (format!("access-{}", state.given), format!("refresh-{}", state.given));
@@ -215,7 +220,7 @@ impl OauthServer {
     }
 
     fn call(&self, request: &Request) -> String {
-        let state = self.state();
+        let mut state = self.state();
         let named = format!("resource_metadata={}", self.origin);
         let named = format!("{named}/.well-known/oauth-protected-resource/mcp");
         let refuse = |status, more: &str| {
@@ -231,6 +236,10 @@ impl OauthServer {
             return respond(405, "", &json!({}));
         };
         let lacks = state.call_scope.filter(|needed| !scopes.split(' ').any(|had| had == *needed));
+        if let (Some("tools/call"), Some(times)) = (message["method"].as_str(), state.insatiable) {
+            state.insatiable = Some(times + 1);
+            return refuse(403, &format!(", error=\"insufficient_scope\", scope=\"more-{times}\""));
+        }
         if let (Some("tools/call"), Some(scope)) = (message["method"].as_str(), lacks) {
             return refuse(403, &format!(", error=\"insufficient_scope\", scope=\"{scope}\""));
         }
