@@ -139,6 +139,13 @@ pub(crate) fn with_consent(
     Ok(())
 }
 
+/// Lets what a person consented to before be used, and asks nobody.
+pub(crate) fn with_kept(route: &mut Route) {
+    if matches!(route.target, Target::Url(_)) {
+        route.options.oauth.credentials = credentials();
+    }
+}
+
 /// Where credentials are kept (XDG Base Directory Specification, `XDG_STATE_HOME`).
 fn credentials() -> Option<PathBuf> {
     let set = |name: &str| {

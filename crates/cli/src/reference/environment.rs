@@ -18,7 +18,7 @@ const VARIABLES: &[(&str, &str, &str)] = &[
     ),
     (
         "HAFT_CLIENT_SECRET",
-        "`list`, `call`, `read`, `prompt`",
+        "`list`, `call`, `read`, `prompt`, `inspect`",
         "the secret of the client that `--client-id` names",
     ),
     (
@@ -28,7 +28,7 @@ const VARIABLES: &[(&str, &str, &str)] = &[
     ),
     (
         "HOME",
-        "`discover`, `install`, targets by name; `list`, `call`, `read`, `prompt`",
+        "`discover`, `install`, targets by name; verbs that take a URL",
         "where editors' files are looked for, and credentials are kept",
     ),
     ("HTTP_PROXY", "tools with `http`", "the proxy for `http:`; lower case counts too"),
@@ -52,7 +52,7 @@ const VARIABLES: &[(&str, &str, &str)] = &[
     ),
     (
         "XDG_STATE_HOME",
-        "`list`, `call`, `read`, `prompt`",
+        "verbs that take a URL",
         "where credentials are kept, instead of `~/.local/state`",
     ),
 ];

@@ -78,6 +78,10 @@ fn a_person_is_asked_once_and_later_calls_need_no_terminal() {
     assert_eq!(fs::metadata(&file).expect("a file").mode() & 0o777, 0o600);
     let again = place.in_pipe(&["call", &url, "tool"]);
     assert!(again.status.success(), "{again:?}");
+    let looked = place.in_pipe(&["doctor", &url]);
+    assert!(looked.status.success(), "{looked:?}");
+    let shown = place.in_pipe(&["inspect", &url]);
+    assert!(shown.status.success(), "{shown:?}");
     assert_eq!(place.server.count("/register"), 1);
 }
 
