@@ -1,6 +1,7 @@
 //! A server that wants an access token: what a person at a terminal is shown, what their browser is
 //! answered, and that the next call needs neither.
 
+use crate::foreign_servers;
 use crate::oauth_server::OauthServer;
 use crate::pty::OnTerminal;
 use std::fs;
@@ -47,7 +48,8 @@ fn get(url: &str, host: Option<&str>) -> String {
     let (authority, path) = url.strip_prefix("http://").expect("http").split_once('/').expect("/");
     let mut stream = TcpStream::connect(authority).expect("somebody listens");
     let host = host.unwrap_or(authority);
-    write!(stream, "GET /{path} HTTP/1.1\r\nhost: {host}\r\n\r\n").expect("it is heard");
+    write!(stream, "GET /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n")
+        .expect("it is heard");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("an answer");
     answer
@@ -83,6 +85,26 @@ fn a_person_is_asked_once_and_later_calls_need_no_terminal() {
     let shown = place.in_pipe(&["inspect", &url]);
     assert!(shown.status.success(), "{shown:?}");
     assert_eq!(place.server.count("/register"), 1);
+}
+
+#[test]
+fn the_official_authorization_server_grants_tokens_for_the_official_server() {
+    let place = Place::new();
+    let server = foreign_servers::authorizing();
+    let mut haft = place.on_terminal(&["call", &server.url, "greet", "name=Ada"]);
+    haft.sees("wants to know who you are, with mcp:tools").sees("Visit this address of");
+    let address = haft.sees("\n").line_of("http://localhost:");
+    let sent = get(&address, None);
+    let redirect = sent.lines().find_map(|line| {
+        let (name, value) = line.split_once(": ")?;
+        name.eq_ignore_ascii_case("location").then(|| value.to_owned())
+    });
+    let page = get(&redirect.unwrap_or_else(|| panic!("{sent}")), None);
+    assert!(page.starts_with("HTTP/1.1 200"), "{page}");
+    let left = haft.finish();
+    assert_eq!((left.code, &*left.stdout), (Some(0), "Hello, Ada!\n"), "{left:?}");
+    let again = place.in_pipe(&["call", &server.url, "greet", "name=Ida"]);
+    assert_eq!(String::from_utf8_lossy(&again.stdout), "Hello, Ida!\n", "{again:?}");
 }
 
 #[test]
