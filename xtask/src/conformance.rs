@@ -116,8 +116,6 @@ const CLIENT_BESIDE: &[&str] = &[
 const CLIENT_UNMET: &[(&str, &str)] = &[
     ("auth/dpop", "tokens are not bound to keys (RFC 9449)"),
     ("auth/dpop-nonce", "tokens are not bound to keys (RFC 9449)"),
-    ("auth/enterprise-managed-authorization", "no exchange of tokens of a company's own server"),
-    ("auth/wif-jwt-bearer", "no grant by the identity of a workload"),
 ];
 
 /// What the person wants to see.

@@ -8,8 +8,8 @@ use crate::meter::Meter;
 use crate::named::{file_and_name, named, targets_in};
 use crate::print::Printer;
 use haft_client::{
-    AuthError, Client, ClientError, Launch, OAuth, Options, Proof, Registered, Secret, Stderr,
-    Target, connect,
+    AuthError, Behalf, Client, ClientError, Launch, OAuth, Options, Proof, Registered, Secret,
+    Stderr, Target, connect,
 };
 use haft_proto::version::Era;
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -128,7 +128,7 @@ pub(crate) fn with_consent(
         id,
         proof: secret.map_or(Proof::None, |secret| Proof::Secret(Secret::new(secret))),
         issuer: None,
-        is_alone: false,
+        behalf: Behalf::Person,
     });
     route.meter = Some(Arc::clone(meter));
     route.options.oauth = OAuth { client, document: None, credentials: credentials() };

@@ -51,7 +51,9 @@ mod tools;
 mod wire;
 
 pub use answerer::{Answerer, Answering, Asker, Consent, Declined, Elicited, Offers, Root, Visit};
-pub use auth::{AuthError, Authorizer, Journey, OAuth, Proof, Reception, Registered, Secret};
+pub use auth::{
+    AuthError, Authorizer, Behalf, Journey, OAuth, Proof, Reception, Registered, Secret, Voucher,
+};
 pub use changes::{Change, Interest};
 pub use client::Client;
 pub use connect::{Target, connect};

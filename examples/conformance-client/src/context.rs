@@ -1,10 +1,12 @@
 //! What the suite tells a client beside the address: the calls to make, and who the client is. Read
 //! once by `main`.
 
-use haft_client::{OAuth, Proof, Registered, Secret};
+use crate::voucher::{Company, Workload};
+use haft_client::{Behalf, OAuth, Proof, Registered, Secret};
 use serde::Deserialize;
 use serde_json::Value;
 use std::env;
+use std::sync::Arc;
 
 /// `MCP_CONFORMANCE_CONTEXT`. Everything is optional: most scenarios have none.
 #[derive(Debug, Default, Deserialize)]
@@ -18,6 +20,11 @@ pub(crate) struct Context {
     client_id: Option<String>,
     client_secret: Option<Secret>,
     private_key_pem: Option<Secret>,
+    /// What the workload that it is has been given.
+    valid_jwt: Option<Secret>,
+    /// The login of a person to their company.
+    #[serde(flatten)]
+    company: Option<Company>,
 }
 
 /// The client of which the suite's authorization servers know a document; nobody reads it.
@@ -48,10 +55,15 @@ impl Context {
             (None, Some(secret)) => Proof::Secret(secret.clone()),
             (None, None) => Proof::None,
         };
-        let is_alone = self.name.starts_with(ALONE);
+        let behalf = match (&self.valid_jwt, &self.company) {
+            (Some(statement), _) => Behalf::Vouched(Arc::new(Workload(statement.clone()))),
+            (None, Some(company)) => Behalf::Vouched(Arc::new(company.clone())),
+            _ if self.name.starts_with(ALONE) => Behalf::Itself,
+            _ => Behalf::Person,
+        };
         let client = self.client_id.clone();
         OAuth {
-            client: client.map(|id| Registered { id, proof, issuer: None, is_alone }),
+            client: client.map(|id| Registered { id, proof, issuer: None, behalf }),
             document: Some(DOCUMENT.to_owned()),
             credentials: None,
         }

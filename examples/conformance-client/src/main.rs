@@ -15,6 +15,7 @@ mod arguments;
 mod browser;
 mod context;
 mod person;
+mod voucher;
 
 use browser::Browser;
 use context::Context;

@@ -13,7 +13,7 @@ use super::resource::{self, ResourceMetadata};
 use super::scopes::{self, Known};
 use super::secret::Secret;
 use super::server::{self, AuthorizationServer};
-use super::settings::OAuth;
+use super::settings::{Behalf, OAuth};
 use super::store::{Kept, KeptClient, KeptEndpoint, KeptTokens, Store};
 use super::token::{self, Grant, Granted};
 use super::web::{Web, is_loopback, shown};
@@ -51,6 +51,7 @@ struct Aim {
 enum Given {
     Alone,
     Code { code: Secret, redirect_uri: String, verifier: Secret },
+    Vouched(Secret),
 }
 
 impl Flow {
@@ -93,7 +94,7 @@ impl Flow {
     ) -> Result<Option<Held>, AuthError> {
         let kept = flow.store.look().await?;
         let is_known = kept.endpoints.contains_key(&shown(&flow.endpoint));
-        if !is_known && flow.authorizer.is_none() && !flow.is_alone() {
+        if !is_known && flow.authorizer.is_none() && !flow.settings.is_unattended() {
             return Ok(None);
         }
         let named = want.challenge().resource_metadata.clone();
@@ -203,10 +204,10 @@ impl Flow {
         client: Option<KeptClient>,
     ) -> Result<Option<Held>, AuthError> {
         flow.bind(&aim.server)?;
-        if flow.is_alone() {
+        if let Some(given) = flow.unattended(&aim).await? {
             let identity = registration::known(&aim.server, &flow.settings)?;
             let Some(identity) = identity else { return Ok(None) };
-            return Self::ask(flow, aim, identity, Given::Alone).await.map(Some);
+            return Self::ask(flow, aim, identity, given).await.map(Some);
         }
         let Some(authorizer) = &flow.authorizer else { return Ok(None) };
         let Aim { server, .. } = &aim;
@@ -296,6 +297,7 @@ impl Flow {
             let Aim { server, resource, scopes } = aim;
             let grant = match &given {
                 Given::Alone => Grant::Alone { scopes: &scopes },
+                Given::Vouched(statement) => Grant::Vouched { statement, scopes: &scopes },
                 Given::Code { code, redirect_uri, verifier } => {
                     Grant::Code { code, redirect_uri, verifier }
                 }
@@ -332,9 +334,21 @@ impl Flow {
         if forgotten.is_some() { hold.keep().await } else { Ok(()) }
     }
 
-    /// Whether no person is needed.
-    fn is_alone(&self) -> bool {
-        self.settings.client.as_ref().is_some_and(|client| client.is_alone)
+    /// What a token is asked for with where no person is needed.
+    async fn unattended(&self, aim: &Aim) -> Result<Option<Given>, AuthError> {
+        let behalf = self.settings.client.as_ref().map(|client| &client.behalf);
+        match behalf {
+            None | Some(Behalf::Person) => Ok(None),
+            Some(Behalf::Itself) => Ok(Some(Given::Alone)),
+            Some(Behalf::Vouched(voucher)) => {
+                let vouched = voucher.vouch(&aim.server.issuer, &aim.resource);
+                let after = AUTHORIZATION_TIME_MAX;
+                let host = "whoever vouches".to_owned();
+                let vouched = timeout(after, vouched).await;
+                let vouched = vouched.map_err(|_| AuthError::TimedOut { host, after })?;
+                vouched.map(|statement| Some(Given::Vouched(statement))).map_err(declined)
+            }
+        }
     }
 
     /// A client that was known already is shown to one issuer only.

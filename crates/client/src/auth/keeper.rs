@@ -6,7 +6,6 @@ use super::authorizer::Authorizer;
 use super::challenge::Challenge;
 use super::error::AuthError;
 use super::flow::Flow;
-use super::settings::OAuth;
 use super::store::KeptTokens;
 use crate::desk::Desk;
 use crate::limits::{AUTHORIZATIONS_MAX, TOKEN_REFRESHED_BEFORE};
@@ -84,9 +83,7 @@ impl Keeper {
     pub(crate) fn new(url: &str, desk: &Arc<Desk>, options: &Options) -> Option<Self> {
         let Options { authorizer, oauth, headers, name, .. } = options;
         let authorizer: Option<Arc<dyn Authorizer>> = authorizer.clone();
-        let OAuth { client, credentials, .. } = oauth;
-        let is_alone = client.as_ref().is_some_and(|client| client.is_alone);
-        let has_way = authorizer.is_some() || credentials.is_some() || is_alone;
+        let has_way = authorizer.is_some() || oauth.credentials.is_some() || oauth.is_unattended();
         // What is no URL to be trusted with a token has no way to come by one.
         let endpoint = Url::parse(url.split('#').next().unwrap_or_default()).ok()?;
         (has_way && !headers.contains_key(AUTHORIZATION)).then(|| Self {

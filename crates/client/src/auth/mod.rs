@@ -26,4 +26,4 @@ pub use authorizer::{Authorizer, Journey, Reception};
 pub use error::AuthError;
 pub(crate) use keeper::{Keeper, asking_nobody};
 pub use secret::Secret;
-pub use settings::{OAuth, Proof, Registered};
+pub use settings::{Behalf, OAuth, Proof, Registered, Voucher};

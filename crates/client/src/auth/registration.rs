@@ -131,6 +131,7 @@ impl KeptClient {
 #[cfg(test)]
 mod tests {
     use super::super::server::tests::server;
+    use super::super::settings::Behalf;
     use super::*;
 
     const DOCUMENTS: &str = r#","token_endpoint":"https://as.example/token",
@@ -141,7 +142,7 @@ mod tests {
             id: "known".to_owned(),
             proof: Proof::None,
             issuer: issuer.map(str::to_owned),
-            is_alone: false,
+            behalf: Behalf::Person,
         };
         let document = Some("https://c.example/me.json".to_owned());
         OAuth { client: Some(client), document, credentials: None }

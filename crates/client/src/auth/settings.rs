@@ -2,7 +2,10 @@
 //! of the options.
 
 use super::secret::Secret;
+use crate::answerer::{Answering, Declined};
+use std::fmt::Debug;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// How this client gets access tokens.
 #[derive(Clone, Debug, Default)]
@@ -27,8 +30,40 @@ pub struct Registered {
     /// The authorization server that knows it; `None` is the first one that the MCP server names.
     /// Another one never sees it.
     pub issuer: Option<String>,
-    /// Whether it acts for itself, so that no person is asked (client credentials).
-    pub is_alone: bool,
+    /// On whose behalf it acts.
+    pub behalf: Behalf,
+}
+
+/// On whose behalf a client acts.
+#[derive(Clone, Debug, Default)]
+pub enum Behalf {
+    /// Its own, so that no person is asked (client credentials).
+    Itself,
+    /// A person's, who is asked by the [`Authorizer`](crate::Authorizer).
+    #[default]
+    Person,
+    /// That of whom somebody vouches for, so that no person is asked (RFC 7523, 2.1): a workload,
+    /// or who has logged in to their company.
+    Vouched(Arc<dyn Voucher>),
+}
+
+/// Vouches for whom a client acts for.
+pub trait Voucher: Debug + Send + Sync {
+    /// A signed statement (JWT) that the authorization server `issuer` believes, to get a token for
+    /// `resource`. Asked each time a token is needed.
+    fn vouch<'a>(
+        &'a self,
+        issuer: &'a str,
+        resource: &'a str,
+    ) -> Answering<'a, Result<Secret, Declined>>;
+}
+
+impl OAuth {
+    /// Whether tokens can be had without anybody.
+    pub(crate) fn is_unattended(&self) -> bool {
+        let behalf = self.client.as_ref().map(|client| &client.behalf);
+        matches!(behalf, Some(Behalf::Itself | Behalf::Vouched(_)))
+    }
 }
 
 /// How a client proves who it is.

@@ -10,6 +10,9 @@ use crate::limits::{TOKEN_BYTES_MAX, TOKEN_LIFE_MAX};
 use serde::Deserialize;
 use serde_json::Value;
 
+/// The grant of RFC 7523, 2.1.
+const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+
 /// What a token is asked for with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Grant<'a> {
@@ -19,6 +22,8 @@ pub(crate) enum Grant<'a> {
     Code { code: &'a Secret, redirect_uri: &'a str, verifier: &'a Secret },
     /// A token that was granted with the one before.
     Refresh { token: &'a Secret },
+    /// What somebody says who vouches for this client.
+    Vouched { statement: &'a Secret, scopes: &'a [String] },
 }
 
 /// What was granted.
@@ -38,14 +43,15 @@ pub(crate) async fn ask(
     resource: &str,
     grant: Grant<'_>,
 ) -> Result<Granted, AuthError> {
-    let joined;
+    let scope = match grant {
+        Grant::Alone { scopes } | Grant::Vouched { scopes, .. } => scopes.join(" "),
+        // These are for what was asked for before.
+        Grant::Code { .. } | Grant::Refresh { .. } => String::new(),
+    };
     let mut fields = match grant {
-        Grant::Alone { scopes } => {
-            joined = scopes.join(" ");
-            let scope = Some(("scope", &*joined)).filter(|(_, scope)| !scope.is_empty());
-            let mut fields = vec![("grant_type", "client_credentials")];
-            fields.extend(scope);
-            fields
+        Grant::Alone { .. } => vec![("grant_type", "client_credentials")],
+        Grant::Vouched { statement, .. } => {
+            vec![("grant_type", JWT_BEARER), ("assertion", statement.reveal())]
         }
         Grant::Code { code, redirect_uri, verifier } => vec![
             ("grant_type", "authorization_code"),
@@ -58,6 +64,9 @@ pub(crate) async fn ask(
         }
     };
     fields.push(("resource", resource));
+    if !scope.is_empty() {
+        fields.push(("scope", &scope));
+    }
     let proved = identity.prove(server)?;
     fields.extend(proved.fields.iter().map(|(name, value)| (*name, value.reveal())));
     let answered = web.form(&server.token, &fields, proved.header).await?;

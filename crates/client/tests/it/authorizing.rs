@@ -4,12 +4,14 @@
 use crate::answering::{Agreeable, answered_by};
 use crate::oauth_server::{OauthServer, Sent, Visitor, parameter};
 use haft_client::{
-    AuthError, Client, ClientError, OAuth, Options, Proof, Registered, Target, connect,
+    Answering, AuthError, Behalf, Client, ClientError, Declined, OAuth, Options, Proof, Registered,
+    Secret, Target, Voucher, connect,
 };
 use haft_proto::version::Era;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::fs;
+use std::future::ready;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -245,7 +247,7 @@ async fn a_client_that_was_known_already_is_shown_to_one_authorization_server() 
     let (first, second) = (OauthServer::new().await, OauthServer::new().await);
     let visitor = Visitor::of(&[&first, &second]);
     let (id, proof) = ("mine".to_owned(), Proof::None);
-    let client = Registered { id, proof, issuer: None, is_alone: false };
+    let client = Registered { id, proof, issuer: None, behalf: Behalf::Person };
     let mut options = options(Some(&visitor), None);
     options.oauth.client = Some(client);
     let client = connected(&first, &options).await;
@@ -256,6 +258,51 @@ async fn a_client_that_was_known_already_is_shown_to_one_authorization_server() 
     let error = call(&client).await.expect_err("another authorization server");
     assert!(matches!(error, ClientError::Authorization(AuthError::WrongClient { .. })), "{error}");
     assert!(!second.everything().contains("mine"));
+}
+
+/// Vouches for anybody, to anybody, or to nobody.
+#[derive(Debug)]
+struct Friend {
+    is_willing: bool,
+}
+
+impl Voucher for Friend {
+    fn vouch<'a>(
+        &'a self,
+        issuer: &'a str,
+        resource: &'a str,
+    ) -> Answering<'a, Result<Secret, Declined>> {
+        let statement = Secret::new(format!("me to {issuer} for {resource}"));
+        let refusal = Declined::by_user("I do not know you");
+        Box::pin(ready(if self.is_willing { Ok(statement) } else { Err(refusal) }))
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_acts_for_itself_or_is_vouched_for_needs_nobody() {
+    let unattended = |behalf| {
+        let (id, proof) = ("robot".to_owned(), Proof::None);
+        let client = Some(Registered { id, proof, issuer: None, behalf });
+        let oauth = OAuth { client, ..OAuth::default() };
+        Options { oauth, ..options(None, None) }
+    };
+    let vouched = Behalf::Vouched(Arc::new(Friend { is_willing: true }));
+    for (behalf, grant) in [(Behalf::Itself, "client_credentials"), (vouched, "jwt-bearer")] {
+        let server = OauthServer::new().await;
+        // It is nobody's business whether codes are bound to anything.
+        server.state().metadata = json!({ "code_challenge_methods_supported": [] });
+        let client = connected(&server, &unattended(behalf)).await;
+        server.state().access.clear();
+        call(&client).await.expect("another token");
+        assert_eq!((server.count("/token"), server.count("/register")), (2, 0));
+        let seen = server.everything();
+        assert!(seen.contains(grant) && seen.contains("scope=base"), "{seen}");
+    }
+    let server = OauthServer::new().await;
+    let unwilling = Behalf::Vouched(Arc::new(Friend { is_willing: false }));
+    let error = auth_error(&server, &unattended(unwilling)).await.to_string();
+    assert_eq!(error, "nobody has authorized haft: I do not know you");
+    assert_eq!(server.count("/token"), 0);
 }
 
 #[tokio::test]

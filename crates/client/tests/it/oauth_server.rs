@@ -159,7 +159,7 @@ impl OauthServer {
     /// What a browser would be redirected to.
     pub(crate) fn authorize(&self, url: &str) -> String {
         let field = |name: &str| parameter(url, name);
-        assert_eq!(field("resource").as_deref(), Some(&*self.url_of_resource()));
+        assert_eq!(field("resource"), Some(self.resource_name(&self.state())));
         assert_eq!(field("code_challenge_method").as_deref(), Some("S256"));
         let uri = field("redirect_uri").expect("an address");
         let mut state = self.state();
@@ -175,8 +175,8 @@ impl OauthServer {
         format!("{uri}?code={code}&state={sent}&iss={iss}")
     }
 
-    fn url_of_resource(&self) -> String {
-        let named = self.state().resource["resource"].as_str().map(str::to_owned);
+    fn resource_name(&self, state: &State) -> String {
+        let named = state.resource["resource"].as_str().map(str::to_owned);
         named.unwrap_or_else(|| self.url())
     }
 
@@ -198,6 +198,14 @@ impl OauthServer {
                     return refused("invalid_grant");
                 };
                 scopes
+            }
+            Some("client_credentials") => field("scope").unwrap_or_default(),
+            Some("urn:ietf:params:oauth:grant-type:jwt-bearer") => {
+                let statement = format!("me to {} for {}", self.origin, self.resource_name(&state));
+                if field("assertion") != Some(statement) {
+                    return refused("invalid_grant");
+                }
+                field("scope").unwrap_or_default()
             }
             other => panic!("{other:?}"),
         };
