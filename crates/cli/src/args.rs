@@ -86,8 +86,9 @@ pub(crate) struct AuthArgs {
     /// is HAFT_CLIENT_SECRET
     #[arg(long, value_name = "ID")]
     pub(crate) client_id: Option<String>,
-    /// The port of the address that it redirects to, http://127.0.0.1:PORT/callback
-    #[arg(long, value_name = "PORT", requires = "client_id")]
+    /// The port of this machine to which the authorization server redirects you,
+    /// http://127.0.0.1:PORT/callback; any that is free if none is given
+    #[arg(long, value_name = "PORT")]
     pub(crate) callback_port: Option<u16>,
 }
 

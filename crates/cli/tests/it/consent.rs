@@ -137,6 +137,9 @@ fn a_client_that_is_known_already_has_its_port() {
     let left = place.on_terminal(&args).finish();
     assert_eq!(left.code, Some(3), "{left:?}");
     assert!(left.shown.contains(&format!("port {port} cannot be used")), "{left:?}");
+    let alone = ["list", &url, "--callback-port", &port];
+    let left = place.on_terminal(&alone).finish();
+    assert!(left.shown.contains(&format!("port {port} cannot be used")), "{left:?}");
     drop(listener);
     let mut haft = place.on_terminal(&args);
     let address = haft.line_of(&format!("{}/authorize?", place.server.origin));

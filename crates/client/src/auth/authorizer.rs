@@ -3,7 +3,7 @@
 
 use crate::answerer::{Answering, Declined};
 use haft_fetch::Url;
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 
 /// Sends a person to an authorization server.
 ///
@@ -60,7 +60,7 @@ pub trait Reception: Debug + Send {
 }
 
 /// Where a person is sent, and what for.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Journey {
     /// The address to visit. It is for one person and one time.
     pub url: String,
@@ -71,6 +71,16 @@ pub struct Journey {
     /// What the person is asked to allow; empty leaves it to the authorization server.
     pub scopes: Vec<String>,
     pub(crate) state: String,
+}
+
+/// The address is for the person alone.
+impl Debug for Journey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { issuer, resource, scopes, .. } = self;
+        let mut shown = f.debug_struct("Journey");
+        shown.field("issuer", issuer).field("resource", resource).field("scopes", scopes);
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl Journey {
@@ -114,6 +124,7 @@ mod tests {
             state: "s".to_owned(),
         };
         assert!(journey.is_end("http://127.0.0.1:1/cb?code=x&state=s"));
+        assert!(!format!("{journey:?}").contains("state"), "{journey:?}");
         for other in ["http://127.0.0.1:1/cb?code=x", "/cb?state=t", "/cb?state=s&state=s"] {
             assert!(!journey.is_end(other), "{other}");
         }
