@@ -73,11 +73,10 @@ impl Flow {
         Ok(found.and_then(|KeptEndpoint { issuer, resource }| {
             let tokens = kept.issuers.get(issuer)?.tokens.get(resource)?.clone();
             let (issuer, resource) = (issuer.clone(), resource.clone());
-            // Whoever changes who they are does not want the tokens of who they were.
-            if let Some(client) = &self.settings.client {
-                if client.id != tokens.client_id {
-                    return None;
-                }
+            if !self.are_ours(&tokens) {
+                return None;
+            }
+            if self.settings.client.is_some() {
                 let mut bound = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
                 bound.get_or_insert_with(|| issuer.clone());
             }
@@ -105,6 +104,7 @@ impl Flow {
         let issuer = flow.choose(&metadata, &kept);
         let server = server::find(web, issuer).await?;
         let before = tokens_of(&kept, issuer, &metadata.resource);
+        let before = before.filter(|before| flow.are_ours(before));
         let challenged = want.challenge().scope.as_deref();
         match (&want, before) {
             (Want::Another(_), Some(before)) if may_help(&held, before) => {
@@ -136,9 +136,8 @@ impl Flow {
             of_server: &server.scopes,
             before: before.map_or(&[], |before| &before.scopes),
         });
-        let client = kept.issuers.get(issuer).and_then(|issuer| issuer.client.clone());
         let aim = Aim { server, resource: metadata.resource, scopes };
-        Self::authorize(flow, aim, client).await
+        Self::authorize(flow, aim).await
     }
 
     /// Another token by the refresh token of this one, or one that another process got meanwhile;
@@ -174,17 +173,12 @@ impl Flow {
             let grant = Grant::Refresh { token: &refresh };
             let granted = match token::ask(web, &server, &identity, &old.resource, grant).await {
                 Ok(granted) => granted,
-                Err(refused @ AuthError::Refused { .. }) => {
-                    // Asking with it again would be refused again.
-                    if let Some(of) = hold.kept.issuers.get_mut(&old.issuer)
-                        && let Some(tokens) = of.tokens.get_mut(&old.resource)
-                    {
-                        tokens.refresh = None;
+                Err(error) => {
+                    if forget_refused(&mut hold.kept, &old, &error) {
+                        hold.keep().await?;
                     }
-                    hold.keep().await?;
-                    return Err(refused);
+                    return Err(error);
                 }
-                Err(error) => return Err(error),
             };
             let scopes = current.tokens.scopes;
             let mut tokens = kept_tokens(granted, &identity, scopes);
@@ -198,11 +192,7 @@ impl Flow {
     }
 
     /// Gets a token from nothing.
-    async fn authorize(
-        flow: &Arc<Self>,
-        aim: Aim,
-        client: Option<KeptClient>,
-    ) -> Result<Option<Held>, AuthError> {
+    async fn authorize(flow: &Arc<Self>, aim: Aim) -> Result<Option<Held>, AuthError> {
         flow.bind(&aim.server)?;
         if let Some(given) = flow.unattended(&aim).await? {
             let identity = registration::known(&aim.server, &flow.settings)?;
@@ -214,6 +204,8 @@ impl Flow {
         if !server.has_pkce {
             return Err(AuthError::NoPkce { issuer: server.issuer.clone() });
         }
+        let kept = flow.store.look().await?;
+        let client = kept.issuers.get(&server.issuer).and_then(|of| of.client.clone());
         let client = client.filter(|client| client.ends_at.is_none_or(|ends_at| now() < ends_at));
         let wanted = client.as_ref().map(|client| client.redirect_uri.as_str());
         let reception = authorizer.open(wanted).await.map_err(declined)?;
@@ -278,8 +270,12 @@ impl Flow {
         let brought = brought.and_then(|brought| brought.map_err(declined));
         if brought.is_err() {
             // An authorization server that does not know this client any more shows that to the
-            // person alone: the next time it is registered anew.
-            self.forget_client(&server.issuer).await?;
+            // person alone: the next time it is registered anew, unless it was of use.
+            let kept = self.store.look().await?;
+            let of = kept.issuers.get(&server.issuer);
+            if of.is_some_and(|of| of.tokens.is_empty()) {
+                self.forget_client(&server.issuer).await?;
+            }
         }
         Ok((authorize::code(server, &asking, &brought?)?, pkce.verifier))
     }
@@ -351,6 +347,12 @@ impl Flow {
         }
     }
 
+    /// Whoever changes who they are does not want the tokens of who they were.
+    fn are_ours(&self, tokens: &KeptTokens) -> bool {
+        let client = self.settings.client.as_ref();
+        client.is_none_or(|client| client.id == tokens.client_id)
+    }
+
     /// A client that was known already is shown to one issuer only.
     fn bind(&self, server: &AuthorizationServer) -> Result<(), AuthError> {
         if self.settings.client.is_none() {
@@ -393,6 +395,21 @@ fn may_help(held: &Option<Held>, kept: &KeptTokens) -> bool {
             held.origin == Origin::Kept && kept.refresh.is_some()
         }
         _ => true,
+    }
+}
+
+/// Forgets what an authorization server does not know any more: asking with it again would be
+/// refused again. True if there was anything.
+fn forget_refused(kept: &mut Kept, held: &Held, error: &AuthError) -> bool {
+    let AuthError::Refused { error, .. } = error else { return false };
+    let Some(of) = kept.issuers.get_mut(&held.issuer) else { return false };
+    match error.as_str() {
+        "invalid_client" => of.client.take().is_some(),
+        "invalid_grant" => {
+            let tokens = of.tokens.get_mut(&held.resource);
+            tokens.and_then(|tokens| tokens.refresh.take()).is_some()
+        }
+        _ => false,
     }
 }
 

@@ -113,7 +113,10 @@ impl Keeper {
         match Flow::refresh(&self.flow, held.clone(), None).await {
             Ok(Some(refreshed)) => Ok(Some(self.hold(refreshed).header())),
             // The server may be of another mind about the time, and says so if not.
-            Ok(None) | Err(AuthError::Refused { .. }) => Ok(Some(held.header())),
+            Ok(None) | Err(AuthError::Refused { .. }) => {
+                let tokens = KeptTokens { refresh: None, ..held.tokens };
+                Ok(Some(self.hold(Held { tokens, ..held }).header()))
+            }
             Err(_) if !has_ended => Ok(Some(held.header())),
             Err(error) => Err(error),
         }

@@ -7,6 +7,7 @@ use super::secret::Secret;
 use super::server::AuthorizationServer;
 use super::web::{Answered, Web};
 use crate::limits::{TOKEN_BYTES_MAX, TOKEN_LIFE_MAX};
+use http::StatusCode;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -84,6 +85,10 @@ struct Written {
 
 fn read(server: &AuthorizationServer, answered: &Answered) -> Result<Granted, AuthError> {
     let issuer = server.issuer.clone();
+    if answered.status.is_server_error() || answered.status == StatusCode::TOO_MANY_REQUESTS {
+        let reason = format!("{issuer} answered HTTP {}", answered.status.as_u16());
+        return Err(AuthError::Unreachable { reason });
+    }
     if !answered.status.is_success() {
         return Err(refusal(issuer, "token", answered));
     }
@@ -140,7 +145,6 @@ pub(crate) fn refusal(issuer: String, what: &'static str, answered: &Answered) -
 mod tests {
     use super::super::server::tests::server;
     use super::*;
-    use http::StatusCode;
 
     async fn check(status: u16, body: &str) -> Result<Granted, AuthError> {
         let token = r#","token_endpoint":"https://as.example/token""#;
@@ -188,7 +192,11 @@ mod tests {
         let said = r#"{"error":"invalid_grant","error_description":"it is\nold"}"#;
         let error = check(400, said).await.expect_err("a refusal").to_string();
         assert_eq!(error, "https://as.example refused the token: invalid_grant (it is)");
-        let error = check(502, "<html>").await.expect_err("a refusal").to_string();
-        assert_eq!(error, "https://as.example refused the token: HTTP 502");
+        let error = check(403, "<html>").await.expect_err("a refusal").to_string();
+        assert_eq!(error, "https://as.example refused the token: HTTP 403");
+        for status in [429, 502] {
+            let down = check(status, said).await.expect_err("it is down");
+            assert!(matches!(down, AuthError::Unreachable { .. }), "{down}");
+        }
     }
 }

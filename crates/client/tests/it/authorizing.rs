@@ -3,22 +3,18 @@
 
 use crate::answering::{Agreeable, answered_by};
 use crate::oauth_server::{OauthServer, Sent, Visitor, parameter};
-use haft_client::{
-    Answering, AuthError, Behalf, Client, ClientError, Declined, OAuth, Options, Proof, Registered,
-    Secret, Target, Voucher, connect,
-};
+use haft_client::{AuthError, Client, ClientError, OAuth, Options, Target, connect};
 use haft_proto::version::Era;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::fs;
-use std::future::ready;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::Barrier;
 
 /// The options with a visitor and a file, or without.
-fn options(visitor: Option<&Arc<Visitor>>, file: Option<&Path>) -> Options {
+pub(crate) fn options(visitor: Option<&Arc<Visitor>>, file: Option<&Path>) -> Options {
     Options {
         era: Some(Era::Modern),
         authorizer: visitor.map(|visitor| Arc::new(Sent(Arc::clone(visitor))) as _),
@@ -27,7 +23,7 @@ fn options(visitor: Option<&Arc<Visitor>>, file: Option<&Path>) -> Options {
     }
 }
 
-async fn connected(server: &OauthServer, options: &Options) -> Client {
+pub(crate) async fn connected(server: &OauthServer, options: &Options) -> Client {
     connect(&Target::Url(server.url()), options).await.expect("a connection")
 }
 
@@ -35,19 +31,19 @@ async fn refused(server: &OauthServer, options: &Options) -> ClientError {
     connect(&Target::Url(server.url()), options).await.expect_err("no connection")
 }
 
-async fn auth_error(server: &OauthServer, options: &Options) -> AuthError {
+pub(crate) async fn auth_error(server: &OauthServer, options: &Options) -> AuthError {
     match refused(server, options).await {
         ClientError::Authorization(error) => error,
         error => panic!("{error}"),
     }
 }
 
-async fn call(client: &Client) -> Result<(), ClientError> {
+pub(crate) async fn call(client: &Client) -> Result<(), ClientError> {
     let arguments = RawValue::from_string("{}".to_owned()).expect("JSON");
     client.call_tool("tool", &arguments, &mut |_| {}).await.map(drop)
 }
 
-fn file() -> (tempfile::TempDir, PathBuf) {
+pub(crate) fn file() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("haft/credentials.json");
     (directory, path)
@@ -103,16 +99,21 @@ async fn a_person_who_does_not_want_to_is_not_asked_again() {
     assert_eq!((visitor.count(), server.count("/token")), (1, 0));
 }
 
+/// As time would.
+fn end_tokens(server: &OauthServer, file: &Path) {
+    let kept = fs::read_to_string(file).expect("a file");
+    let mut kept: Value = serde_json::from_str(&kept).expect("JSON");
+    kept["issuers"][&server.origin]["tokens"][server.url()]["ends_at"] = json!(1);
+    fs::write(file, kept.to_string()).expect("we may");
+}
+
 #[tokio::test]
 async fn a_token_is_refreshed_before_it_ends() {
     let server = OauthServer::new().await;
     let visitor = Visitor::of(&[&server]);
     let (_directory, file) = file();
     connected(&server, &options(Some(&visitor), Some(&file))).await;
-    let kept = fs::read_to_string(&file).expect("a file");
-    let mut kept: Value = serde_json::from_str(&kept).expect("JSON");
-    kept["issuers"][&server.origin]["tokens"][server.url()]["ends_at"] = json!(1);
-    fs::write(&file, kept.to_string()).expect("we may");
+    end_tokens(&server, &file);
     server.state().access.clear();
     let refused_before = server.count("/mcp");
     let client = connected(&server, &options(None, Some(&file))).await;
@@ -184,6 +185,57 @@ async fn a_token_that_the_server_forgot_is_refreshed_and_if_that_fails_a_person_
 }
 
 #[tokio::test]
+async fn an_authorization_server_that_is_down_costs_no_refresh_token() {
+    let server = OauthServer::new().await;
+    let visitor = Visitor::of(&[&server]);
+    let client = connected(&server, &options(Some(&visitor), None)).await;
+    server.state().access.clear();
+    let down = "HTTP/1.1 503 X\r\ncontent-length: 0\r\n\r\n".to_owned();
+    server.state().instead.insert("/token", down);
+    let error = call(&client).await.expect_err("it is down");
+    assert!(matches!(error, ClientError::Authorization(AuthError::Unreachable { .. })), "{error}");
+    server.state().instead.clear();
+    call(&client).await.expect("an answer");
+    assert_eq!(visitor.count(), 1);
+}
+
+#[tokio::test]
+async fn a_refusal_to_refresh_is_asked_for_once() {
+    let server = OauthServer::new().await;
+    let visitor = Visitor::of(&[&server]);
+    let (_directory, file) = file();
+    connected(&server, &options(Some(&visitor), Some(&file))).await;
+    end_tokens(&server, &file);
+    // The server is of another mind about the time.
+    let refused = "HTTP/1.1 403 X\r\ncontent-length: 0\r\n\r\n".to_owned();
+    server.state().instead.insert("/token", refused);
+    let client = connected(&server, &options(None, Some(&file))).await;
+    call(&client).await.expect("the old token is still taken");
+    assert_eq!(server.count("/token"), 2, "not with every call");
+    server.state().instead.clear();
+    server.state().refresh.clear();
+    for _ in 0..2 {
+        connected(&server, &options(None, Some(&file))).await;
+        assert_eq!(server.count("/token"), 3, "what is not good is not kept");
+    }
+}
+
+#[tokio::test]
+async fn whoever_does_not_want_more_keeps_what_they_had() {
+    let server = OauthServer::new().await;
+    let (visitor, unwilling) = (Visitor::of(&[&server]), Visitor::unwilling());
+    let (_directory, file) = file();
+    connected(&server, &options(Some(&visitor), Some(&file))).await;
+    let client = connected(&server, &options(Some(&unwilling), Some(&file))).await;
+    server.state().call_scope = Some("write");
+    let error = call(&client).await.expect_err("they would rather not");
+    assert!(matches!(error, ClientError::Authorization(AuthError::Declined { .. })), "{error}");
+    server.state().access.clear();
+    client.list_tools().await.expect("by the refresh token");
+    assert_eq!((unwilling.count(), server.count("/register")), (1, 1));
+}
+
+#[tokio::test]
 async fn more_is_asked_for_beside_what_was_there() {
     let server = OauthServer::new().await;
     let visitor = Visitor::of(&[&server]);
@@ -240,69 +292,6 @@ async fn nothing_of_one_authorization_server_reaches_another() {
         };
         assert!(!is_there, "{secret}: {seen}");
     }
-}
-
-#[tokio::test]
-async fn a_client_that_was_known_already_is_shown_to_one_authorization_server() {
-    let (first, second) = (OauthServer::new().await, OauthServer::new().await);
-    let visitor = Visitor::of(&[&first, &second]);
-    let (id, proof) = ("mine".to_owned(), Proof::None);
-    let client = Registered { id, proof, issuer: None, behalf: Behalf::Person };
-    let mut options = options(Some(&visitor), None);
-    options.oauth.client = Some(client);
-    let client = connected(&first, &options).await;
-    assert!(first.everything().contains("client_id=mine"));
-    assert_eq!(first.count("/register"), 0);
-    first.state().resource = json!({ "authorization_servers": [second.origin] });
-    first.state().access.clear();
-    let error = call(&client).await.expect_err("another authorization server");
-    assert!(matches!(error, ClientError::Authorization(AuthError::WrongClient { .. })), "{error}");
-    assert!(!second.everything().contains("mine"));
-}
-
-/// Vouches for anybody, to anybody, or to nobody.
-#[derive(Debug)]
-struct Friend {
-    is_willing: bool,
-}
-
-impl Voucher for Friend {
-    fn vouch<'a>(
-        &'a self,
-        issuer: &'a str,
-        resource: &'a str,
-    ) -> Answering<'a, Result<Secret, Declined>> {
-        let statement = Secret::new(format!("me to {issuer} for {resource}"));
-        let refusal = Declined::by_user("I do not know you");
-        Box::pin(ready(if self.is_willing { Ok(statement) } else { Err(refusal) }))
-    }
-}
-
-#[tokio::test]
-async fn a_client_that_acts_for_itself_or_is_vouched_for_needs_nobody() {
-    let unattended = |behalf| {
-        let (id, proof) = ("robot".to_owned(), Proof::None);
-        let client = Some(Registered { id, proof, issuer: None, behalf });
-        let oauth = OAuth { client, ..OAuth::default() };
-        Options { oauth, ..options(None, None) }
-    };
-    let vouched = Behalf::Vouched(Arc::new(Friend { is_willing: true }));
-    for (behalf, grant) in [(Behalf::Itself, "client_credentials"), (vouched, "jwt-bearer")] {
-        let server = OauthServer::new().await;
-        // It is nobody's business whether codes are bound to anything.
-        server.state().metadata = json!({ "code_challenge_methods_supported": [] });
-        let client = connected(&server, &unattended(behalf)).await;
-        server.state().access.clear();
-        call(&client).await.expect("another token");
-        assert_eq!((server.count("/token"), server.count("/register")), (2, 0));
-        let seen = server.everything();
-        assert!(seen.contains(grant) && seen.contains("scope=base"), "{seen}");
-    }
-    let server = OauthServer::new().await;
-    let unwilling = Behalf::Vouched(Arc::new(Friend { is_willing: false }));
-    let error = auth_error(&server, &unattended(unwilling)).await.to_string();
-    assert_eq!(error, "nobody has authorized haft: I do not know you");
-    assert_eq!(server.count("/token"), 0);
 }
 
 #[tokio::test]

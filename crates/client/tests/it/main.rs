@@ -3,6 +3,7 @@
 
 mod answering;
 mod authorizing;
+mod clients;
 mod hostile_http;
 mod hostile_process;
 mod listening;

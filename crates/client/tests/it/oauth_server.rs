@@ -36,6 +36,8 @@ pub(crate) struct State {
     pub(crate) call_scope: Option<&'static str>,
     /// Whether tokens have no scopes, whatever was asked for.
     pub(crate) grants_nothing: bool,
+    /// Whether no client is known any more that has a refresh token.
+    pub(crate) forgot_clients: bool,
     /// How often more was wanted, if there is never enough.
     pub(crate) insatiable: Option<usize>,
     /// Whether hands are shaken without a token.
@@ -192,6 +194,7 @@ impl OauthServer {
                 assert_eq!(sha256(&verifier), challenge, "the verifier is that of the code");
                 scopes
             }
+            Some("refresh_token") if state.forgot_clients => return refused("invalid_client"),
             Some("refresh_token") => {
                 let token = field("refresh_token").expect("a token");
                 let Some(scopes) = state.refresh.remove(&token) else {
