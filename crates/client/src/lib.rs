@@ -1,7 +1,7 @@
 //! An MCP client that speaks both protocol eras: over the pipes of a child process or over HTTP. It
 //! finds out which era a server speaks; lists and calls its tools, reads its resources and fills in
-//! its prompts; takes what a server asks meanwhile to an [`Answerer`]; and listens for changes. It
-//! never prints.
+//! its prompts; takes what a server asks meanwhile to an [`Answerer`]; gets access tokens where a
+//! server wants them, with an [`Authorizer`]; and listens for changes. It never prints.
 //!
 //! ```no_run
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
