@@ -69,7 +69,7 @@ pub enum AuthError {
     #[error("the redirect does not belong to what was asked: {reason}")]
     WrongRedirect { reason: &'static str },
     /// Metadata of another server.
-    #[error("the metadata of the server is about {resource}, another one; do not trust it")]
+    #[error("the server says that it is {resource}; use that address if you trust it")]
     WrongResource { resource: String },
 }
 
