@@ -1,8 +1,9 @@
-//! `cargo xtask conformance`: the official conformance suite of MCP against `haft-conformance`,
-//! read strictly. `test` and people call it; it never decides what the suite should ask.
+//! `cargo xtask conformance`: the official conformance suite of MCP against a server of ours and a
+//! client of ours, read strictly. `test` and people call it; it never decides what the suite asks.
 
 mod checks;
 mod excuses;
+mod leg;
 mod report;
 mod server;
 mod suite;
@@ -10,12 +11,14 @@ mod suite;
 use crate::command::{self, cargo};
 use crate::failure::Failure;
 use checks::Scenario;
+use leg::Leg;
 use server::Server;
 use suite::Suite;
 
-/// A revision, and which scenarios of the suite it is held to.
+/// Who is tested, in which revision, and which scenarios of the suite they are held to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Run {
+    leg: Leg,
     revision: &'static str,
     selection: Selection,
 }
@@ -31,12 +34,30 @@ enum Selection {
         count: usize,
         /// The names of the others.
         beside: &'static [&'static str],
+        /// Those of the others that are not met, each with the reason.
+        unmet: &'static [(&'static str, &'static str)],
     },
+}
+
+impl Run {
+    /// As it is told to people; that of a server is called as its revision.
+    fn name(self) -> String {
+        match self.leg {
+            Leg::Client => format!("{} client", self.revision),
+            Leg::Server => self.revision.to_owned(),
+        }
+    }
+
+    /// Where its results are.
+    fn folder(self) -> String {
+        self.name().replace(' ', "-")
+    }
 }
 
 /// In the order of the report.
 const RUNS: &[Run] = &[
     Run {
+        leg: Leg::Server,
         revision: "2026-07-28",
         selection: Selection::Required {
             count: 37,
@@ -55,16 +76,46 @@ const RUNS: &[Run] = &[
                 "tasks-status-notifications",
                 "tasks-wire-fields",
             ],
+            unmet: &[],
         },
     },
     Run {
+        leg: Leg::Server,
         revision: "2025-11-25",
         selection: Selection::Required {
             count: 30,
             beside: &["json-schema-2020-12", "server-session-lifecycle", "server-sse-polling"],
+            unmet: &[],
         },
     },
-    Run { revision: "2025-06-18", selection: Selection::Active },
+    Run { leg: Leg::Server, revision: "2025-06-18", selection: Selection::Active },
+    Run {
+        leg: Leg::Client,
+        revision: "2026-07-28",
+        selection: Selection::Required { count: 32, beside: CLIENT_BESIDE, unmet: CLIENT_UNMET },
+    },
+    Run {
+        leg: Leg::Client,
+        revision: "2025-11-25",
+        selection: Selection::Required { count: 18, beside: CLIENT_BESIDE, unmet: CLIENT_UNMET },
+    },
+];
+
+/// What clients may be able to do beside, in every revision.
+const CLIENT_BESIDE: &[&str] = &[
+    "auth/client-credentials-basic",
+    "auth/client-credentials-jwt",
+    "auth/dpop",
+    "auth/dpop-nonce",
+    "auth/enterprise-managed-authorization",
+    "auth/wif-jwt-bearer",
+    "json-schema-2020-12-preservation",
+];
+
+/// What of that this client cannot do.
+const CLIENT_UNMET: &[(&str, &str)] = &[
+    ("auth/dpop", "tokens are not bound to keys (RFC 9449)"),
+    ("auth/dpop-nonce", "tokens are not bound to keys (RFC 9449)"),
 ];
 
 /// What the person wants to see.
@@ -78,20 +129,25 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let wishes = parse(arguments)?;
     let excuses = excuses::read()?;
     let suite = Suite::installed()?;
-    command::run(cargo().args(["build", "-p", "haft-conformance"]))?;
+    let packages = ["-p", "haft-conformance", "-p", "haft-conformance-client"];
+    command::run(cargo().arg("build").args(packages))?;
     let mut scenarios = Vec::new();
     let mut findings = Vec::new();
     for run in &wishes.runs {
         let seen = try_one(&suite, *run, wishes.scenario.as_deref())?;
         if matches!(run.selection, Selection::Required { .. }) && wishes.scenario.is_none() {
-            let required = suite.required(run.revision)?;
+            let required = suite.required(*run)?;
             findings.extend(report::missing(*run, &required, &seen));
-            println!("{}", report::score(run.revision, &required, &seen));
+            println!("{}", report::score(*run, &required, &seen));
         }
         scenarios.extend(seen);
     }
     println!("\n{}", report::table(&scenarios));
-    findings.extend(excuses::judge(&scenarios, &excuses));
+    let (unmet, judged): (Vec<Scenario>, _) =
+        scenarios.into_iter().partition(|scenario| scenario.why_unmet().is_some());
+    println!("{}", report::unmet(&unmet));
+    findings.extend(report::met_after_all(&unmet));
+    findings.extend(excuses::judge(&judged, &excuses));
     for finding in &findings {
         println!("{finding}");
     }
@@ -101,37 +157,54 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     }
 }
 
-/// Each run has a server of its own, so that none sees what another has left.
+/// Each run has a server of its own, so that none sees what another has left. Clients are started
+/// by the suite, one for each scenario.
 fn try_one(suite: &Suite, run: Run, scenario: Option<&str>) -> Result<Vec<Scenario>, Failure> {
-    let mut server = Server::start()?;
-    let scenarios = suite.run(&server.url, run, scenario)?;
-    server.must_run()?;
-    Ok(scenarios)
+    match run.leg {
+        Leg::Client => suite.run(&leg::client()?, run, scenario),
+        Leg::Server => {
+            let mut server = Server::start()?;
+            let scenarios = suite.run(&server.url, run, scenario)?;
+            server.must_run()?;
+            Ok(scenarios)
+        }
+    }
 }
 
 fn parse(arguments: &[String]) -> Result<Wishes, Failure> {
-    let known = |revision: &str| RUNS.iter().copied().find(|run| run.revision == revision);
+    let leg = arguments.first().and_then(|word| Leg::parse(word));
+    let arguments = arguments.get(usize::from(leg.is_some())..).unwrap_or_default();
+    let of_leg = RUNS.iter().copied().filter(|run| leg.is_none_or(|leg| run.leg == leg));
     match arguments {
-        [] => Ok(Wishes { runs: RUNS.to_vec(), scenario: None }),
-        [revision, scenario @ ..] if scenario.len() < 2 => match known(revision) {
-            Some(run) => Ok(Wishes { runs: vec![run], scenario: scenario.first().cloned() }),
-            None => {
-                let revisions: Vec<&str> = RUNS.iter().map(|run| run.revision).collect();
+        [] => Ok(Wishes { runs: of_leg.collect(), scenario: None }),
+        [revision, scenario @ ..] if scenario.len() < 2 => {
+            let runs: Vec<Run> = of_leg.filter(|run| run.revision == revision).collect();
+            if runs.is_empty() {
+                let mut revisions: Vec<&str> = RUNS.iter().map(|run| run.revision).collect();
+                revisions.dedup();
                 let revisions = revisions.join(", ");
-                Err(Failure::BadArguments(format!(
-                    "`conformance` has no run `{revision}`, it has {revisions}"
-                )))
+                return Err(Failure::BadArguments(format!(
+                    "`conformance` has no such run `{revision}`, it has {revisions}"
+                )));
             }
-        },
+            // A scenario is of one leg; only some of these names say of which.
+            let leg = leg.unwrap_or(Leg::Server);
+            let runs = match scenario {
+                [] => runs,
+                _ => runs.into_iter().filter(|run| run.leg == leg).collect(),
+            };
+            Ok(Wishes { runs, scenario: scenario.first().cloned() })
+        }
         _ => Err(Failure::BadArguments(
-            "`conformance` takes a revision and a scenario, or nothing".to_owned(),
+            "`conformance` takes `server` or `client`, a revision and a scenario, or nothing"
+                .to_owned(),
         )),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{RUNS, parse};
+    use super::{Leg, RUNS, parse};
 
     fn words(text: &str) -> Vec<String> {
         text.split_whitespace().map(str::to_owned).collect()
@@ -143,11 +216,22 @@ mod tests {
     }
 
     #[test]
+    fn one_leg_can_be_chosen_and_one_revision_of_both() {
+        assert!(parse(&words("client")).unwrap().runs.iter().all(|run| run.leg == Leg::Client));
+        assert_eq!(parse(&words("2025-11-25")).unwrap().runs.len(), 2);
+        assert_eq!(parse(&words("server 2025-11-25")).unwrap().runs.len(), 1);
+        assert!(parse(&words("client 2025-06-18")).is_err());
+    }
+
+    #[test]
     fn one_scenario_of_one_revision_can_be_chosen() {
         let wishes = parse(&words("2025-11-25 ping")).unwrap();
         assert_eq!(wishes.runs[0].revision, "2025-11-25");
         assert_eq!(wishes.scenario.as_deref(), Some("ping"));
         assert!(parse(&words("2025-11-25 ping tools-list")).is_err());
+        let client = parse(&words("client 2025-11-25 initialize")).unwrap();
+        let [run] = client.runs[..] else { panic!("one run") };
+        assert_eq!((run.leg, run.revision), (Leg::Client, "2025-11-25"));
         let refused = parse(&words("ping")).err().unwrap().to_string();
         assert!(refused.contains("`ping`") && refused.contains("2026-07-28"), "{refused}");
     }

@@ -79,6 +79,19 @@ pub(crate) struct ReachArgs {
     pub(crate) headers: Vec<String>,
 }
 
+/// Who haft is to a server that wants an access token.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct AuthArgs {
+    /// The id of a client that the server's authorization server knows; its secret, if it has one,
+    /// is HAFT_CLIENT_SECRET
+    #[arg(long, value_name = "ID")]
+    pub(crate) client_id: Option<String>,
+    /// The port of this machine to which the authorization server redirects you,
+    /// http://127.0.0.1:PORT/callback; any that is free if none is given
+    #[arg(long, value_name = "PORT")]
+    pub(crate) callback_port: Option<u16>,
+}
+
 /// How a server's questions are answered.
 #[derive(Debug, Args)]
 pub(crate) struct AskedArgs {

@@ -153,7 +153,9 @@ impl From<io::Error> for Failure {
 
 fn exit_of(error: &ClientError) -> Exit {
     match error {
-        ClientError::AuthenticationNeeded { .. } => Exit::Authentication,
+        ClientError::AuthenticationNeeded { .. } | ClientError::Authorization(_) => {
+            Exit::Authentication
+        }
         ClientError::BadUrl { .. } => Exit::Usage,
         ClientError::CannotStart { .. }
         | ClientError::ClosedMidAnswer { .. }

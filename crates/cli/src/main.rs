@@ -7,6 +7,7 @@ mod arguments;
 mod asked;
 mod behind;
 mod commands;
+mod consent;
 mod edits;
 mod exit;
 mod export;

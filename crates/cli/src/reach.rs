@@ -1,15 +1,20 @@
 //! How a verb reaches the server that it is about: what its TARGET means, connecting, Ctrl-C, and
 //! an orderly end. Used by `list`, `call` and `inspect`; what they do there is theirs.
 
-use crate::args::ReachArgs;
+use crate::args::{AuthArgs, ReachArgs};
+use crate::consent::Consent;
 use crate::exit::{Exit, Failure};
-use crate::meter::wait;
+use crate::meter::Meter;
 use crate::named::{file_and_name, named, targets_in};
 use crate::print::Printer;
-use haft_client::{Client, ClientError, Launch, Options, Stderr, Target, connect};
+use haft_client::{
+    AuthError, Behalf, Client, ClientError, Launch, OAuth, Options, Proof, Registered, Secret,
+    Stderr, Target, connect,
+};
 use haft_proto::version::Era;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -29,6 +34,8 @@ pub(crate) struct Route {
     pub(crate) name: String,
     /// The editor's file that it is from, if it is from one.
     pub(crate) origin: Option<PathBuf>,
+    /// What moves while it is connected to, and is still while a person is asked.
+    pub(crate) meter: Option<Arc<Meter>>,
 }
 
 /// Runs `work` to its end on one thread, unless Ctrl-C comes before.
@@ -98,7 +105,55 @@ pub(crate) fn route(
     if matches!(target, Target::Command(_)) && !args.headers.is_empty() {
         return Err(Failure::usage("--header is for URLs; a child process has no headers"));
     }
-    Ok(Route { target, options, name, origin })
+    Ok(Route { target, options, name, origin, meter: None })
+}
+
+/// Lets a person at a terminal be asked for consent when the server wants an access token, and what
+/// they consented to be kept for the next time, which needs no terminal.
+pub(crate) fn with_consent(
+    route: &mut Route,
+    args: &AuthArgs,
+    meter: &Arc<Meter>,
+    printer: Printer,
+) -> Result<(), Failure> {
+    let AuthArgs { client_id, callback_port } = args;
+    if !matches!(route.target, Target::Url(_)) {
+        return match client_id {
+            Some(_) => Err(Failure::usage("--client-id is for URLs; a child process has none")),
+            None => Ok(()),
+        };
+    }
+    let secret = std::env::var("HAFT_CLIENT_SECRET").ok().filter(|secret| !secret.is_empty());
+    let client = client_id.clone().map(|id| Registered {
+        id,
+        proof: secret.map_or(Proof::None, |secret| Proof::Secret(Secret::new(secret))),
+        issuer: None,
+        behalf: Behalf::Person,
+    });
+    route.meter = Some(Arc::clone(meter));
+    route.options.oauth = OAuth { client, document: None, credentials: credentials() };
+    if printer.can_ask() {
+        let consent = Consent::new(printer, Arc::clone(meter), *callback_port);
+        route.options.authorizer = Some(Arc::new(consent));
+    }
+    Ok(())
+}
+
+/// Lets what a person consented to before be used, and asks nobody.
+pub(crate) fn with_kept(route: &mut Route) {
+    if matches!(route.target, Target::Url(_)) {
+        route.options.oauth.credentials = credentials();
+    }
+}
+
+/// Where credentials are kept (XDG Base Directory Specification, `XDG_STATE_HOME`).
+fn credentials() -> Option<PathBuf> {
+    let set = |name: &str| {
+        let value = std::env::var_os(name).map(PathBuf::from);
+        value.filter(|path| path.is_absolute())
+    };
+    let state = set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(".local/state")));
+    Some(state?.join("haft/credentials.json"))
 }
 
 const TARGETS: &str =
@@ -114,7 +169,9 @@ fn is_path(target: &str) -> bool {
 async fn reach(route: &Route, printer: Printer) -> Result<Reached, Failure> {
     let started = Instant::now();
     let what = format!("connecting to {}", crate::print::one_line(&route.name));
-    let client = wait(printer, &what, connect(&route.target, &route.options)).await;
+    let own = Meter::new(printer);
+    let meter = route.meter.as_deref().unwrap_or(&own);
+    let client = meter.wait(&what, connect(&route.target, &route.options)).await;
     let client = client.map_err(|error| explain(error, route, printer))?;
     Ok(Reached { client, connect_time: started.elapsed() })
 }
@@ -123,8 +180,16 @@ async fn reach(route: &Route, printer: Printer) -> Result<Reached, Failure> {
 pub(crate) fn explain(error: ClientError, route: &Route, printer: Printer) -> Failure {
     let is_process = matches!(route.target, Target::Command(_));
     let hint = match &error {
+        ClientError::AuthenticationNeeded { .. } if route.meter.is_some() && !printer.can_ask() => {
+            let hint = "in a terminal you are asked for consent; \
+                        --header 'Authorization: Bearer …' sends a token";
+            Some(hint.to_owned())
+        }
         ClientError::AuthenticationNeeded { .. } => {
             Some("--header 'Authorization: Bearer …' sends a token".to_owned())
+        }
+        ClientError::Authorization(AuthError::NoRegistration { .. }) => {
+            Some("--client-id gives it".to_owned())
         }
         ClientError::TimedOut { .. } if is_process => {
             Some("--verbose shows its stderr; --timeout 2m waits longer".to_owned())

@@ -83,7 +83,7 @@ fn turned_away<B>(request: &Request<B>, is_loopback: bool) -> Option<&'static st
 
 /// Whether a request names this machine as its host, or none. A page of elsewhere whose name leads
 /// here (DNS rebinding) names its own.
-fn is_asked_here<B>(request: &Request<B>) -> bool {
+pub(crate) fn is_asked_here<B>(request: &Request<B>) -> bool {
     let is_ours = |host: &str| {
         let Ok(authority) = host.parse::<Authority>() else { return false };
         let name = authority.host().trim_start_matches('[').trim_end_matches(']');

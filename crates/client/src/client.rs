@@ -2,6 +2,7 @@
 //! `connect`; what it asks is the same in both eras.
 
 use crate::answerer::{Asker, Offers};
+use crate::auth::asking_nobody;
 use crate::era::Handshake;
 use crate::error::ClientError;
 use crate::limits::STANDING_TIME_MAX;
@@ -39,7 +40,7 @@ impl Client {
         let is_needed = handshake.era == Era::Legacy && wire.desk().offers() != Offers::default();
         // Not every server has that stream, or says at once that it begins.
         let standing = match is_needed {
-            true => timeout(STANDING_TIME_MAX, wire.standing()).await,
+            true => timeout(STANDING_TIME_MAX, asking_nobody(wire.standing())).await,
             false => Ok(Ok(None)),
         };
         let standing = standing.ok().and_then(Result::ok).flatten();

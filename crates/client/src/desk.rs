@@ -43,7 +43,7 @@ struct Busy {
     since: Option<Instant>,
 }
 
-/// A question of a legacy server that may be asked. While it lives, no request runs out of time.
+/// A question that may be asked. While it lives, no request runs out of time.
 #[derive(Debug)]
 pub(crate) struct Admitted(Arc<Desk>);
 
@@ -179,6 +179,12 @@ impl Desk {
             has_room
         });
         is_in.then(|| Admitted(Arc::clone(self)))
+    }
+
+    /// Stops the time of all requests, for whoever asks somebody on their behalf.
+    pub(crate) fn pause(self: &Arc<Self>) -> Admitted {
+        self.busy.send_modify(|busy| busy.open += 1);
+        Admitted(Arc::clone(self))
     }
 
     /// Waits for `work` as long as `limit`, not counting the time in which somebody is asked;

@@ -118,7 +118,8 @@ pub(crate) async fn discover_or_initialize(wire: &Wire, patience: Duration) -> V
     let mut discovering = Box::pin(discover(wire, wire.timeout()));
     tokio::select! {
         verdict = &mut discovering => return verdict,
-        () = tokio::time::sleep(patience) => {}
+        // A person who is asked for consent meanwhile is not waited for in vain.
+        _ = wire.desk().patiently(patience, std::future::pending::<()>()) => {}
     }
     let mut initializing = Box::pin(initialize(wire));
     tokio::select! {

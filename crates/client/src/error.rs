@@ -2,6 +2,7 @@
 //! in this crate; the command line turns each into an exit code. Header values, which may be
 //! secrets, are never part of a message.
 
+use crate::auth::AuthError;
 use haft_proto::version::{Era, Revision};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -34,6 +35,9 @@ pub enum ClientError {
         /// What it said, if anything.
         said: String,
     },
+    /// An access token is needed and cannot be had.
+    #[error(transparent)]
+    Authorization(#[from] AuthError),
     /// A question of the server that is not what MCP defines.
     #[error(
         "the server asks `{}` in a way that MCP does not define: {}",

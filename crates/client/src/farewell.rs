@@ -2,6 +2,7 @@
 //! subscription is over. Said by guards when they are dropped; closing a connection waits for it,
 //! but not long.
 
+use crate::auth::asking_nobody;
 use crate::limits::{FAREWELL, FAREWELLS_MAX};
 use std::sync::{Mutex, PoisonError};
 use tokio::runtime::Handle;
@@ -21,7 +22,7 @@ impl Farewells {
         while tasks.try_join_next().is_some() {}
         if tasks.len() < FAREWELLS_MAX {
             let words = async {
-                _ = timeout(FAREWELL, words).await;
+                _ = timeout(FAREWELL, asking_nobody(words)).await;
             };
             tasks.spawn_on(words, &runtime);
         }

@@ -1,6 +1,7 @@
 //! The wire to a URL: Streamable HTTP of both eras, one POST for each message. Made by `connect`.
 //! It keeps what a legacy session agreed on; reading the answers is `reply`'s business.
 
+use crate::auth::{Keeper, asking_nobody};
 use crate::desk::Desk;
 use crate::error::{ClientError, excerpt, with_causes};
 use crate::farewell::Farewells;
@@ -12,7 +13,7 @@ use bytes::Bytes;
 use haft_proto::limits::Limits;
 use haft_proto::mirror::{METHOD_HEADER, NAME_HEADER, VERSION_HEADER, encode};
 use haft_proto::version::{Era, Revision};
-use http::header::{ACCEPT, CONTENT_TYPE, LOCATION, USER_AGENT};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, LOCATION, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body_util::Full;
 use hyper_rustls::HttpsConnector;
@@ -39,6 +40,8 @@ struct Endpoint {
     /// What the caller wants every request to carry.
     headers: HeaderMap,
     session: Mutex<Session>,
+    /// The access token, if there is a way to one.
+    keeper: Option<Keeper>,
     desk: Arc<Desk>,
     farewells: Arc<Farewells>,
     /// Who listens, by the id of the legacy request that is being answered.
@@ -73,6 +76,7 @@ impl Http {
         farewells: Arc<Farewells>,
         options: &Options,
     ) -> Result<Self, ClientError> {
+        let keeper = Keeper::new(url, &desk, options);
         let url = parse(url)?;
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
@@ -88,6 +92,7 @@ impl Http {
             url: Mutex::new(url),
             headers: options.headers.clone(),
             session: Mutex::default(),
+            keeper,
             desk,
             farewells,
             asking: Mutex::default(),
@@ -186,7 +191,8 @@ impl Http {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
         let opened = self.send("GET", Method::GET, Vec::new(), &headers);
-        let Ok(Ok(response)) = timeout(FAREWELL, opened).await else { return false };
+        let opened = timeout(FAREWELL, asking_nobody(opened)).await;
+        let Ok(Ok(response)) = opened else { return false };
         response.status().is_success() && reply::is_event_stream(&response)
     }
 
@@ -202,7 +208,7 @@ impl Http {
             // The server may not care (405), and forgets idle sessions anyway.
             let headers = session.headers();
             let end = self.send("DELETE", Method::DELETE, Vec::new(), &headers);
-            _ = timeout(FAREWELL, end).await;
+            _ = timeout(FAREWELL, asking_nobody(end)).await;
         }
     }
 
@@ -254,7 +260,7 @@ impl Http {
         headers
     }
 
-    /// Sends one HTTP request, and again where a redirect on the same server leads.
+    /// Sends one HTTP request with the access token, and again with another one.
     async fn send(
         &self,
         what: &'static str,
@@ -263,9 +269,31 @@ impl Http {
         headers: &HeaderMap,
     ) -> Result<Response<Body>, ClientError> {
         let body = Bytes::from(body);
+        let Some(keeper) = &self.0.keeper else {
+            return self.send_to(what, &method, &body, headers).await;
+        };
+        loop {
+            let token = keeper.header().await?;
+            let mut headers = headers.clone();
+            headers.extend(token.iter().map(|token| (AUTHORIZATION, token.clone())));
+            let response = self.send_to(what, &method, &body, &headers).await?;
+            if !keeper.look(&response, token.as_ref()).await? {
+                return Ok(response);
+            }
+        }
+    }
+
+    /// Sends one HTTP request, and again where a redirect on the same server leads.
+    async fn send_to(
+        &self,
+        what: &'static str,
+        method: &Method,
+        body: &Bytes,
+        headers: &HeaderMap,
+    ) -> Result<Response<Body>, ClientError> {
         let mut url = self.url();
         for _ in 0..=REDIRECTS_MAX {
-            let request = self.request(&method, &url, body.clone(), headers);
+            let request = self.request(method, &url, body.clone(), headers);
             let response = self.0.client.request(request).await.map_err(|error| {
                 if error.is_connect() {
                     let reason = std::error::Error::source(&error).map(with_causes);

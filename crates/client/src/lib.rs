@@ -1,7 +1,7 @@
 //! An MCP client that speaks both protocol eras: over the pipes of a child process or over HTTP. It
 //! finds out which era a server speaks; lists and calls its tools, reads its resources and fills in
-//! its prompts; takes what a server asks meanwhile to an [`Answerer`]; and listens for changes. It
-//! never prints.
+//! its prompts; takes what a server asks meanwhile to an [`Answerer`]; gets access tokens where a
+//! server wants them, with an [`Authorizer`]; and listens for changes. It never prints.
 //!
 //! ```no_run
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
@@ -17,6 +17,7 @@
 //! ```
 
 mod answerer;
+mod auth;
 mod changes;
 mod client;
 mod connect;
@@ -50,6 +51,9 @@ mod tools;
 mod wire;
 
 pub use answerer::{Answerer, Answering, Asker, Consent, Declined, Elicited, Offers, Root, Visit};
+pub use auth::{
+    AuthError, Authorizer, Behalf, Journey, OAuth, Proof, Reception, Registered, Secret, Voucher,
+};
 pub use changes::{Change, Interest};
 pub use client::Client;
 pub use connect::{Target, connect};

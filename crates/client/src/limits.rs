@@ -64,3 +64,33 @@ pub(crate) const FAREWELLS_MAX: usize = 64;
 pub(crate) const PAGES_MAX: usize = 1000;
 /// The most bytes on the pages of one list.
 pub(crate) const LIST_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// The longest `WWW-Authenticate` that is read.
+pub(crate) const CHALLENGE_BYTES_MAX: usize = 8 * 1024;
+/// The most scopes that are asked for.
+pub(crate) const SCOPES_MAX: usize = 128;
+/// The most bytes of all scopes together.
+pub(crate) const SCOPES_BYTES_MAX: usize = 4 * 1024;
+/// The longest answer of an authorization server, metadata and tokens alike.
+pub(crate) const AUTH_BYTES_MAX: usize = 256 * 1024;
+/// How long one request to an authorization server may take.
+pub(crate) const AUTH_REQUEST_TIME_MAX: Duration = Duration::from_secs(30);
+/// How long a person may take to authorize this client.
+pub(crate) const AUTHORIZATION_TIME_MAX: Duration = Duration::from_secs(10 * 60);
+/// How often in a row a server is given another token because it refuses one.
+pub(crate) const AUTHORIZATIONS_MAX: u32 = 3;
+/// The most authorization servers of one resource that are looked at.
+pub(crate) const ISSUERS_MAX: usize = 16;
+/// The longest redirect that a person brings back.
+pub(crate) const REDIRECT_BYTES_MAX: usize = 16 * 1024;
+/// The longest access token, refresh token, client id or secret.
+pub(crate) const TOKEN_BYTES_MAX: usize = 32 * 1024;
+/// How long before its end a token is refreshed, unless a tenth of its life is less.
+pub(crate) const TOKEN_REFRESHED_BEFORE: Duration = Duration::from_secs(60);
+/// The longest life of a token that is believed.
+pub(crate) const TOKEN_LIFE_MAX: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+/// The largest file of credentials.
+pub(crate) const CREDENTIALS_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// How long another process may hold that file.
+pub(crate) const CREDENTIALS_TIME_MAX: Duration = Duration::from_secs(60);
+/// How often it is looked whether the other process is done.
+pub(crate) const CREDENTIALS_PAUSE: Duration = Duration::from_millis(50);

@@ -1,6 +1,7 @@
 //! What a caller may decide about a connection before it is made.
 
 use crate::answerer::Answerer;
+use crate::auth::{Authorizer, OAuth};
 use haft_proto::limits::Limits;
 use haft_proto::version::Era;
 use http::HeaderMap;
@@ -25,6 +26,11 @@ pub struct Options {
     pub log_level: Option<String>,
     /// Who answers what servers ask back; `None` answers nothing, and servers are told so.
     pub answerer: Option<Arc<dyn Answerer>>,
+    /// Who sends a person to an authorization server; `None` sends nobody. Means nothing to a child
+    /// process, nor beside an `Authorization` among the headers.
+    pub authorizer: Option<Arc<dyn Authorizer>>,
+    /// Who this client is to authorization servers, and where tokens are kept.
+    pub oauth: OAuth,
     /// Whether a modern server may turn a call into a task, which is then waited for (the extension
     /// `io.modelcontextprotocol/tasks`).
     pub tasks: bool,
@@ -45,6 +51,8 @@ impl Default for Options {
             headers: HeaderMap::new(),
             log_level: None,
             answerer: None,
+            authorizer: None,
+            oauth: OAuth::default(),
             tasks: false,
             name: "haft".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),

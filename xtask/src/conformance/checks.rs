@@ -5,6 +5,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::leg::Leg;
+use super::{Run, Selection};
 use crate::failure::Failure;
 
 /// What the suite says of one check.
@@ -29,7 +31,7 @@ pub(super) struct Check {
 /// One scenario, as it went.
 #[derive(Clone, Debug)]
 pub(super) struct Scenario {
-    pub(super) revision: &'static str,
+    pub(super) run: Run,
     pub(super) name: String,
     pub(super) checks: Vec<Check>,
 }
@@ -57,33 +59,69 @@ impl Scenario {
         self.checks.iter().filter(|check| check.status == status).count()
     }
 
+    /// Why it is known not to be met, if it is.
+    pub(super) fn why_unmet(&self) -> Option<&'static str> {
+        let Selection::Required { unmet, .. } = self.run.selection else { return None };
+        unmet.iter().find(|(name, _)| *name == self.name).map(|(_, reason)| *reason)
+    }
+
     /// As the suite scores it, and something was shown.
     pub(super) fn is_met(&self) -> bool {
         self.count(Status::Failure) == 0 && self.count(Status::Success) > 0
     }
 }
 
-/// All scenarios of one run, in the order in which they ran.
-pub(super) fn read(folder: &Path, revision: &'static str) -> Result<Vec<Scenario>, Failure> {
-    let unusable = |source| Failure::file(folder.display(), source);
+/// All scenarios of one run, in the order in which they began.
+pub(super) fn read(folder: &Path, run: Run) -> Result<Vec<Scenario>, Failure> {
     let mut names = Vec::new();
-    for entry in fs::read_dir(folder).map_err(unusable)? {
-        names.push(entry.map_err(unusable)?.file_name().to_string_lossy().into_owned());
-    }
-    let mut runs: Vec<(&str, &str)> = names.iter().filter_map(|name| split(name)).collect();
-    runs.sort_by_key(|(_, time)| *time);
+    find(folder, "", &mut names)?;
+    let mut begun: Vec<(&str, &str)> = names.iter().filter_map(|n| split(n, run.leg)).collect();
+    begun.sort_by_key(|(name, time)| (*time, *name));
     let of_run = |(name, time): (&str, &str)| {
-        let path = folder.join(format!("server-{name}{time}")).join("checks.json");
-        Ok(Scenario { revision, name: name.to_owned(), checks: checks(&path)? })
+        let folder = folder.join(format!("{}{name}{time}", run.leg.prefix()));
+        let mut checks = checks(&folder.join("checks.json"))?;
+        if run.leg == Leg::Client {
+            checks.push(end(&folder.join("stderr.txt")));
+        }
+        Ok(Scenario { run, name: name.to_owned(), checks })
     };
-    runs.into_iter().map(of_run).collect()
+    begun.into_iter().map(of_run).collect()
 }
 
+/// The folders of scenarios, some of which are named after a path.
+fn find(folder: &Path, above: &str, names: &mut Vec<String>) -> Result<(), Failure> {
+    let unusable = |source| Failure::file(folder.display(), source);
+    for entry in fs::read_dir(folder).map_err(unusable)? {
+        let entry = entry.map_err(unusable)?;
+        let name = format!("{above}{}", entry.file_name().to_string_lossy());
+        if name.ends_with(TIME_END) {
+            names.push(name);
+        } else {
+            find(&entry.path(), &format!("{name}/"), names)?;
+        }
+    }
+    Ok(())
+}
+
+const TIME: &str = "-2026-11-21T15-27-19-251Z";
+const TIME_END: &str = "Z";
+
 /// `server-tools-list-2026-11-21T15-27-19-251Z` is the scenario `tools-list` at a time.
-fn split(folder: &str) -> Option<(&str, &str)> {
-    const TIME: usize = "-2026-11-21T15-27-19-251Z".len();
-    let rest = folder.strip_prefix("server-")?;
-    rest.split_at_checked(rest.len().checked_sub(TIME)?)
+fn split(folder: &str, leg: Leg) -> Option<(&str, &str)> {
+    let rest = folder.strip_prefix(leg.prefix())?;
+    rest.split_at_checked(rest.len().checked_sub(TIME.len())?)
+}
+
+/// Whether a client came to its end as it wanted to: our check, beside those of the suite. One that
+/// does not says so in a line that begins with its name.
+fn end(stderr: &Path) -> Check {
+    let text = fs::read_to_string(stderr).unwrap_or_default();
+    let gave_up = text.lines().find_map(|line| line.strip_prefix("haft-conformance-client: "));
+    let (status, said) = match gave_up {
+        Some(why) => (Status::Warning, why.to_owned()),
+        None => (Status::Success, String::new()),
+    };
+    Check { id: "client-end".to_owned(), status, said }
 }
 
 /// A scenario that broke has a folder and nothing in it.
@@ -116,14 +154,35 @@ fn parse(text: &str) -> Option<Vec<Check>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Status, parse, split};
+    use super::{Leg, Run, Selection, Status, TIME, end, parse, read, split};
+    use std::fs;
 
     #[test]
     fn a_folder_names_its_scenario() {
-        let folder = "server-tools-list-2026-11-21T15-27-19-251Z";
-        assert_eq!(split(folder), Some(("tools-list", "-2026-11-21T15-27-19-251Z")));
-        assert_eq!(split("server-x"), None);
-        assert_eq!(split("client-tools-list-2026-11-21T15-27-19-251Z"), None);
+        let server = format!("server-tools-list{TIME}");
+        assert_eq!(split(&server, Leg::Server), Some(("tools-list", TIME)));
+        assert_eq!(split("server-x", Leg::Server), None);
+        let client = format!("auth/basic-cimd{TIME}");
+        assert_eq!(split(&client, Leg::Server), None);
+        assert_eq!(split(&client, Leg::Client), Some(("auth/basic-cimd", TIME)));
+    }
+
+    #[test]
+    fn scenarios_are_found_in_folders_of_folders_and_a_client_that_gave_up_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let scenario = folder.path().join(format!("auth/a{TIME}"));
+        fs::create_dir_all(&scenario).unwrap();
+        fs::write(scenario.join("checks.json"), r#"[{"id":"c","status":"SUCCESS"}]"#).unwrap();
+        let stderr = scenario.join("stderr.txt");
+        fs::write(&stderr, "a note\nhaft-conformance-client: no token\n").unwrap();
+        let selection = Selection::Active;
+        let run = Run { leg: Leg::Client, revision: "2026-07-28", selection };
+        let seen = read(folder.path(), run).unwrap();
+        assert_eq!((&*seen[0].name, seen[0].checks.len()), ("auth/a", 2));
+        let given_up = &seen[0].checks[1];
+        assert_eq!((given_up.status, &*given_up.said), (Status::Warning, "no token"));
+        fs::write(&stderr, "a note\n").unwrap();
+        assert_eq!(end(&stderr).status, Status::Success);
     }
 
     #[test]

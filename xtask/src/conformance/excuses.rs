@@ -6,14 +6,19 @@ use std::fs;
 use serde_json::Value;
 
 use super::checks::{Check, Scenario, Status};
+use super::leg::Leg;
 use crate::failure::Failure;
 
 const PATH: &str = "conformance/excused.json";
+/// As the name of a scenario: every one.
+const EVERY: &str = "*";
 
 /// One check of one scenario that may warn, tell without judging, or be skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Excuse {
+    leg: Leg,
     revision: String,
+    /// `*` is every one.
     scenario: String,
     check: String,
     status: Status,
@@ -25,8 +30,8 @@ pub(super) fn read() -> Result<Vec<Excuse>, Failure> {
     let text = fs::read_to_string(PATH).map_err(|source| Failure::file(PATH, source))?;
     parse(&text).ok_or_else(|| {
         Failure::SuiteBroken(format!(
-            "{PATH} must be a list of objects with `revision`, `scenario`, `check`, `status` \
-             (WARNING, INFO or SKIPPED) and `reason`"
+            "{PATH} must be a list of objects with `leg` (`client` or absent), `revision`, \
+             `scenario` (or `*`), `check`, `status` (WARNING, INFO or SKIPPED) and `reason`"
         ))
     })
 }
@@ -36,6 +41,7 @@ fn parse(text: &str) -> Option<Vec<Excuse>> {
     let excuse = |entry: &Value| {
         let member = |name: &str| entry[name].as_str().map(str::to_owned);
         Some(Excuse {
+            leg: entry.get("leg").map_or(Some(Leg::Server), |leg| Leg::parse(leg.as_str()?))?,
             revision: member("revision")?,
             scenario: member("scenario")?,
             check: member("check")?,
@@ -55,10 +61,13 @@ pub(super) fn judge(scenarios: &[Scenario], excuses: &[Excuse]) -> Vec<String> {
     for excuse in excuses {
         let mut ran = scenarios.iter().filter(|scenario| excuse.is_about(scenario)).peekable();
         let has_run = ran.peek().is_some();
-        if has_run && !ran.flat_map(|scenario| &scenario.checks).any(|check| excuse.fits(check)) {
+        // One scenario alone need not have what all of them have somewhere.
+        let is_judged = has_run && (excuse.scenario != EVERY || scenarios.len() > 1);
+        if is_judged && !ran.flat_map(|scenario| &scenario.checks).any(|check| excuse.fits(check)) {
             findings.push(format!(
-                "{} {}: `{}` does not end with {} any more, remove it from {PATH}",
+                "{} {} {}: `{}` does not end with {} any more, remove it from {PATH}",
                 excuse.revision,
+                excuse.leg.as_str(),
                 excuse.scenario,
                 excuse.check,
                 excuse.status.as_str()
@@ -69,9 +78,10 @@ pub(super) fn judge(scenarios: &[Scenario], excuses: &[Excuse]) -> Vec<String> {
 }
 
 fn of_scenario(scenario: &Scenario, excuses: &[Excuse]) -> Vec<String> {
-    let Scenario { revision, name, checks } = scenario;
+    let Scenario { run, name, checks } = scenario;
+    let run = run.name();
     if checks.is_empty() {
-        return vec![format!("{revision} {name}: nothing was checked")];
+        return vec![format!("{run} {name}: nothing was checked")];
     }
     let is_fine = |check: &&Check| {
         check.status == Status::Success
@@ -79,14 +89,17 @@ fn of_scenario(scenario: &Scenario, excuses: &[Excuse]) -> Vec<String> {
     };
     let describe = |check: &Check| {
         let (status, id, said) = (check.status.as_str(), &check.id, check.said.trim());
-        format!("{revision} {name}: {status} {id}: {said}")
+        format!("{run} {name}: {status} {id}: {said}")
     };
     checks.iter().filter(|check| !is_fine(check)).map(describe).collect()
 }
 
 impl Excuse {
     fn is_about(&self, scenario: &Scenario) -> bool {
-        self.revision == scenario.revision && self.scenario == scenario.name
+        let Scenario { run, name, .. } = scenario;
+        self.leg == run.leg
+            && self.revision == run.revision
+            && (self.scenario == EVERY || self.scenario == *name)
     }
 
     fn fits(&self, check: &Check) -> bool {
@@ -96,6 +109,7 @@ impl Excuse {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Leg, Run, Selection};
     use super::{Check, Scenario, Status, judge, parse};
 
     const EXCUSE: &str = r#"[{"revision":"2026-07-28","scenario":"tools-list","check":"order",
@@ -107,7 +121,12 @@ mod tests {
             Check { id: id.to_owned(), status, said }
         };
         let checks = checks.iter().map(check).collect();
-        Scenario { revision: "2026-07-28", name: name.to_owned(), checks }
+        let (leg, selection) = (Leg::Server, Selection::Active);
+        Scenario {
+            run: Run { leg, revision: "2026-07-28", selection },
+            name: name.to_owned(),
+            checks,
+        }
     }
 
     #[test]
@@ -144,6 +163,20 @@ mod tests {
         let fine = scenario("tools-list", &[("order", Status::Success)]);
         assert!(judge(&[fine], &excuses)[0].contains("remove it"));
         assert_eq!(judge(&[scenario("ping", &[("x", Status::Success)])], &excuses), [""; 0]);
+    }
+
+    #[test]
+    fn an_excuse_for_every_scenario_is_for_one_leg_and_is_needed_by_one_of_many() {
+        let every = EXCUSE.replace("tools-list", "*");
+        let (warned, fine) = ([("order", Status::Warning)], [("order", Status::Success)]);
+        let seen = [scenario("a", &warned), scenario("b", &fine)];
+        assert_eq!(judge(&seen, &parse(&every).unwrap()), [""; 0]);
+        let client = every.replace("{\"rev", "{\"leg\":\"client\",\"rev");
+        assert_eq!(judge(&seen, &parse(&client).unwrap()).len(), 1, "it is about the other leg");
+        assert!(parse(&client.replace("client", "gateway")).is_none());
+        let fine = [scenario("a", &fine), scenario("b", &fine)];
+        assert!(judge(&fine, &parse(&every).unwrap())[0].contains("remove it"));
+        assert_eq!(judge(&fine[..1], &parse(&every).unwrap()), [""; 0]);
     }
 
     #[test]

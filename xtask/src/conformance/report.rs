@@ -15,41 +15,60 @@ const COLUMNS: [(Status, &str); 5] = [
 /// A line for each scenario.
 pub(super) fn table(scenarios: &[Scenario]) -> String {
     let width = scenarios.iter().map(|scenario| scenario.name.len()).max().unwrap_or_default();
-    let line = |revision: &str, name: &str, cells: [String; COLUMNS.len()]| {
+    let line = |run: &str, name: &str, cells: [String; COLUMNS.len()]| {
         let cells = cells.map(|cell| format!("{cell:>7}")).join("  ");
-        format!("{revision:<10}  {name:<width$}  {cells}")
+        format!("{run:<17}  {name:<width$}  {cells}")
     };
-    let mut lines = vec![line("revision", "scenario", COLUMNS.map(|(_, name)| name.to_owned()))];
+    let mut lines = vec![line("run", "scenario", COLUMNS.map(|(_, name)| name.to_owned()))];
     lines.extend(scenarios.iter().map(|scenario| {
         let counts = COLUMNS.map(|(status, _)| scenario.count(status).to_string());
-        line(scenario.revision, &scenario.name, counts)
+        line(&scenario.run.name(), &scenario.name, counts)
     }));
     lines.join("\n")
 }
 
 /// How many of the required scenarios are met.
-pub(super) fn score(revision: &str, required: &[String], seen: &[Scenario]) -> String {
+pub(super) fn score(run: Run, required: &[String], seen: &[Scenario]) -> String {
     let is_met = |name: &&String| seen.iter().any(|seen| seen.name == **name && seen.is_met());
     let met = required.iter().filter(is_met).count();
-    format!("{revision}: {met} of {} required scenarios are met", required.len())
+    format!("{}: {met} of {} required scenarios are met", run.name(), required.len())
+}
+
+/// A line for each scenario that is known not to be met, with the reason.
+pub(super) fn unmet(scenarios: &[Scenario]) -> String {
+    let line = |scenario: &Scenario| {
+        let reason = scenario.why_unmet().unwrap_or_default();
+        format!("not scored and not met: {} {}: {reason}\n", scenario.run.name(), scenario.name)
+    };
+    scenarios.iter().map(line).collect()
+}
+
+/// A line for each of those that is met.
+pub(super) fn met_after_all(unmet: &[Scenario]) -> Vec<String> {
+    let met = unmet.iter().filter(|scenario| scenario.is_met());
+    let line = |scenario: &Scenario| {
+        let (run, name) = (scenario.run.name(), &scenario.name);
+        format!("{run} {name}: it is met, remove it from those that are not")
+    };
+    met.map(line).collect()
 }
 
 /// A line if the suite requires another number of scenarios than it should, and for each that did
 /// not run, required or beside those.
 pub(super) fn missing(run: Run, required: &[String], seen: &[Scenario]) -> Vec<String> {
-    let Run { revision, selection } = run;
-    let Selection::Required { count, beside } = selection else { return Vec::new() };
+    let Selection::Required { count, beside, .. } = run.selection else { return Vec::new() };
+    let run = run.name();
     let has_run = |name: &str| seen.iter().any(|seen| seen.name == name);
     let mut missing = Vec::new();
     if required.len() != count {
         let found = required.len();
-        missing.push(format!("{revision}: the suite requires {found} scenarios, not {count}"));
+        missing.push(format!("{run}: the suite requires {found} scenarios, not {count}"));
     }
     for name in required.iter().filter(|name| !has_run(name)) {
-        missing.push(format!("{revision} {name}: it is required and did not run"));
+        missing.push(format!("{run} {name}: it is required and did not run"));
     }
     for name in beside.iter().filter(|name| !has_run(name)) {
-        missing.push(format!("{revision} {name}: it is not scored, but did not run"));
+        missing.push(format!("{run} {name}: it is not scored, but did not run"));
     }
     missing
 }
@@ -57,12 +76,13 @@ pub(super) fn missing(run: Run, required: &[String], seen: &[Scenario]) -> Vec<S
 #[cfg(test)]
 mod tests {
     use super::super::checks::Check;
-    use super::{Run, Scenario, Selection, Status, missing, score, table};
+    use super::super::leg::Leg;
+    use super::{Run, Scenario, Selection, Status, met_after_all, missing, score, table, unmet};
 
     fn scenario(name: &str, statuses: &[Status]) -> Scenario {
         let check = |&status: &Status| Check { id: "c".to_owned(), status, said: String::new() };
         let checks = statuses.iter().map(check).collect();
-        Scenario { revision: "2026-07-28", name: name.to_owned(), checks }
+        Scenario { run: run(0, &[]), name: name.to_owned(), checks }
     }
 
     #[test]
@@ -74,8 +94,8 @@ mod tests {
         let table = table(&seen);
         let lines: Vec<Vec<&str>> =
             table.lines().map(|line| line.split_whitespace().collect()).collect();
-        assert_eq!(lines[1], ["2026-07-28", "ping", "2", "0", "0", "1", "0"]);
-        assert_eq!(lines[2], ["2026-07-28", "tools-list", "0", "1", "1", "0", "1"]);
+        assert_eq!(lines[1], ["2026-07-28", "client", "ping", "2", "0", "0", "1", "0"]);
+        assert_eq!(lines[2], ["2026-07-28", "client", "tools-list", "0", "1", "1", "0", "1"]);
     }
 
     #[test]
@@ -86,10 +106,10 @@ mod tests {
             scenario("b", &[Status::Success, Status::Failure]),
             scenario("c", &[Status::Info]),
         ];
-        let scored = score("2026-07-28", &required, &seen);
-        assert_eq!(scored, "2026-07-28: 1 of 4 required scenarios are met");
+        let scored = score(run(4, &[]), &required, &seen);
+        assert_eq!(scored, "2026-07-28 client: 1 of 4 required scenarios are met");
         let missed = missing(run(4, &["b", "c"]), &required, &seen);
-        assert_eq!(missed, ["2026-07-28 d: it is required and did not run"]);
+        assert_eq!(missed, ["2026-07-28 client d: it is required and did not run"]);
     }
 
     #[test]
@@ -99,13 +119,26 @@ mod tests {
         assert_eq!(missing(run(1, &["x"]), &required, &seen), [""; 0]);
         let missed = missing(run(2, &["x", "y"]), &required, &seen);
         let expected = [
-            "2026-07-28: the suite requires 1 scenarios, not 2",
-            "2026-07-28 y: it is not scored, but did not run",
+            "2026-07-28 client: the suite requires 1 scenarios, not 2",
+            "2026-07-28 client y: it is not scored, but did not run",
         ];
         assert_eq!(missed, expected);
     }
 
+    #[test]
+    fn what_is_known_not_to_be_met_is_told_with_its_reason_until_it_is_met() {
+        let failed = scenario("known", &[Status::Success, Status::Failure]);
+        let expected =
+            "not scored and not met: 2026-07-28 client known: it is far away\n".to_owned();
+        assert_eq!(unmet(std::slice::from_ref(&failed)), expected);
+        assert_eq!(met_after_all(&[failed]), [""; 0]);
+        assert_eq!(met_after_all(&[scenario("known", &[Status::Success])]).len(), 1);
+        assert_eq!(scenario("other", &[Status::Failure]).why_unmet(), None);
+    }
+
     fn run(count: usize, beside: &'static [&'static str]) -> Run {
-        Run { revision: "2026-07-28", selection: Selection::Required { count, beside } }
+        let unmet = &[("known", "it is far away")];
+        let selection = Selection::Required { count, beside, unmet };
+        Run { leg: Leg::Client, revision: "2026-07-28", selection }
     }
 }

@@ -52,26 +52,28 @@ impl Suite {
     }
 
     /// The scenarios that a revision requires, in the suite's own words.
-    pub(super) fn required(&self, revision: &str) -> Result<Vec<String>, Failure> {
+    pub(super) fn required(&self, run: Run) -> Result<Vec<String>, Failure> {
+        let (leg, revision) = (run.leg.as_str(), run.revision);
         let path = self.folder.join(PACKAGE).join(format!("requirements/{revision}.yaml"));
         let text =
             fs::read_to_string(&path).map_err(|source| Failure::file(path.display(), source))?;
-        let required = servers(&text);
+        let required = items(&text, leg);
         if required.is_empty() {
             let path = path.display();
-            return Err(Failure::SuiteBroken(format!("{path} requires nothing of servers")));
+            return Err(Failure::SuiteBroken(format!("{path} requires nothing of a {leg}")));
         }
         Ok(required)
     }
 
-    /// Runs scenarios, one after the other. That some fail is no failure here.
+    /// Runs scenarios with a server at a URL, or with a client that is started by a command. That
+    /// some fail is no failure here.
     pub(super) fn run(
         &self,
-        url: &str,
+        tested: &str,
         run: Run,
         scenario: Option<&str>,
     ) -> Result<Vec<Scenario>, Failure> {
-        let results = self.folder.join(run.revision);
+        let results = self.folder.join(run.folder());
         match fs::remove_dir_all(&results) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(Failure::file(results.display(), error));
@@ -83,19 +85,19 @@ impl Suite {
         let log = File::create(&log_path).map_err(unusable)?;
         let mut command = command::limited(self.folder.join("node_modules/.bin/node").into());
         command.arg(self.folder.join(PACKAGE).join("dist/index.js"));
-        command.args(["server", "--url", url]).args(selection(run, scenario));
+        command.args([run.leg.as_str(), run.leg.option(), tested]);
+        command.args(selection(run, scenario));
         command.arg("--output-dir").arg(&results);
         // Node would ask a proxy for the loopback address.
         command.env("NO_PROXY", "127.0.0.1").env("no_proxy", "127.0.0.1");
         command.stdout(log.try_clone().map_err(unusable)?).stderr(log);
-        println!("{}: its log is {}", run.revision, log_path.display());
+        println!("{}: its log is {}", run.name(), log_path.display());
         match command::run(&mut command) {
             // What failed is in the results.
             Ok(()) | Err(Failure::CommandFailed { code: Some(1), .. }) => {}
             Err(failure) => return Err(failure),
         }
-        let scenarios =
-            if results.exists() { checks::read(&results, run.revision)? } else { vec![] };
+        let scenarios = if results.exists() { checks::read(&results, run)? } else { vec![] };
         if scenarios.is_empty() {
             let log = log_path.display();
             return Err(Failure::SuiteBroken(format!("the suite ran nothing, {log} says why")));
@@ -132,28 +134,30 @@ fn folder() -> Result<PathBuf, Failure> {
     Ok(target.join("conformance"))
 }
 
-/// The items of the list `server:`. The file is the suite's own, and as plain as this.
-fn servers(text: &str) -> Vec<String> {
-    let after = text.lines().skip_while(|line| *line != "server:").skip(1);
+/// The items of a list. The file is the suite's own, and as plain as this.
+fn items(text: &str, list: &str) -> Vec<String> {
+    let after = text.lines().skip_while(|line| line.strip_suffix(':') != Some(list)).skip(1);
     let items = after.map_while(|line| line.strip_prefix("  - "));
     items.map(|item| item.trim().to_owned()).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Run, Selection, selection, servers};
+    use super::super::leg::Leg;
+    use super::{Run, Selection, items, selection};
 
     #[test]
-    fn what_is_required_of_servers_is_read_from_the_suite() {
+    fn what_is_required_is_read_from_the_suite() {
         let text = "# server:\n\nserver:\n  - ping\n  - tools-list\n\nclient:\n  - initialize\n";
-        assert_eq!(servers(text), ["ping", "tools-list"]);
-        assert_eq!(servers("client:\n  - initialize\n"), [""; 0]);
+        assert_eq!(items(text, "server"), ["ping", "tools-list"]);
+        assert_eq!(items(text, "client"), ["initialize"]);
+        assert_eq!(items("client:\n  - initialize\n", "server"), [""; 0]);
     }
 
     #[test]
     fn one_scenario_is_run_at_its_revision() {
-        let selected = Selection::Required { count: 30, beside: &[] };
-        let run = Run { revision: "2025-11-25", selection: selected };
+        let selected = Selection::Required { count: 30, beside: &[], unmet: &[] };
+        let run = Run { leg: Leg::Server, revision: "2025-11-25", selection: selected };
         assert_eq!(selection(run, None), ["--requirements", "2025-11-25"]);
         let alone = ["--scenario", "ping", "--spec-version", "2025-11-25", "--force"];
         assert_eq!(selection(run, Some("ping")), alone);

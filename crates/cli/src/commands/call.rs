@@ -1,12 +1,12 @@
 //! `haft call`: one call of one tool, with arguments typed by its schema.
 
-use crate::args::{AskedArgs, ReachArgs};
+use crate::args::{AskedArgs, AuthArgs, ReachArgs};
 use crate::arguments::{Typed, build};
 use crate::asked::Person;
 use crate::exit::{Exit, Failure};
 use crate::meter::Meter;
 use crate::print::{DIM, Printer, bytes, one_line};
-use crate::reach::{Reached, route, run as run_async, with_server};
+use crate::reach::{Reached, route, run as run_async, with_consent, with_server};
 use crate::signature::signature;
 use haft_client::{CallResult, Content, Tool, ToolList};
 use haft_server::nearest;
@@ -50,6 +50,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     asked: AskedArgs,
     #[command(flatten)]
+    auth: AuthArgs,
+    #[command(flatten)]
     reach: ReachArgs,
 }
 
@@ -77,6 +79,7 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
     route.options.log_level = Some(level.to_owned());
     route.options.tasks = args.tasks;
     let meter = Arc::new(Meter::new(printer));
+    with_consent(&mut route, &args.auth, &meter, printer)?;
     let person = Person::new(&args.asked, &route.name, printer, Arc::clone(&meter))?;
     route.options.answerer = Some(Arc::clone(&person) as _);
     let json = args.input_json.as_deref().map(read_json).transpose()?;

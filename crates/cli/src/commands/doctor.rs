@@ -6,7 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::meter::wait;
 use crate::print::{BAD, DIM, GOOD, NAME, Printer, one_line};
 use crate::probe::{Findings, Step, probe};
-use crate::reach::{interruption, route, run as run_async};
+use crate::reach::{interruption, route, run as run_async, with_kept};
 use serde_json::{Value, json};
 
 /// Find out why a server does not work
@@ -28,7 +28,8 @@ pub(crate) struct Args {
 
 /// Runs it.
 pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
-    let route = route(args.target.as_deref(), &args.reach, printer)?;
+    let mut route = route(args.target.as_deref(), &args.reach, printer)?;
+    with_kept(&mut route);
     let findings = run_async(async {
         tokio::select! {
             findings = wait(printer, "looking", probe(&route, printer)) => Ok(findings),

@@ -1,14 +1,15 @@
 //! `haft inspect`: who a server is, what it speaks and offers, and how long it takes to say so.
 
-use crate::args::{EraArg, ReachArgs};
+use crate::args::{AuthArgs, EraArg, ReachArgs};
 use crate::exit::{Exit, Failure};
 use crate::inventory::Inventory;
-use crate::meter::wait;
+use crate::meter::{Meter, wait};
 use crate::print::{DIM, NAME, Printer, STRONG, bytes, one_line};
-use crate::reach::{Reached, Route, route, run as run_async, with_server};
+use crate::reach::{Reached, Route, route, run as run_async, with_consent, with_server};
 use haft_client::{Handshake, connect};
 use haft_proto::version::Era;
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Show who a server is, what it speaks and what it offers
@@ -30,6 +31,8 @@ pub(crate) struct Args {
     #[arg(required_unless_present = "command", conflicts_with = "command")]
     target: Option<String>,
     #[command(flatten)]
+    auth: AuthArgs,
+    #[command(flatten)]
     reach: ReachArgs,
 }
 
@@ -46,10 +49,12 @@ struct Findings {
 
 /// Runs it.
 pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
-    let route = route(args.target.as_deref(), &args.reach, printer)?;
+    let mut route = route(args.target.as_deref(), &args.reach, printer)?;
+    let meter = Arc::new(Meter::new(printer));
+    with_consent(&mut route, &args.auth, &meter, printer)?;
     run_async(with_server(&route, printer, async |reached: &Reached| {
         let started = Instant::now();
-        let offered = wait(printer, "listing", Inventory::take(&reached.client, printer)).await?;
+        let offered = meter.wait("listing", Inventory::take(&reached.client, printer)).await?;
         let list_time = started.elapsed();
         offered.warn_of_dropped(printer);
         let handshake = reached.client.handshake().clone();

@@ -1,17 +1,18 @@
 //! `haft list`: what a server offers, as tables or as the server's own JSON.
 
-use crate::args::ReachArgs;
+use crate::args::{AuthArgs, ReachArgs};
 use crate::exit::{Exit, Failure};
 use crate::inventory::Inventory;
-use crate::meter::wait;
+use crate::meter::Meter;
 use crate::print::{DIM, NAME, Printer};
-use crate::reach::{Reached, route, run as run_async, with_server};
+use crate::reach::{Reached, route, run as run_async, with_consent, with_server};
 use crate::signature::signature;
 use crate::table::{Column, Table};
 use anstyle::Style;
 use haft_client::Prompt;
 use serde_json::json;
 use serde_json::value::RawValue;
+use std::sync::Arc;
 
 /// List the tools, resources and prompts of a server
 #[derive(Debug, clap::Args)]
@@ -28,14 +29,18 @@ pub(crate) struct Args {
     #[arg(required_unless_present = "command", conflicts_with = "command")]
     target: Option<String>,
     #[command(flatten)]
+    auth: AuthArgs,
+    #[command(flatten)]
     reach: ReachArgs,
 }
 
 /// Runs it.
 pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
-    let route = route(args.target.as_deref(), &args.reach, printer)?;
+    let mut route = route(args.target.as_deref(), &args.reach, printer)?;
+    let meter = Arc::new(Meter::new(printer));
+    with_consent(&mut route, &args.auth, &meter, printer)?;
     run_async(with_server(&route, printer, async |reached: &Reached| {
-        let offered = wait(printer, "listing", Inventory::take(&reached.client, printer)).await?;
+        let offered = meter.wait("listing", Inventory::take(&reached.client, printer)).await?;
         offered.warn_of_dropped(printer);
         if printer.is_json() {
             print_json(reached, &offered, printer)?;

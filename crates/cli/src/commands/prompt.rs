@@ -1,13 +1,13 @@
 //! `haft prompt`: one prompt with its arguments filled in, as the model would be told.
 
-use crate::args::{AskedArgs, ReachArgs};
+use crate::args::{AskedArgs, AuthArgs, ReachArgs};
 use crate::asked::Person;
 use crate::commands::call::left_out;
 use crate::commands::list::arguments;
 use crate::exit::{Exit, Failure};
 use crate::meter::Meter;
 use crate::print::{DIM, Printer, one_line};
-use crate::reach::{Reached, route, run as run_async, with_server};
+use crate::reach::{Reached, route, run as run_async, with_consent, with_server};
 use haft_client::{Content, Prompt, PromptResult};
 use haft_server::nearest;
 use std::sync::Arc;
@@ -27,6 +27,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     asked: AskedArgs,
     #[command(flatten)]
+    auth: AuthArgs,
+    #[command(flatten)]
     reach: ReachArgs,
 }
 
@@ -43,6 +45,7 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
     let pairs = pairs(words)?;
     let mut route = route(target, &args.reach, printer)?;
     let meter = Arc::new(Meter::new(printer));
+    with_consent(&mut route, &args.auth, &meter, printer)?;
     let person = Person::new(&args.asked, &route.name, printer, Arc::clone(&meter))?;
     route.options.answerer = Some(Arc::clone(&person) as _);
     run_async(with_server(&route, printer, async |reached: &Reached| {

@@ -1,11 +1,11 @@
 //! `haft read`: what is in one resource, on stdout.
 
-use crate::args::{AskedArgs, ReachArgs};
+use crate::args::{AskedArgs, AuthArgs, ReachArgs};
 use crate::asked::Person;
 use crate::exit::{Exit, Failure};
 use crate::meter::Meter;
 use crate::print::{DIM, Printer, bytes, one_line};
-use crate::reach::{Reached, route, run as run_async, with_server};
+use crate::reach::{Reached, route, run as run_async, with_consent, with_server};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use haft_client::{ClientError, ReadResult, ResourceBody, ResourcePart};
@@ -26,6 +26,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     asked: AskedArgs,
     #[command(flatten)]
+    auth: AuthArgs,
+    #[command(flatten)]
     reach: ReachArgs,
 }
 
@@ -41,6 +43,7 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
     };
     let mut route = route(target, &args.reach, printer)?;
     let meter = Arc::new(Meter::new(printer));
+    with_consent(&mut route, &args.auth, &meter, printer)?;
     let person = Person::new(&args.asked, &route.name, printer, Arc::clone(&meter))?;
     route.options.answerer = Some(Arc::clone(&person) as _);
     run_async(with_server(&route, printer, async |reached: &Reached| {

@@ -17,11 +17,20 @@ const VARIABLES: &[(&str, &str, &str)] = &[
          a haft that a tool runs adds to it",
     ),
     (
+        "HAFT_CLIENT_SECRET",
+        "`list`, `call`, `read`, `prompt`, `inspect`",
+        "the secret of the client that `--client-id` names",
+    ),
+    (
         "HAFT_INSIDE",
         "`serve`, `dev`",
         "the socket of a `haft bench` that looks into what it has started; set by that alone",
     ),
-    ("HOME", "`discover`, `install`, targets by name", "where editors' files are looked for"),
+    (
+        "HOME",
+        "`discover`, `install`, targets by name; verbs that take a URL",
+        "where editors' files are looked for, and credentials are kept",
+    ),
     ("HTTP_PROXY", "tools with `http`", "the proxy for `http:`; lower case counts too"),
     ("HTTPS_PROXY", "tools with `http`", "the proxy for `https:`; lower case counts too"),
     ("NO_COLOR", "all", "no colours, unless it is empty"),
@@ -40,6 +49,11 @@ const VARIABLES: &[(&str, &str, &str)] = &[
         "XDG_CONFIG_HOME",
         "`discover`, `install`, targets by name",
         "where editors keep files on Linux, instead of `~/.config`",
+    ),
+    (
+        "XDG_STATE_HOME",
+        "verbs that take a URL",
+        "where credentials are kept, instead of `~/.local/state`",
     ),
 ];
 

@@ -4,6 +4,7 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -62,6 +63,29 @@ pub(crate) fn own(file: &Path) -> Listening {
     let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
     command.arg("serve").arg(file).args(["--http", "127.0.0.1:0"]);
     start(&mut command, " at ")
+}
+
+/// The official example that wants access tokens, made for itself alone, and its authorization
+/// server, which agrees to everything.
+pub(crate) fn authorizing() -> Listening {
+    let entry = "node_modules/@modelcontextprotocol/sdk/dist/esm/examples/server";
+    let entry = folder().join(entry).join("simpleStreamableHttp.js");
+    // They must be told their ports: two that are free.
+    let free = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a port"));
+    let ports = free.map(|free| free.local_addr().expect("an address").port());
+    let [mcp, auth] = ports.map(|port| port.to_string());
+    let mut command = Command::new(node());
+    command.arg(entry).args(["--oauth", "--oauth-strict"]);
+    command.env("MCP_PORT", &mcp).env("MCP_AUTH_PORT", auth);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("the server starts");
+    let stdout = child.stdout.take().expect("stdout is piped");
+    let listening = Listening { url: format!("http://localhost:{mcp}/mcp"), child };
+    let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.starts_with("MCP Streamable HTTP Server listening")));
+    // A server that cannot log would stand still.
+    std::thread::spawn(move || lines.for_each(drop));
+    listening
 }
 
 /// Starts a server that says on stderr where it listens, behind `marker`.

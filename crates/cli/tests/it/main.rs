@@ -6,6 +6,7 @@ mod bench;
 mod book;
 mod check_schema_new;
 mod completions;
+mod consent;
 mod desk;
 mod dev;
 mod dialogs;
@@ -24,6 +25,9 @@ mod inside;
 mod list_call_inspect;
 mod metrics;
 mod new_rust;
+#[path = "../../../client/tests/it/oauth_server.rs"]
+#[expect(dead_code, reason = "the client's own tests use the rest")]
+mod oauth_server;
 #[path = "../../../fetch/tests/it/origin.rs"]
 #[expect(dead_code, reason = "other crates count connections and wait for their ends")]
 mod origin;
@@ -31,6 +35,9 @@ mod pty;
 mod quickstart;
 mod requests;
 mod resources_and_prompts;
+#[path = "../../../client/tests/it/scripted_http.rs"]
+#[expect(dead_code, reason = "the client's own tests use the rest")]
+mod scripted_http;
 mod secure_requests;
 mod state;
 mod stdio;

@@ -37,6 +37,11 @@ pub(crate) struct Left {
 impl OnTerminal {
     /// Starts `haft`.
     pub(crate) fn haft(args: &[&str]) -> Self {
+        Self::haft_with(args, &[])
+    }
+
+    /// Starts `haft` with more in its environment.
+    pub(crate) fn haft_with(args: &[&str], variables: &[(&str, &str)]) -> Self {
         let main = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
         grantpt(&main).expect("ours");
         unlockpt(&main).expect("ours");
@@ -47,6 +52,7 @@ impl OnTerminal {
         let side = rustix::fs::open(&name, flags, Mode::empty()).expect("the other end");
         let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
         command.args(args).env("TERM", "xterm").env_remove("NO_COLOR");
+        command.envs(variables.iter().copied());
         command.stdin(side.try_clone().expect("a copy")).stderr(side).stdout(Stdio::piped());
         let mut child = command.spawn().expect("the binary is built");
         // It holds our copies of the other end, which would keep the terminal open.
@@ -73,6 +79,14 @@ impl OnTerminal {
                 Err(_) => panic!("{text:?} is not shown: {rest:?}"),
             }
         }
+    }
+
+    /// The next line that is shown and begins so, without its styles.
+    pub(crate) fn line_of(&mut self, beginning: &str) -> String {
+        self.sees(beginning).sees("\n");
+        let plain = strip_str(&self.shown).to_string();
+        let line = plain[..self.seen].trim_end().lines().last().unwrap_or_default();
+        line.trim().to_owned()
     }
 
     /// Types a line.

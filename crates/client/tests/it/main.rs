@@ -2,9 +2,12 @@
 //! that behave are met by the tests of the command line.
 
 mod answering;
+mod authorizing;
+mod clients;
 mod hostile_http;
 mod hostile_process;
 mod listening;
+mod oauth_server;
 mod offers;
 mod questions_http;
 mod questions_process;

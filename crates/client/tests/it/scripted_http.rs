@@ -135,7 +135,8 @@ async fn serve(
     }
 }
 
-async fn read(stream: &mut TcpStream) -> Option<Request> {
+/// Reads one request; `None` if the client hangs up before.
+pub(crate) async fn read(stream: &mut TcpStream) -> Option<Request> {
     let mut bytes = Vec::new();
     let head_end = loop {
         if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
