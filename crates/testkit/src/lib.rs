@@ -5,8 +5,8 @@
 //! `script` says what is done when; `act` does it; `healthy` is what a server without faults says;
 //! `stdio` and `http` are the wires.
 //!
-//! Each argument of the program `faulty` is a rule: when, what, and maybe a text. Rules for the same
-//! moment are done in their order, instead of what a healthy server would do:
+//! Each argument of the program `faulty` is a rule: when, what, and maybe a text. Rules for the
+//! same moment are done in their order, instead of what a healthy server would do:
 //!
 //! ```text
 //! faulty 'start send no JSON' 'tools/call half' 'tools/call exit'
