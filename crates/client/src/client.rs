@@ -133,7 +133,10 @@ impl Client {
                 let subject = Subject { method, revision, target, members, headers };
                 self.ask_rounds(&subject, listener).await
             }
-            None => self.wire.ask(Question::new(method, revision, members), listener).await,
+            None => {
+                let question = Question::new(method, revision, members);
+                an_object(self.wire.ask(question, listener).await?, method)
+            }
         }
     }
 
@@ -183,7 +186,7 @@ impl Client {
         listener: Listener<'_>,
     ) -> Result<Box<RawValue>, ClientError> {
         match rounds::ask(&self.wire, subject, listener).await? {
-            Outcome::Complete(raw) => Ok(raw),
+            Outcome::Complete(raw) => an_object(raw, subject.method),
             Outcome::Task(seed) => {
                 tasks::follow(&self.wire, subject.revision, &seed, listener).await
             }
@@ -238,4 +241,12 @@ impl Client {
             && (method == Method::ResourcesTemplatesList
                 || capabilities.is_object() && capabilities.get(capability).is_none())
     }
+}
+
+/// A result as it came, if it is one: passed on, anything else would be seen by nobody.
+fn an_object(raw: Box<RawValue>, method: Method) -> Result<Box<RawValue>, ClientError> {
+    if raw.get().starts_with('{') {
+        return Ok(raw);
+    }
+    Err(ClientError::MalformedResult { method: method.name(), reason: "it is no object".into() })
 }

@@ -4,7 +4,7 @@
 //! else than before.
 
 use crate::forward::Forward;
-use crate::limits::NAME_BYTES_MAX;
+use crate::limits::{NAME_BYTES_MAX, SLACK};
 use crate::upstream::Upstream;
 use haft_manifest::{Guests, Owned};
 use haft_proto::json::member;
@@ -144,10 +144,8 @@ fn tool(upstream: &Arc<Upstream>, name: &str, definition: &RawValue) -> Result<T
     let forward = Forward { is_repeatable, ..way(upstream, name) };
     let exposed = exposed(&upstream.settings.prefix, name);
     let tool = Tool::relayed(exposed, definition.to_owned(), forward);
-    let tool = match upstream.settings.timeout {
-        Some(timeout) => tool.timeout(timeout),
-        None => tool,
-    };
+    // The connection knows better what was waited for, and says it first.
+    let tool = tool.timeout(upstream.timeout().saturating_add(SLACK));
     tool.verify().map_err(|error| error.to_string())?;
     Ok(tool)
 }

@@ -44,7 +44,7 @@ pub(crate) struct Kept {
     /// Nothing of it is served, as somebody wants it so.
     pub(crate) is_drained: bool,
     offer: Option<Offer>,
-    /// What it has is served, or it is down.
+    /// What it has is served, or why it has nothing.
     has_settled: bool,
     /// Why it is down, as it was told.
     down: Option<Arc<str>>,
@@ -144,9 +144,14 @@ impl Kept {
             return None;
         }
         match &self.before {
-            Some(before) if !self.has_settled && self.offer.is_none() => before.serving(),
+            Some(before) if !self.has_settled && !self.has_told() => before.serving(),
             _ => Some((self, self.offer.as_ref()?)),
         }
+    }
+
+    /// It has answered, or is down.
+    fn has_told(&self) -> bool {
+        self.offer.is_some() || self.down.is_some()
     }
 
     /// Ends it, once nobody uses it any more.
@@ -204,7 +209,7 @@ impl Shared {
             }
             Report::Down(reason) => {
                 let is_known = kept.down.as_ref() == Some(&reason);
-                (kept.offer, kept.has_settled, kept.down) = (None, true, Some(Arc::clone(&reason)));
+                (kept.offer, kept.down) = (None, Some(Arc::clone(&reason)));
                 (!is_known).then(|| format!("the upstream `{name}` is down: {reason}"))
             }
         };
@@ -235,26 +240,24 @@ impl Shared {
 
     /// Serves it, and says what was left out.
     fn publish_now(&self) -> HashSet<LeftOut> {
-        let (offers, answered) = {
-            let kept = lock(&self.kept);
-            let serving = kept.iter().filter_map(Kept::serving);
-            let offers = serving.map(|(one, offer)| (Arc::clone(&one.upstream), offer.clone()));
-            let answered = kept.iter().filter(|one| one.offer.is_some());
-            let answered = answered.map(|one| Arc::clone(&one.upstream));
-            (offers.collect::<Vec<_>>(), answered.collect::<Vec<_>>())
-        };
+        let (mut told, mut missing, mut offers) = (Vec::new(), Vec::new(), Vec::new());
+        for kept in lock(&self.kept).iter() {
+            told.extend(kept.has_told().then(|| Arc::clone(&kept.upstream)));
+            match kept.serving() {
+                Some((one, offer)) => offers.push((Arc::clone(&one.upstream), offer.clone())),
+                None => missing.push(kept.upstream.missing()),
+            }
+        }
         let own = self.live.owned();
         let there = offers.iter().map(|(upstream, offer)| (upstream, offer));
-        let Catalogue { guests, left_out } = catalogue::gather(there, &own);
-        match self.live.set_guests(guests) {
-            Ok(()) => {
-                let mut kept = lock(&self.kept);
-                for upstream in &answered {
-                    let one = kept.iter_mut().find(|one| Arc::ptr_eq(&one.upstream, upstream));
-                    one.into_iter().for_each(|one| one.has_settled = true);
-                }
-            }
-            Err(error) => (self.tell)(&format!("what upstreams have cannot be served: {error}")),
+        let Catalogue { mut guests, left_out } = catalogue::gather(there, &own);
+        guests.missing = missing;
+        let is_served = self.live.set_guests(guests).inspect_err(|error| {
+            (self.tell)(&format!("what upstreams have cannot be served: {error}"));
+        });
+        for kept in lock(&self.kept).iter_mut() {
+            let is_told = told.iter().any(|told| Arc::ptr_eq(told, &kept.upstream));
+            kept.has_settled |= is_told && (is_served.is_ok() || kept.down.is_some());
         }
         left_out.into_iter().collect()
     }

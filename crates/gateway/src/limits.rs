@@ -21,6 +21,8 @@ pub const IDLE_MAX: Duration = Duration::from_secs(60);
 pub const GATHERING: Duration = Duration::from_millis(50);
 /// How many of the latest requests are kept for whoever runs the gateway.
 pub const RECENT_MAX: usize = 256;
+/// How much longer than its `timeout` a call of an upstream may take, connecting included.
+pub const SLACK: Duration = Duration::from_millis(500);
 /// How long the first clients may wait for upstreams that have not answered yet.
 pub const START_TIME_MAX: Duration = Duration::from_secs(10);
 /// How long upstreams have to end, together.

@@ -6,11 +6,13 @@ use arc_swap::ArcSwapOption;
 use haft_client::{Client, ClientError, Launch, Options, Target};
 use haft_manifest::{Reach, Upstream as Settings};
 use haft_proto::error::{Mistake, Refusal};
+use haft_server::Missing;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
+use tokio::time::timeout;
 
 /// How a server behind this one is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,14 +114,25 @@ impl Upstream {
         before
     }
 
+    /// How long a request may take.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.settings.timeout.unwrap_or_else(|| Options::default().timeout)
+    }
+
     /// The connection; waits while it is being made.
     ///
     /// # Errors
-    /// It is down, or the gateway stops.
+    /// It is down, there is none in time, or the gateway stops.
     pub(crate) async fn client(&self) -> Result<Arc<Client>, Refusal> {
         if let Some(client) = self.client.load_full() {
             return Ok(client);
         }
+        let limit = self.timeout();
+        let late = |_| self.failed(&format!("it is not connected after {limit:?}"));
+        timeout(limit, self.connected()).await.map_err(late)?
+    }
+
+    async fn connected(&self) -> Result<Arc<Client>, Refusal> {
         let mut states = self.state.subscribe();
         loop {
             let state = states.borrow_and_update().clone();
@@ -190,10 +203,8 @@ impl Upstream {
 
     /// Where and how it is connected to.
     pub(crate) fn target(&self) -> (Target, Options) {
-        let mut options = Options { era: self.settings.era, ..Options::default() };
-        if let Some(timeout) = self.settings.timeout {
-            options.timeout = timeout;
-        }
+        let (era, timeout) = (self.settings.era, self.timeout());
+        let mut options = Options { era, timeout, ..Options::default() };
         let target = match &self.settings.reach {
             Reach::Command { argv, env, directory } => {
                 let mut words = argv.iter();
@@ -233,7 +244,20 @@ impl Upstream {
     }
 
     fn failed(&self, why: &str) -> Refusal {
-        Refusal::new(Mistake::Upstream, format!("Upstream `{}`: {why}", self.name()))
+        Refusal::new(Mistake::Upstream, self.told(why))
+    }
+
+    /// What a client is told who asks for something that it may have had.
+    pub(crate) fn missing(&self) -> Missing {
+        let why = match self.state() {
+            State::Down(reason) => self.told(&format!("down, and tried again: {reason}")),
+            _ => self.told("it has not said yet what it has"),
+        };
+        Missing::new(&self.settings.prefix, why)
+    }
+
+    fn told(&self, why: &str) -> String {
+        format!("Upstream `{}`: {why}", self.name())
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::dispatch::Server;
 use crate::middleware::Middleware;
+use crate::missing::Missing;
 use crate::prompt::Prompt;
 use crate::registry::Parts;
 use crate::resource::{Resource, ResourceTemplate};
@@ -198,6 +199,13 @@ impl ServerBuilder {
     #[must_use]
     pub fn prompt(mut self, prompt: Prompt) -> Self {
         self.parts.prompts.push(prompt);
+        self
+    }
+
+    /// What is away: it is not listed, and whoever asks for it is told why.
+    #[must_use]
+    pub fn missing(mut self, missing: impl IntoIterator<Item = Missing>) -> Self {
+        self.parts.missing.extend(missing);
         self
     }
 

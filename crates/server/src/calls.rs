@@ -11,6 +11,7 @@ use crate::handler::{Answer, Call, Made, Written};
 use crate::headers::Headers;
 use crate::layers::{self, LayeredEnding};
 use crate::middleware::Request;
+use crate::missing;
 use crate::nearest::nearest;
 use crate::registry::{Entry, Snapshot};
 use crate::relay::RelayEnding;
@@ -84,6 +85,9 @@ fn admit<'a>(
         .ok_or_else(|| invalid("Invalid params: `params.name` must be a string".to_owned()))?
         .decode();
     let tool = snapshot.tools.find(&name).ok_or_else(|| {
+        if let Some(refusal) = missing::refusal(&snapshot.missing, &name) {
+            return refusal;
+        }
         let shown: String = name.chars().take(128).collect();
         let names = snapshot.tools.iter().map(|tool| tool.tool.name.as_str());
         invalid(match nearest(&name, names) {

@@ -7,6 +7,7 @@ use crate::context::{Context, Place};
 use crate::driver::panicked;
 use crate::layers;
 use crate::middleware::{Outcome, Request};
+use crate::missing;
 use crate::nearest::nearest;
 use crate::registry::Snapshot;
 use crate::tool::Registered;
@@ -397,6 +398,9 @@ fn exceeded(what: String) -> Refusal {
 }
 
 fn unknown(snapshot: &Snapshot, name: &str) -> Refusal {
+    if let Some(refusal) = missing::refusal(&snapshot.missing, name) {
+        return refusal;
+    }
     let names = snapshot.tools.iter().map(|tool| tool.tool.name.as_str());
     let end = match nearest(name, names) {
         Some(meant) => format!("; did you mean {meant:?}?"),

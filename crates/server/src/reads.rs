@@ -9,6 +9,7 @@ use crate::face::Face;
 use crate::headers::Headers;
 use crate::layers::{around, mistaken};
 use crate::middleware::{Next, Outcome, Request};
+use crate::missing;
 use crate::nearest::nearest;
 use crate::prompt::{Get, Prompt};
 use crate::reading::{Answering, Reader};
@@ -195,6 +196,9 @@ fn find_prompt<'a>(snapshot: &'a Snapshot, ask: &Ask<'_>) -> Result<&'a Arc<Prom
         .ok_or_else(|| invalid("Invalid params: `params.name` must be a string".to_owned()))?
         .decode();
     snapshot.prompts.find(&name).ok_or_else(|| {
+        if let Some(refusal) = missing::refusal(&snapshot.missing, &name) {
+            return refusal;
+        }
         let shown = shown(&name);
         let names = snapshot.prompts.iter().map(|prompt| prompt.name());
         invalid(match nearest(&name, names) {

@@ -6,6 +6,7 @@ use crate::builder::BuildError;
 use crate::completion::Completers;
 use crate::face::Face;
 use crate::list_cache::{ListCache, Listing};
+use crate::missing::Missing;
 use crate::names::Names;
 use crate::prompt::Prompt;
 use crate::resource::{RegisteredTemplate, Resource, ResourceTemplate};
@@ -29,6 +30,8 @@ pub(crate) struct Parts {
     pub(crate) resources: Vec<Resource>,
     pub(crate) templates: Vec<ResourceTemplate>,
     pub(crate) prompts: Vec<Prompt>,
+    /// What is not listed, as it is not there now.
+    pub(crate) missing: Vec<Missing>,
 }
 
 /// All of it at one time.
@@ -39,6 +42,7 @@ pub(crate) struct Snapshot {
     pub(crate) resources: Arc<Part<Resource>>,
     pub(crate) templates: Arc<Part<RegisteredTemplate>>,
     pub(crate) prompts: Arc<Part<Prompt>>,
+    pub(crate) missing: Arc<[Missing]>,
 }
 
 /// One of many in a list.
@@ -194,6 +198,7 @@ impl Snapshot {
             resources: Arc::new(resources),
             templates: Arc::new(templates),
             prompts: Arc::new(prompts),
+            missing: parts.missing.into(),
         })
     }
 

@@ -4,7 +4,7 @@
 use super::{Live, lock};
 use crate::load::Manifest;
 use crate::offer::{self, Means};
-use haft_server::{BuildError, Prompt, Resource, ResourceTemplate, ServerBuilder, Tool};
+use haft_server::{BuildError, Missing, Prompt, Resource, ResourceTemplate, ServerBuilder, Tool};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ pub struct Guests {
     pub resources: Vec<Resource>,
     pub templates: Vec<ResourceTemplate>,
     pub prompts: Vec<Prompt>,
+    pub missing: Vec<Missing>,
 }
 
 /// What a file has itself: names, and addresses of resources.
@@ -38,7 +39,8 @@ impl Guests {
         builder = self.resources(&own).fold(builder, ServerBuilder::resource);
         builder = self.templates(&own).fold(builder, ServerBuilder::resource_template);
         let prompts = self.prompts.iter().filter(|one| !own.prompts.contains(one.name()));
-        prompts.cloned().fold(builder, ServerBuilder::prompt)
+        let builder = prompts.cloned().fold(builder, ServerBuilder::prompt);
+        builder.missing(self.missing.iter().cloned())
     }
 
     /// The resources of a file and their families, and these behind them.
