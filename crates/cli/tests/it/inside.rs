@@ -263,7 +263,7 @@ fn a_request_behind_another_on_its_connection_is_in_the_queue() {
     let desk = desk();
     let served = serve(&desk.file, &["--stages"]);
     let mut stream = connect(&served.url);
-    let both = [call(&served.url, "wait", "{}"), call(&served.url, "echo", r#"{"text":"a"}"#)];
+    let both = [call(&served.url, "linger", "{}"), call(&served.url, "echo", r#"{"text":"a"}"#)];
     stream.write_all(both.concat().as_bytes()).expect("it reads");
     let mut lines = BufReader::new(stream).lines().map(|line| line.expect("text"));
     for _ in 0..2 {
