@@ -102,15 +102,16 @@ pub(crate) fn cancelled(id: &str) -> Vec<u8> {
     notification(Method::Cancelled, Some(&params))
 }
 
-/// `params` from members that are JSON text, and the `_meta` that the era wants.
+/// `params` from members that are JSON text, their keys too but for the quotes, and the `_meta` that
+/// the era wants.
 pub(crate) fn params(members: &[(&str, &str)], meta: &Meta<'_>) -> String {
-    let mut out = String::from("{");
+    let bytes: usize = members.iter().map(|(key, value)| key.len() + value.len() + 4).sum();
+    let mut out = String::with_capacity(bytes + meta.bytes());
+    out.push('{');
     for (key, value) in members {
         member(&mut out, key, value);
     }
-    if let Some(meta) = meta.text() {
-        member(&mut out, "_meta", &meta);
-    }
+    meta.write(&mut out);
     out.push('}');
     out
 }
@@ -130,27 +131,43 @@ pub(crate) struct Meta<'a> {
 }
 
 impl Meta<'_> {
-    fn text(&self) -> Option<String> {
-        let mut out = String::from("{");
-        if self.revision.era() == Era::Modern {
-            member(&mut out, PROTOCOL_VERSION, &quoted(self.revision.as_str()));
-            member(&mut out, CLIENT_INFO, self.client_info);
-            member(&mut out, CLIENT_CAPABILITIES, self.capabilities);
+    /// About how long it is, and never less.
+    fn bytes(&self) -> usize {
+        const KEYS: usize = 256;
+        let texts = [Some(self.client_info), Some(self.capabilities), self.progress_token];
+        let texts: usize = texts.into_iter().flatten().map(str::len).sum();
+        KEYS + texts + self.log_level.map_or(0, |level| 2 + level.len())
+    }
+
+    /// Appends the member, if it has any.
+    fn write(&self, out: &mut String) {
+        let is_modern = self.revision.era() == Era::Modern;
+        if !is_modern && self.progress_token.is_none() {
+            return;
+        }
+        member(out, "_meta", "{");
+        if is_modern {
+            member(out, PROTOCOL_VERSION, "\"");
+            out.push_str(self.revision.as_str());
+            out.push('"');
+            member(out, CLIENT_INFO, self.client_info);
+            member(out, CLIENT_CAPABILITIES, self.capabilities);
             if let Some(level) = self.log_level {
-                member(&mut out, LOG_LEVEL, &quoted(level));
+                member(out, LOG_LEVEL, &quoted(level));
             }
         }
         if let Some(token) = self.progress_token {
-            member(&mut out, "progressToken", token);
+            member(out, "progressToken", token);
         }
         out.push('}');
-        (out.len() > 2).then_some(out)
     }
 }
 
 /// JSON text of a string.
 pub(crate) fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    let mut out = Vec::with_capacity(text.len() + 2);
+    encode::string(&mut out, text);
+    String::from_utf8(out).expect("encoders write UTF-8")
 }
 
 /// What an incoming message asks us to do.
@@ -297,8 +314,9 @@ fn member(out: &mut String, key: &str, value: &str) {
     if !out.ends_with('{') {
         out.push(',');
     }
-    out.push_str(&quoted(key));
-    out.push(':');
+    out.push('"');
+    out.push_str(key);
+    out.push_str("\":");
     out.push_str(value);
 }
 
@@ -345,6 +363,8 @@ mod tests {
         assert_eq!(modern["_meta"][LOG_LEVEL], "info");
         let bare = Meta { progress_token: None, ..meta(Revision::LATEST_LEGACY) };
         assert_eq!(params(&[], &bare), "{}");
+        // A key that somebody else has written stays as it is.
+        assert_eq!(params(&[(r"n\u0061me", "1")], &bare), r#"{"n\u0061me":1}"#);
     }
 
     #[test]

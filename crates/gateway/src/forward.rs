@@ -126,7 +126,7 @@ fn members(params: &str) -> Result<Vec<(&str, &str)>, Refusal> {
     let (mut members, mut is_first) = (Vec::new(), true);
     while let Some(key) = cursor.next_key(&mut is_first).map_err(malformed)? {
         let value = cursor.value().map_err(malformed)?;
-        if !matches!(key.raw(), "_meta" | "inputResponses" | "requestState") {
+        if !matches!(&*key.decode(), "_meta" | "inputResponses" | "requestState") {
             members.push((key.raw(), value));
         }
     }
