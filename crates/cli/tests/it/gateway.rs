@@ -107,7 +107,7 @@ fn is_alive(process: &str) -> bool {
         .is_ok_and(|stat| !stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" Z")))
 }
 
-fn signal(process: &str, signal: &str) {
+pub(crate) fn signal(process: &str, signal: &str) {
     let status = Command::new("kill").args([signal, process]).status();
     assert!(status.expect("there is a kill").success());
 }

@@ -17,6 +17,7 @@ mod foreign;
 mod foreign_servers;
 mod forge;
 mod gateway;
+mod gateway_faults;
 mod guard;
 mod haft;
 mod inside;
