@@ -63,4 +63,4 @@ pub(crate) const FAREWELLS_MAX: usize = 64;
 /// The most pages of one list.
 pub(crate) const PAGES_MAX: usize = 1000;
 /// The most bytes on the pages of one list.
-pub(crate) const LIST_BYTES_MAX: usize = 256 * 1024 * 1024;
+pub(crate) const LIST_BYTES_MAX: usize = 32 * 1024 * 1024;
