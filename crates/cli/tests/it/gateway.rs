@@ -63,7 +63,7 @@ pub(crate) fn serve(file: &str) -> Served {
 
 impl Served {
     /// The line with all of these words; waits for it.
-    fn told(&self, words: &[&str]) -> String {
+    pub(crate) fn told(&self, words: &[&str]) -> String {
         let since = Instant::now();
         loop {
             let said = self.said.lock().expect("free").clone();
@@ -77,7 +77,7 @@ impl Served {
     }
 }
 
-fn tools(url: &str, era: &str) -> Vec<String> {
+pub(crate) fn tools(url: &str, era: &str) -> Vec<String> {
     let listed = haft(["list", url, "--era", era, "--json"]).json();
     let tools = listed["tools"].as_array().unwrap_or_else(|| panic!("{listed}"));
     tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()

@@ -3,8 +3,12 @@
 //! neither memory, processes nor descriptors are left.
 
 mod bed;
+mod crowds;
+mod floods;
+mod lists;
 
 use self::bed::{Bed, DEADLINE, TIMEOUT, Watch, wait_until};
+use crate::gateway::signal;
 use std::time::Duration;
 
 /// How long a call of the healthy upstream may take while all tests of a machine run at once.
@@ -16,6 +20,8 @@ const SLACK: Duration = Duration::from_secs(2);
 const KIB_MAX: u64 = 160 * 1024;
 /// How many descriptors more than after the first call there may be at last.
 const DESCRIPTORS: usize = 8;
+/// Both upstreams, and what one of them may have started.
+const PROCESSES_MAX: usize = 3;
 /// How often the faulty upstream is called.
 const CALLS: usize = 3;
 
@@ -34,6 +40,8 @@ fn check(make: impl Fn(&[&str]) -> Bed, cases: &[Case]) {
 }
 
 fn stands(bed: Bed, words: &[&str]) -> Result<(), String> {
+    // Clients are answered once all upstreams have settled, or ten seconds are over.
+    assert_eq!(bed.call("good_try").said(), "tried");
     let watch = Watch::begin(&bed);
     let mut wrong = Vec::new();
     let mut first = None;
@@ -49,6 +57,9 @@ fn stands(bed: Bed, words: &[&str]) -> Result<(), String> {
     // Those of connections to this test, and of a child that is just being started, come and go.
     if !wait_until(|| bed.taken().descriptors <= first.descriptors + DESCRIPTORS) {
         wrong.push(format!("descriptors: {first:?}, then {:?}", bed.taken()));
+    }
+    if !wait_until(|| bed.processes().len() <= PROCESSES_MAX) {
+        wrong.push(format!("processes: {:?}", bed.processes()));
     }
     match watch.end() {
         Ok(slowest) if slowest <= PROMPT => {}
@@ -182,6 +193,58 @@ fn an_upstream_over_http_that_fails_is_named() {
             Case(&[RESULT, "tools/call fill 1000000000"], &["`bad`", "4194304 bytes"]),
             Case(&[OTHER_ID], &["`bad`", "other"]),
             Case(&["tools/list status 500"], &["`bad`", "500"]),
+            Case(&["GET stream", "GET drip :\n\n"], &["tried"]),
+            Case(&["GET exit"], &["tried"]),
+            Case(
+                &[
+                    "initialize header mcp-session-id: one",
+                    "initialize answer",
+                    "tools/call status 404",
+                    "tools/call@2 answer",
+                ],
+                &["tried"],
+            ),
+            Case(
+                &[
+                    "initialize header mcp-session-id: one",
+                    "initialize answer",
+                    "tools/call status 404",
+                ],
+                &["`bad`", "session"],
+            ),
         ],
     );
+}
+
+#[test]
+fn nothing_is_left_of_an_upstream_that_will_not_end() {
+    check(
+        Bed::deaf,
+        &[
+            Case(&["end hang"], &["tried"]),
+            Case(&["start leave", "end hang"], &["tried"]),
+            // What is left holds its stdout, so that its end is seen as late as it has to answer.
+            Case(&["start leave", "tools/call leave", "tools/call exit"], &["`bad`"]),
+            Case(&["start leave", "initialize exit"], &["`bad`"]),
+        ],
+    );
+}
+
+#[test]
+fn a_child_that_hangs_is_replaced() {
+    let bed = Bed::piped(&["never exit"]);
+    assert_eq!(bed.call("bad_try").said(), "tried");
+    let watch = Watch::begin(&bed);
+    let is_bad = |process: &String| {
+        let words = std::fs::read_to_string(format!("/proc/{process}/cmdline"));
+        words.is_ok_and(|words| words.contains("never"))
+    };
+    let child = || bed.processes().into_iter().find(is_bad);
+    let before = child().expect("it answers");
+    signal(&before, "-STOP");
+    assert!(bed.call("bad_try").said().contains("no answer to `tools/call` within 1s"));
+    assert!(wait_until(|| bed.call("bad_try").said() == "tried"));
+    assert!(wait_until(|| child().is_some_and(|child| child != before)));
+    assert!(watch.end().is_ok_and(|slowest| slowest <= PROMPT));
+    bed.stop().expect("an orderly end");
 }

@@ -116,6 +116,11 @@ impl Bed {
         call(&self.gate.url, tool)
     }
 
+    /// The names of all tools.
+    pub(crate) fn tools(&self) -> Vec<String> {
+        crate::gateway::tools(&self.gate.url, "modern")
+    }
+
     pub(crate) fn taken(&self) -> Taken {
         let process = format!("/proc/{}", self.gate.child.0.id());
         let status = std::fs::read_to_string(format!("{process}/status")).expect("it is up");
@@ -155,6 +160,8 @@ impl Bed {
         let began = Instant::now();
         signal(&self.gate.child.0.id().to_string(), "-TERM");
         let status = self.gate.child.0.wait().expect("it is ours");
+        // One that was killed may need a moment.
+        wait_until(|| self.processes().is_empty());
         let left = self.processes();
         left.iter().for_each(|process| signal(process, "-KILL"));
         match (status.success(), left.len()) {
@@ -183,33 +190,54 @@ fn pause() {
 
 fn call(url: &str, tool: &str) -> Answer {
     let began = Instant::now();
-    let address = url.trim_start_matches("http://").trim_end_matches("/mcp");
-    let meta = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
-    let params = json!({ "name": tool, "arguments": {}, "_meta": meta });
-    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-    let body = body.to_string();
-    let mut stream = TcpStream::connect(address).expect("it listens");
-    stream.set_read_timeout(Some(DEADLINE)).expect("a time");
-    write!(
-        stream,
-        "POST /mcp HTTP/1.0\r\nhost: {address}\r\ncontent-type: application/json\r\n\
-         accept: application/json, text/event-stream\r\nmcp-protocol-version: 2026-07-28\r\n\
-         mcp-method: tools/call\r\nmcp-name: {tool}\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .expect("it reads");
-    let mut told = Vec::new();
-    stream.read_to_end(&mut told).expect("it answers");
-    let told = String::from_utf8_lossy(&told);
+    let told = send(url, &request(url, tool));
     // One message, or a stream of events with the answer at its end.
     let (_, body) = told.split_once("\r\n\r\n").expect("a response");
     let event = body.lines().rev().find_map(|line| line.strip_prefix("data: "));
     let message = serde_json::from_str(event.unwrap_or(body));
     let message = message.unwrap_or_else(|error| panic!("{error}: {told}"));
     Answer { took: began.elapsed(), message }
+}
+
+/// A call of a tool, as a modern client sends it.
+pub(crate) fn request(url: &str, tool: &str) -> String {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let params = json!({ "name": tool, "arguments": {}, "_meta": meta });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let mirrors = format!(
+        "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: {tool}\r\n"
+    );
+    posted(url, &mirrors, &body.to_string())
+}
+
+fn posted(url: &str, headers: &str, body: &str) -> String {
+    format!(
+        "POST /mcp HTTP/1.0\r\nhost: {}\r\ncontent-type: application/json\r\n\
+         accept: application/json, text/event-stream\r\n{headers}content-length: {}\r\n\r\n{body}",
+        address(url),
+        body.len()
+    )
+}
+
+pub(crate) fn address(url: &str) -> &str {
+    url.trim_start_matches("http://").trim_end_matches("/mcp")
+}
+
+/// The whole response to a message.
+pub(crate) fn ask(url: &str, headers: &str, body: &str) -> String {
+    send(url, &posted(url, headers, body))
+}
+
+fn send(url: &str, request: &str) -> String {
+    let mut stream = TcpStream::connect(address(url)).expect("it listens");
+    stream.set_read_timeout(Some(DEADLINE)).expect("a time");
+    stream.write_all(request.as_bytes()).expect("it reads");
+    let mut told = Vec::new();
+    stream.read_to_end(&mut told).expect("it answers");
+    String::from_utf8_lossy(&told).into_owned()
 }
 
 /// Calls the healthy upstream again and again; what was wrong with that is told at its end.

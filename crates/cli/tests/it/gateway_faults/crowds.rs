@@ -1,0 +1,68 @@
+//! Clients that open more sessions than anybody needs, or never read what they asked for.
+
+use super::bed::{Bed, Watch, address, ask, request, wait_until};
+use super::{KIB_MAX, PROMPT, RESULT};
+use std::io::Write;
+use std::net::TcpStream;
+use std::thread;
+
+/// How many clients ask at the same time.
+const CLIENTS: usize = 4;
+const SESSIONS: usize = 10_000;
+/// How many clients do not read.
+const DEAF: usize = 24;
+
+#[test]
+fn ten_thousand_sessions_hurt_nobody() {
+    let bed = Bed::piped(&[]);
+    assert_eq!(bed.call("bad_try").said(), "tried");
+    let (before, watch) = (bed.taken(), Watch::begin(&bed));
+    let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{
+        "protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}"#;
+    thread::scope(|scope| {
+        for _ in 0..CLIENTS {
+            scope.spawn(|| {
+                for _ in 0..SESSIONS / CLIENTS {
+                    let told = ask(&bed.gate.url, "", hello);
+                    assert!(told.contains("mcp-session-id: "), "{told}");
+                }
+            });
+        }
+    });
+    assert!(watch.end().is_ok_and(|slowest| slowest <= PROMPT));
+    let descriptors = || bed.taken().descriptors;
+    assert!(
+        wait_until(|| descriptors() <= before.descriptors + 2),
+        "{before:?}, {}",
+        descriptors()
+    );
+    let after = bed.taken();
+    println!("{before:?}, {after:?}");
+    // Under 4 KB each.
+    assert!(after.kib.saturating_sub(before.kib) < SESSIONS as u64 * 4, "{before:?}, {after:?}");
+    bed.stop().expect("an orderly end");
+}
+
+#[test]
+fn clients_that_do_not_read_hurt_nobody() {
+    let rules = [RESULT, "tools/call fill 3000000", r#"tools/call send "}]}}"#];
+    let bed = Bed::piped(&rules);
+    assert!(bed.call("bad_try").said().len() == 3_000_000);
+    let (before, watch) = (bed.taken(), Watch::begin(&bed));
+    let request = request(&bed.gate.url, "bad_try");
+    let deaf: Vec<TcpStream> = (0..DEAF)
+        .map(|_| {
+            let mut stream = TcpStream::connect(address(&bed.gate.url)).expect("it listens");
+            stream.write_all(request.as_bytes()).expect("it reads");
+            stream
+        })
+        .collect();
+    assert!(bed.call("bad_try").said().len() == 3_000_000);
+    let during = bed.taken();
+    drop(deaf);
+    assert!(watch.end().is_ok_and(|slowest| slowest <= PROMPT));
+    assert!(wait_until(|| bed.taken().descriptors <= before.descriptors + 2));
+    println!("{before:?}, {during:?}, {:?}", bed.taken());
+    assert!(during.kib_max <= KIB_MAX + DEAF as u64 * 3_000, "{during:?}");
+    bed.stop().expect("an orderly end");
+}
