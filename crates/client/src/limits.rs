@@ -60,6 +60,9 @@ pub(crate) const TASK_POLL_MAX: Duration = Duration::from_secs(60);
 pub(crate) const TASK_TIME_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// How many farewells of one connection are said at once; further ones are not said.
 pub(crate) const FAREWELLS_MAX: usize = 64;
+/// How many times as long as a message may be is an answer that is thrown away; one that is longer
+/// ends the connection.
+pub(crate) const LONG_LINE_FACTOR: usize = 16;
 /// The most pages of one list.
 pub(crate) const PAGES_MAX: usize = 1000;
 /// The most bytes on the pages of one list.
