@@ -18,7 +18,8 @@ fn ten_thousand_sessions_hurt_nobody() {
     assert_eq!(bed.call("bad_try").said(), "tried");
     let (before, watch) = (bed.taken(), Watch::begin(&bed));
     let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{
-        "protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}"#;
+        "protocolVersion":"2025-11-25","capabilities":{},
+        "clientInfo":{"name":"a","version":"1"}}}"#;
     thread::scope(|scope| {
         for _ in 0..CLIENTS {
             scope.spawn(|| {
@@ -37,7 +38,6 @@ fn ten_thousand_sessions_hurt_nobody() {
         descriptors()
     );
     let after = bed.taken();
-    println!("{before:?}, {after:?}");
     // Under 4 KB each.
     assert!(after.kib.saturating_sub(before.kib) < SESSIONS as u64 * 4, "{before:?}, {after:?}");
     bed.stop().expect("an orderly end");
@@ -62,7 +62,27 @@ fn clients_that_do_not_read_hurt_nobody() {
     drop(deaf);
     assert!(watch.end().is_ok_and(|slowest| slowest <= PROMPT));
     assert!(wait_until(|| bed.taken().descriptors <= before.descriptors + 2));
-    println!("{before:?}, {during:?}, {:?}", bed.taken());
     assert!(during.kib_max <= KIB_MAX + DEAF as u64 * 3_000, "{during:?}");
+    bed.stop().expect("an orderly end");
+}
+
+#[test]
+fn an_answer_that_is_too_long_hurts_no_other_call() {
+    let fill = "tools/call fill 20000000";
+    let rules =
+        ["tools/call wait 300", RESULT, fill, r#"tools/call send "}]}}"#, "tools/call@2 answer"];
+    let bed = Bed::piped(&rules);
+    assert_eq!(bed.call("good_try").said(), "tried");
+    let (first, second) = thread::scope(|scope| {
+        let one = scope.spawn(|| bed.call("bad_try"));
+        let other = scope.spawn(|| bed.call("bad_try"));
+        (one.join().expect("an answer"), other.join().expect("an answer"))
+    });
+    let mut said = [first.said(), second.said()];
+    said.sort_unstable();
+    assert!(said[0].contains("larger than 4194304 bytes"), "{said:?}");
+    assert_eq!(said[1], "tried");
+    // It is the same child as before.
+    assert_eq!(*bed.gate.said.lock().expect("free"), [""; 0]);
     bed.stop().expect("an orderly end");
 }

@@ -36,10 +36,10 @@ fn endures(bed: Bed) {
     }
     let share = (bed.computed() - before).as_secs_f64() / began.elapsed().as_secs_f64();
     let (asked, taken, healthy) = (looks(&bed) - asked, bed.taken(), watch.end());
-    println!("{share:.2} of a core, {asked} looks, {slowest:?}, {healthy:?}, {taken:?}");
-    assert!(asked <= LOOKS_MAX, "its lists were asked for {asked} times");
-    assert!(healthy.is_ok_and(|slowest| slowest <= PROMPT));
-    assert!(taken.kib_max <= KIB_MAX, "{taken:?}");
+    let all = format!("{share:.2} of a core, {asked} looks, {slowest:?}, {healthy:?}, {taken:?}");
+    assert!(asked <= LOOKS_MAX, "{all}");
+    assert!(healthy.is_ok_and(|slowest| slowest <= PROMPT), "{all}");
+    assert!(taken.kib_max <= KIB_MAX, "{all}");
     bed.stop().expect("an orderly end");
 }
 
@@ -65,7 +65,6 @@ fn logs_and_questions_without_end_hurt_nobody() {
         r#"{"jsonrpc":"2.0","id":"q$n","result":{}}"#,
         "garbage",
     ] {
-        println!("{message}");
         endures(Bed::piped(&[&format!("notifications/initialized meanwhile again {message}")]));
     }
 }

@@ -46,7 +46,6 @@ fn a_tool_that_cannot_be_served_is_left_out_alone() {
         {"name":"","inputSchema":{"type":"object"} }"#;
     let bed = Bed::piped(&[&list(&tools.replace('\n', " "))]);
     let names = bed.tools();
-    println!("{names:?} {:?}", bed.gate.said.lock());
     assert!(names.contains(&"bad_try".to_owned()), "{names:?}");
     for name in ["list", "kind", "try"] {
         bed.gate.told(&[&format!("the tool `{name}` of the upstream `bad` is left out: ")]);
@@ -59,7 +58,8 @@ fn a_tool_that_cannot_be_served_is_left_out_alone() {
 #[test]
 fn a_tool_with_a_header_that_cannot_be_is_left_out_alone() {
     let discovered = r#"server/discover send {"jsonrpc":"2.0","id":$id,"result":{
-        "resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{} } } }"#;
+        "resultType":"complete","supportedVersions":["2026-07-28"],
+        "capabilities":{"tools":{} } } }"#;
     let tools = r#"{"name":"try","inputSchema":{"type":"object"}},
         {"name":"marked","inputSchema":{"type":"object","properties":{
             "a":{"type":"string","x-mcp-header":"no header"} } } }"#;
