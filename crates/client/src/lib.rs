@@ -25,6 +25,7 @@ mod desk;
 mod era;
 mod error;
 mod farewell;
+mod flood;
 mod form;
 mod formats;
 mod http;

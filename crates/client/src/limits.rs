@@ -63,6 +63,11 @@ pub(crate) const FAREWELLS_MAX: usize = 64;
 /// How many times as long as a message may be is an answer that is thrown away; one that is longer
 /// ends the connection.
 pub(crate) const LONG_LINE_FACTOR: usize = 16;
+/// How many messages that nobody asked for are read of one connection or stream at once; more wait
+/// until `UNASKED_TIME` is over.
+pub(crate) const UNASKED_MAX: usize = 2000;
+/// See above.
+pub(crate) const UNASKED_TIME: Duration = Duration::from_millis(100);
 /// The most pages of one list.
 pub(crate) const PAGES_MAX: usize = 1000;
 /// The most bytes on the pages of one list.

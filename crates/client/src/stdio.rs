@@ -3,6 +3,7 @@
 
 use crate::desk::Desk;
 use crate::error::{ClientError, excerpt};
+use crate::flood::Flood;
 use crate::limits::LONG_LINE_FACTOR;
 use crate::message::{Ask, Heard, Listener, Notice, ReplyError, cancelled, hear};
 use crate::process::{Launch, Process};
@@ -286,8 +287,12 @@ async fn read(
     end: watch::Sender<Option<Ended>>,
 ) {
     let mut lines = Lines::new(state.limits.message_bytes);
-    let mut inbox =
-        Inbox { questions: OpenQuestions::new(Arc::clone(&state.desk)), state: &state, outgoing };
+    let mut inbox = Inbox {
+        questions: OpenQuestions::new(Arc::clone(&state.desk)),
+        state: &state,
+        outgoing,
+        flood: Flood::new(),
+    };
     let ended = loop {
         match mouth.read(lines.room()).await {
             Ok(count @ 1..) => lines.filled(count),
@@ -300,6 +305,7 @@ async fn read(
         if !inbox.take_lines(&mut lines) {
             break Ended::TooLarge;
         }
+        inbox.flood.ebb().await;
     };
     // First why, then that: whoever was waiting looks for the reason.
     _ = end.send(Some(ended));
@@ -312,6 +318,7 @@ struct Inbox<'a> {
     state: &'a State,
     questions: OpenQuestions,
     outgoing: mpsc::WeakSender<Vec<u8>>,
+    flood: Flood,
 }
 
 impl Inbox<'_> {
@@ -340,6 +347,7 @@ impl Inbox<'_> {
 
     /// Takes one line; false if it is no JSON-RPC.
     fn take(&mut self, line: &[u8]) -> bool {
+        self.flood.count();
         if line.trim_ascii().is_empty() {
             return true;
         }
@@ -370,7 +378,11 @@ impl Inbox<'_> {
             }
             Heard::Nothing | Heard::Reply(None, _) => {}
             Heard::Notice(token, notice) => self.state.take_notice(token.as_deref(), &notice),
-            Heard::Reply(Some(id), outcome) => self.state.take_reply(&id, outcome),
+            Heard::Reply(Some(id), outcome) => {
+                if self.state.take_reply(&id, outcome) {
+                    self.flood.discount();
+                }
+            }
             Heard::TakenBack(id) => self.questions.take_back(&id),
             Heard::VisitEnded(id) => self.state.desk.visit_ended(id),
         }
@@ -406,14 +418,17 @@ impl State {
         }
     }
 
-    fn take_reply(&self, id: &str, outcome: Result<Box<RawValue>, ReplyError>) {
+    /// Takes an answer; whether somebody waited for it.
+    fn take_reply(&self, id: &str, outcome: Result<Box<RawValue>, ReplyError>) -> bool {
         let waiting = lock(&self.pending).as_mut().and_then(|pending| pending.remove(id));
+        let is_awaited = waiting.is_some();
         match waiting {
             // It may have been dropped in this moment.
             Some(waiting) => _ = waiting.reply.send(outcome),
             None if self.was_sent(id) => {}
             None => self.note(Oddity::OtherId(excerpt(id.as_bytes()))),
         }
+        is_awaited
     }
 
     /// The beginning of an answer that is too long, which others need not be hurt by; false if it
