@@ -183,7 +183,8 @@ pub(crate) fn wait_until(mut is_so: impl FnMut() -> bool) -> bool {
     true
 }
 
-fn pause() {
+/// So that what is asked meanwhile is no load itself.
+pub(crate) fn pause() {
     let (_here, never) = sync_channel::<()>(0);
     _ = never.recv_timeout(PACE);
 }

@@ -47,7 +47,9 @@ fn ten_thousand_sessions_hurt_nobody() {
 fn clients_that_do_not_read_hurt_nobody() {
     let rules = [RESULT, "tools/call fill 3000000", r#"tools/call send "}]}}"#];
     let bed = Bed::piped(&rules);
-    assert!(bed.call("bad_try").said().len() == 3_000_000);
+    // All of them may take longer than one may.
+    let is_whole = || bed.call("bad_try").said().len() == 3_000_000;
+    assert!(wait_until(is_whole));
     let (before, watch) = (bed.taken(), Watch::begin(&bed));
     let request = request(&bed.gate.url, "bad_try");
     let deaf: Vec<TcpStream> = (0..DEAF)
@@ -57,7 +59,7 @@ fn clients_that_do_not_read_hurt_nobody() {
             stream
         })
         .collect();
-    assert!(bed.call("bad_try").said().len() == 3_000_000);
+    assert!(wait_until(is_whole));
     let during = bed.taken();
     drop(deaf);
     assert!(watch.end().is_ok_and(|slowest| slowest <= PROMPT));

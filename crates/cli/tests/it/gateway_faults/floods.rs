@@ -1,6 +1,6 @@
 //! Upstreams that say more than anybody wants to hear.
 
-use super::bed::{Bed, TIMEOUT, Watch, wait_until};
+use super::bed::{Bed, TIMEOUT, Watch, pause, wait_until};
 use super::{Case, KIB_MAX, PROMPT, SLACK, check};
 use std::time::{Duration, Instant};
 
@@ -8,6 +8,9 @@ use std::time::{Duration, Instant};
 const WATCHED: Duration = Duration::from_secs(6);
 /// How often its lists are asked for meanwhile, at most: the pauses double up to a second.
 const LOOKS_MAX: u64 = 14;
+
+/// How much of a core a flood may take, in a build without optimisation.
+const SHARE_MAX: f64 = 0.3;
 
 const CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 /// A list that is another each time.
@@ -33,10 +36,12 @@ fn endures(bed: Bed) {
         let is_told = ["tried", "within 1s"].iter().any(|told| answer.said().contains(told));
         assert!(is_told && answer.took <= TIMEOUT + SLACK, "{answer:?}");
         slowest = slowest.max(answer.took);
+        pause();
     }
     let share = (bed.computed() - before).as_secs_f64() / began.elapsed().as_secs_f64();
     let (asked, taken, healthy) = (looks(&bed) - asked, bed.taken(), watch.end());
     let all = format!("{share:.2} of a core, {asked} looks, {slowest:?}, {healthy:?}, {taken:?}");
+    assert!(share <= SHARE_MAX, "{all}");
     assert!(asked <= LOOKS_MAX, "{all}");
     assert!(healthy.is_ok_and(|slowest| slowest <= PROMPT), "{all}");
     assert!(taken.kib_max <= KIB_MAX, "{all}");

@@ -1,7 +1,7 @@
 //! Upstreams whose lists have no end, or have something in them that cannot be served.
 
 use super::bed::{Bed, wait_until};
-use super::{Case, RESULT, check};
+use super::{Case, KIB_MAX, RESULT, check};
 
 /// The answer to `tools/list` with these tools.
 fn list(tools: &str) -> String {
@@ -68,5 +68,19 @@ fn a_tool_with_a_header_that_cannot_be_is_left_out_alone() {
     assert_eq!(bed.tools(), ["bad_try", "good_try"]);
     bed.gate.told(&["the tool `marked` of the upstream `bad` is left out: "]);
     assert_eq!(bed.call("bad_try").said(), "tried");
+    bed.stop().expect("an orderly end");
+}
+
+#[test]
+fn a_tool_with_a_huge_schema_is_left_out_alone() {
+    let begin = r#"tools/list raw {"jsonrpc":"2.0","id":$id,"result":{"tools":[
+        {"name":"try","inputSchema":{"type":"object"}},
+        {"name":"huge","inputSchema":{"type":"object","description":""#;
+    let end = r#"tools/list send "} }]} }"#;
+    let bed = Bed::piped(&[&begin.replace('\n', " "), "tools/list fill 3500000", end]);
+    assert_eq!(bed.tools(), ["bad_try", "good_try"]);
+    bed.gate.told(&["the tool `huge` of the upstream `bad` is left out: ", "longer than 1048576"]);
+    assert_eq!(bed.call("bad_try").said(), "tried");
+    assert!(bed.taken().kib_max <= KIB_MAX, "{:?}", bed.taken());
     bed.stop().expect("an orderly end");
 }
