@@ -26,6 +26,7 @@ mod desk;
 mod era;
 mod error;
 mod farewell;
+mod flood;
 mod form;
 mod formats;
 mod http;

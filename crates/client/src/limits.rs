@@ -60,10 +60,18 @@ pub(crate) const TASK_POLL_MAX: Duration = Duration::from_secs(60);
 pub(crate) const TASK_TIME_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// How many farewells of one connection are said at once; further ones are not said.
 pub(crate) const FAREWELLS_MAX: usize = 64;
+/// How many times as long as a message may be is an answer that is thrown away; one that is longer
+/// ends the connection.
+pub(crate) const LONG_LINE_FACTOR: usize = 16;
+/// How many messages that nobody asked for are read of one connection or stream at once; more wait
+/// until `UNASKED_TIME` is over.
+pub(crate) const UNASKED_MAX: usize = 2000;
+/// See above.
+pub(crate) const UNASKED_TIME: Duration = Duration::from_millis(100);
 /// The most pages of one list.
 pub(crate) const PAGES_MAX: usize = 1000;
 /// The most bytes on the pages of one list.
-pub(crate) const LIST_BYTES_MAX: usize = 256 * 1024 * 1024;
+pub(crate) const LIST_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// The longest `WWW-Authenticate` that is read.
 pub(crate) const CHALLENGE_BYTES_MAX: usize = 8 * 1024;
 /// The most scopes that are asked for.

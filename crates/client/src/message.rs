@@ -83,6 +83,7 @@ impl Ask {
         let method = self.method.name();
         match reply {
             ReplyError::Rpc(error) => ClientError::Refused { method, error, status },
+            ReplyError::TooLarge(limit) => ClientError::MessageTooLarge { limit },
             ReplyError::Unreadable(reason) => ClientError::NotJsonRpc { method, reason },
         }
     }
@@ -196,6 +197,8 @@ pub(crate) enum Heard {
 pub(crate) enum ReplyError {
     /// A JSON-RPC error.
     Rpc(RpcError),
+    /// Longer than this many bytes.
+    TooLarge(usize),
     /// Not a reply that can be understood.
     Unreadable(String),
 }

@@ -3,11 +3,14 @@
 
 use crate::desk::Desk;
 use crate::error::{ClientError, excerpt};
+use crate::flood::Flood;
+use crate::limits::LONG_LINE_FACTOR;
 use crate::message::{Ask, Heard, Listener, Notice, ReplyError, cancelled, hear};
 use crate::process::{Launch, Process};
 use crate::questions::{Asked, OpenQuestions};
 use haft_proto::envelope::{self, Envelope, Incoming, Rejected};
 use haft_proto::framing::{Line, Lines};
+use haft_proto::json::{Cursor, DEPTH_MAX};
 use haft_proto::limits::Limits;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
@@ -284,8 +287,12 @@ async fn read(
     end: watch::Sender<Option<Ended>>,
 ) {
     let mut lines = Lines::new(state.limits.message_bytes);
-    let mut inbox =
-        Inbox { questions: OpenQuestions::new(Arc::clone(&state.desk)), state: &state, outgoing };
+    let mut inbox = Inbox {
+        questions: OpenQuestions::new(Arc::clone(&state.desk)),
+        state: &state,
+        outgoing,
+        flood: Flood::new(),
+    };
     let ended = loop {
         match mouth.read(lines.room()).await {
             Ok(count @ 1..) => lines.filled(count),
@@ -298,6 +305,7 @@ async fn read(
         if !inbox.take_lines(&mut lines) {
             break Ended::TooLarge;
         }
+        inbox.flood.ebb().await;
     };
     // First why, then that: whoever was waiting looks for the reason.
     _ = end.send(Some(ended));
@@ -310,10 +318,12 @@ struct Inbox<'a> {
     state: &'a State,
     questions: OpenQuestions,
     outgoing: mpsc::WeakSender<Vec<u8>>,
+    flood: Flood,
 }
 
 impl Inbox<'_> {
-    /// Takes all whole lines; false if one is too long, and an answer may be lost.
+    /// Takes all whole lines; false if one is too long, and nobody knows whose answer it is, or it
+    /// does not end.
     fn take_lines(&mut self, lines: &mut Lines) -> bool {
         loop {
             match lines.next_line() {
@@ -322,14 +332,22 @@ impl Inbox<'_> {
                         self.state.note(Oddity::Garbage(excerpt(line)));
                     }
                 }
-                Line::TooLong => return false,
-                Line::NeedMore => return true,
+                Line::TooLong => {
+                    if !self.state.take_long_reply(lines.long_line()) {
+                        return false;
+                    }
+                }
+                Line::NeedMore => {
+                    let limit = self.state.limits.message_bytes;
+                    return lines.discarded() <= limit.saturating_mul(LONG_LINE_FACTOR);
+                }
             }
         }
     }
 
     /// Takes one line; false if it is no JSON-RPC.
     fn take(&mut self, line: &[u8]) -> bool {
+        self.flood.count();
         if line.trim_ascii().is_empty() {
             return true;
         }
@@ -360,7 +378,11 @@ impl Inbox<'_> {
             }
             Heard::Nothing | Heard::Reply(None, _) => {}
             Heard::Notice(token, notice) => self.state.take_notice(token.as_deref(), &notice),
-            Heard::Reply(Some(id), outcome) => self.state.take_reply(&id, outcome),
+            Heard::Reply(Some(id), outcome) => {
+                if self.state.take_reply(&id, outcome) {
+                    self.flood.discount();
+                }
+            }
             Heard::TakenBack(id) => self.questions.take_back(&id),
             Heard::VisitEnded(id) => self.state.desk.visit_ended(id),
         }
@@ -396,14 +418,28 @@ impl State {
         }
     }
 
-    fn take_reply(&self, id: &str, outcome: Result<Box<RawValue>, ReplyError>) {
+    /// Takes an answer; whether somebody waited for it.
+    fn take_reply(&self, id: &str, outcome: Result<Box<RawValue>, ReplyError>) -> bool {
         let waiting = lock(&self.pending).as_mut().and_then(|pending| pending.remove(id));
+        let is_awaited = waiting.is_some();
         match waiting {
             // It may have been dropped in this moment.
             Some(waiting) => _ = waiting.reply.send(outcome),
             None if self.was_sent(id) => {}
             None => self.note(Oddity::OtherId(excerpt(id.as_bytes()))),
         }
+        is_awaited
+    }
+
+    /// The beginning of an answer that is too long, which others need not be hurt by; false if it
+    /// does not say whose it is.
+    fn take_long_reply(&self, beginning: &[u8]) -> bool {
+        let Some(id) = beginning_id(beginning) else { return false };
+        let is_ours = self.was_sent(id);
+        if is_ours {
+            self.take_reply(id, Err(ReplyError::TooLarge(self.limits.message_bytes)));
+        }
+        is_ours
     }
 
     fn was_sent(&self, id: &str) -> bool {
@@ -415,7 +451,41 @@ impl State {
     }
 }
 
+/// The id of a message that is cut off, if it stands before that.
+fn beginning_id(message: &[u8]) -> Option<&str> {
+    let text = match std::str::from_utf8(message) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(message.get(..error.valid_up_to())?).ok()?,
+    };
+    let mut cursor = Cursor::new(text, DEPTH_MAX);
+    cursor.enter_object().ok()?;
+    let mut is_first = true;
+    while let Some(key) = cursor.next_key(&mut is_first).ok()? {
+        let value = cursor.value().ok()?;
+        if key.raw() == "id" {
+            return Some(value);
+        }
+    }
+    None
+}
+
 /// A thread that panicked left the data whole: no lock is held across anything that can panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_found_before_the_end_of_what_was_cut_off() {
+        let check = |text: &[u8], expected: Option<&str>| assert_eq!(beginning_id(text), expected);
+        check(br#"{"jsonrpc":"2.0","id":7,"result":{"a":"xx"#, Some("7"));
+        check(br#"{"result":{"id":1},"id":"a","#, Some("\"a\""));
+        check(b"{\"id\":7,\"result\":\"\xff", Some("7"));
+        check(br#"{"jsonrpc":"2.0","result":{"a":"xx"#, None);
+        check(br#"{"jsonrpc":"2.0","id":7"#, Some("7"));
+        check(b"xxxxxxx", None);
+    }
 }

@@ -4,6 +4,7 @@
 
 use crate::changes::Change;
 use crate::error::{ClientError, excerpt};
+use crate::flood::Flood;
 use crate::http::Http;
 use crate::limits::{LIVED, RETRY_DEFAULT, RETRY_MIN, RETURNS_MAX};
 use crate::message::{Ask, Heard, Listener, hear};
@@ -110,7 +111,7 @@ impl<'a> Stream<'a> {
     ) -> Result<Option<Box<RawValue>>, ClientError> {
         let limit = self.http.limits().message_bytes;
         let mut reader = Reader::new(limit);
-        let began = Instant::now();
+        let (began, mut flood) = (Instant::now(), Flood::new());
         loop {
             let frame = tokio::select! {
                 frame = body.frame() => frame,
@@ -121,6 +122,7 @@ impl<'a> Stream<'a> {
             reader.feed(data).map_err(|_| ClientError::MessageTooLarge { limit })?;
             while let Some(event) = reader.next() {
                 self.failures = 0;
+                flood.count();
                 if event.kind == "message"
                     && !event.data.is_empty()
                     && let Some(result) = self.take(&event.data, listener).await?
@@ -128,6 +130,7 @@ impl<'a> Stream<'a> {
                     return Ok(Some(result));
                 }
             }
+            flood.ebb().await;
         }
         if began.elapsed() >= LIVED {
             self.failures = 0;

@@ -84,8 +84,10 @@ impl Forward {
                 Err(error) => error,
             };
             let loss = Loss::by(&error);
-            if loss != Loss::None {
-                self.upstream.suspect(&client);
+            match loss {
+                Loss::NotBegun | Loss::Unknown => self.upstream.suspect(&client),
+                Loss::Late => self.upstream.doubt(),
+                Loss::None => {}
             }
             let may_ask_again =
                 loss == Loss::NotBegun || loss == Loss::Unknown && self.is_repeatable;

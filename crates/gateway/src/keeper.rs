@@ -3,10 +3,14 @@
 //! needed and is not. What it has goes to the `gateway`.
 
 use crate::catalogue::Offer;
-use crate::limits::{GATHERING, IDLE_MAX, PATIENCE, PAUSE_MAX, PAUSE_MIN, RECOVERED};
+use crate::limits::{
+    CHANGE_KINDS, GATHERING, GATHERING_MAX, IDLE_MAX, PATIENCE, PAUSE_MAX, PAUSE_MIN, QUIET,
+    RECOVERED, START_TIME_MAX,
+};
 use crate::upstream::{State, Upstream};
 use haft_client::{Change, Changes, Client, ClientError, Interest, connect};
 use haft_manifest::Start;
+use haft_proto::method::Method;
 use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,6 +86,7 @@ async fn live(upstream: &Upstream, report: &impl Fn(Report)) -> End {
         Err(error) => return End::Failed { error, had_answered: false },
     };
     let mut had_answered = false;
+    let mut gathering = Gathering { pause: GATHERING, looked: None };
     loop {
         // Before the lists are asked for, so that no change falls between. Not every server tells.
         let has = |kind| client.handshake().capabilities.get(kind).is_some();
@@ -89,14 +94,17 @@ async fn live(upstream: &Upstream, report: &impl Fn(Report)) -> End {
         let interest = Interest { prompts, resources, tools, uris: Vec::new() };
         let mut changes = client.listen(interest).await.ok();
         loop {
-            match look(&client).await {
+            let limit = upstream.timeout().max(START_TIME_MAX);
+            let late = ClientError::TimedOut { method: Method::ToolsList.name(), after: limit };
+            match timeout(limit, look(&client)).await.unwrap_or(Err(late)) {
                 Ok(offer) => report(Report::Has(offer)),
                 Err(error) => return End::Failed { error, had_answered },
             }
+            gathering.looked = Some(Instant::now());
             upstream.set(State::Ready, Some(Arc::clone(&client)));
             had_answered = true;
             let is_over = tokio::select! {
-                is_over = changed(&mut changes) => is_over,
+                is_over = changed(&mut changes, &mut gathering) => is_over,
                 () = client.ended() => {
                     return End::Failed { error: why_ended(&client).await, had_answered };
                 }
@@ -132,17 +140,37 @@ async fn look(client: &Client) -> Result<Offer, ClientError> {
     Ok(offer)
 }
 
+/// How long changes are gathered before the lists are asked for: longer each time, while they do
+/// not cease.
+struct Gathering {
+    pause: Duration,
+    /// When the lists were asked for.
+    looked: Option<Instant>,
+}
+
+impl Gathering {
+    /// There is a change.
+    fn pause(&mut self) -> Duration {
+        let is_flood = self.looked.is_some_and(|looked| looked.elapsed() < QUIET);
+        let longer = self.pause.saturating_mul(2).min(GATHERING_MAX);
+        self.pause = if is_flood { longer } else { GATHERING };
+        self.pause
+    }
+}
+
 /// Waits for a change, and for those that come with it; whether no more will come.
-async fn changed(changes: &mut Option<Changes>) -> bool {
+async fn changed(changes: &mut Option<Changes>, gathering: &mut Gathering) -> bool {
     let Some(changes) = changes else { return pending().await };
     let is_over = |change: Option<Result<Change, ClientError>>| !matches!(change, Some(Ok(_)));
-    if is_over(changes.next().await) {
-        // Not at once, if the server ends each stream as it begins.
-        sleep(GATHERING).await;
+    let is_first_over = is_over(changes.next().await);
+    // Nor is a server asked at once that ends each stream as it begins.
+    sleep(gathering.pause()).await;
+    if is_first_over {
         return true;
     }
-    let gathered = Instant::now() + GATHERING;
-    while let Ok(change) = timeout(gathered - Instant::now(), changes.next()).await {
+    // Each kind waits once, however often it came.
+    for _ in 0..CHANGE_KINDS {
+        let Ok(change) = timeout(Duration::ZERO, changes.next()).await else { break };
         if is_over(change) {
             return true;
         }

@@ -17,8 +17,15 @@ pub const RECOVERED: Duration = Duration::from_secs(30);
 /// How long an upstream that is started when it is needed may be there unused, at least; at most
 /// twice as long.
 pub const IDLE_MAX: Duration = Duration::from_secs(60);
-/// How long changes of an upstream's lists are gathered before the lists are asked for.
+/// How long changes of an upstream's lists are gathered before the lists are asked for; twice as
+/// long each time while they do not cease.
 pub const GATHERING: Duration = Duration::from_millis(50);
+/// And at most: changes are followed within the second.
+pub const GATHERING_MAX: Duration = Duration::from_millis(800);
+/// Changes have ceased if there was none for so long after the lists were asked for.
+pub const QUIET: Duration = Duration::from_secs(2);
+/// How many kinds of changes there are to gather: tools, resources, prompts, and missed ones.
+pub const CHANGE_KINDS: usize = 4;
 /// How many of the latest requests are kept for whoever runs the gateway.
 pub const RECENT_MAX: usize = 256;
 /// How much longer than its `timeout` a call of an upstream may take, connecting included.

@@ -64,7 +64,9 @@ pub(crate) enum Loss {
     NotBegun,
     /// It may have been done, or not.
     Unknown,
-    /// None: it was answered, or not in time.
+    /// None so far: nothing came in time, of a request that may be slow, or a server that hangs.
+    Late,
+    /// None: it was answered.
     None,
 }
 
@@ -77,6 +79,7 @@ impl Loss {
             ClientError::ClosedMidAnswer { .. }
             | ClientError::ServerExited { .. }
             | ClientError::StdoutClosed { .. } => Self::Unknown,
+            ClientError::TimedOut { .. } => Self::Late,
             _ => Self::None,
         }
     }
@@ -156,6 +159,11 @@ impl Upstream {
             self.state.send_replace(State::Connecting);
             self.doubt.notify_one();
         }
+    }
+
+    /// Somebody waited in vain: whether it hangs is to be found out, while others go on.
+    pub(crate) fn doubt(&self) {
+        self.doubt.notify_one();
     }
 
     /// Waits until somebody could not reach it.

@@ -25,6 +25,10 @@ pub struct Lines {
     searched: usize,
     line_bytes_max: usize,
     is_discarding: bool,
+    /// Where the last line that was too long began.
+    long_start: usize,
+    /// How much of it was thrown away.
+    discarded: usize,
 }
 
 /// How much room is made for each read.
@@ -41,6 +45,8 @@ impl Lines {
             searched: 0,
             line_bytes_max,
             is_discarding: false,
+            long_start: 0,
+            discarded: 0,
         }
     }
 
@@ -84,10 +90,24 @@ impl Lines {
             let line = &self.buffer[line_start..newline];
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             if line.len() > self.line_bytes_max {
+                self.long_start = line_start;
                 return Line::TooLong;
             }
             return Line::Complete(line);
         }
+    }
+
+    /// The beginning of a line, as long as the limit, just after [`Line::TooLong`].
+    #[must_use]
+    pub fn long_line(&self) -> &[u8] {
+        let end = self.long_start.saturating_add(self.line_bytes_max).min(self.end);
+        self.buffer.get(self.long_start..end).unwrap_or_default()
+    }
+
+    /// How many bytes of a line that is too long, and has not ended yet, were thrown away.
+    #[must_use]
+    pub fn discarded(&self) -> usize {
+        if self.is_discarding { self.discarded } else { 0 }
     }
 
     /// What is left after the last newline, once the stream has ended.
@@ -101,11 +121,15 @@ impl Lines {
     fn without_newline(&mut self) -> Line<'_> {
         self.searched = self.end;
         let is_over = self.end - self.start > self.line_bytes_max + 1;
+        let line_start = self.start;
         if self.is_discarding || is_over {
+            self.discarded += self.end - self.start;
             self.start = self.end;
         }
         if is_over && !self.is_discarding {
             self.is_discarding = true;
+            self.long_start = line_start;
+            self.discarded = self.end - line_start;
             return Line::TooLong;
         }
         Line::NeedMore
@@ -133,6 +157,28 @@ mod tests {
         }
         found.extend(lines.rest().map(|rest| format!("{}$", String::from_utf8_lossy(rest))));
         found
+    }
+
+    #[test]
+    fn the_beginning_of_a_line_that_is_too_long_can_be_read() {
+        let mut lines = Lines::new(3);
+        for (piece, expected, discarded) in
+            [("a\nbcdefgh", "bcd", 7), ("ij", "", 9), ("\nklmno\n", "klm", 0)]
+        {
+            lines.room()[..piece.len()].copy_from_slice(piece.as_bytes());
+            lines.filled(piece.len());
+            let mut found = String::new();
+            loop {
+                match lines.next_line() {
+                    Line::Complete(line) => assert_eq!(line, b"a"),
+                    Line::TooLong => {
+                        found = String::from_utf8_lossy(lines.long_line()).into_owned();
+                    }
+                    Line::NeedMore => break,
+                }
+            }
+            assert_eq!((&*found, lines.discarded()), (expected, discarded), "{piece:?}");
+        }
     }
 
     #[test]
