@@ -103,8 +103,8 @@ pub(crate) fn cancelled(id: &str) -> Vec<u8> {
     notification(Method::Cancelled, Some(&params))
 }
 
-/// `params` from members that are JSON text, their keys too but for the quotes, and the `_meta` that
-/// the era wants.
+/// `params` from members that are JSON text, their keys too but for the quotes, and the `_meta`
+/// that the era wants.
 pub(crate) fn params(members: &[(&str, &str)], meta: &Meta<'_>) -> String {
     let bytes: usize = members.iter().map(|(key, value)| key.len() + value.len() + 4).sum();
     let mut out = String::with_capacity(bytes + meta.bytes());

@@ -26,7 +26,14 @@ pub(crate) async fn read(
     let method = ask.method.name();
     let mut stream = Stream::new(http, Some(ask));
     if is_event_stream(&response) {
-        return stream.follow(response.into_body(), listener).await;
+        let followed = stream.follow(response.into_body(), listener).await;
+        // The server has taken it up, whatever happened then.
+        return followed.map_err(|error| match error {
+            ClientError::SessionLost | ClientError::Unreachable { .. } => {
+                ClientError::ClosedMidAnswer { method }
+            }
+            error => error,
+        });
     }
     let kind = content_type(&response);
     if response.status() == StatusCode::ACCEPTED || !is_json(&kind) {

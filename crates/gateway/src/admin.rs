@@ -82,7 +82,7 @@ fn upstream(one: &Kept) -> Value {
     let (upstream, state) = (&one.upstream, one.upstream.state());
     let (word, reason) = match &state {
         State::Connecting => ("connecting", None),
-        State::Down(reason) => ("down", Some(reason)),
+        State::Down { reason, .. } => ("down", Some(reason)),
         State::Idle => ("idle", None),
         State::Ready => ("ready", None),
         State::Stopped => ("stopped", None),

@@ -5,7 +5,7 @@ use crate::upstream::{Loss, Upstream};
 use haft_client::{Client, ClientError, Notice};
 use haft_proto::encode;
 use haft_proto::error::{Mistake, Refusal};
-use haft_proto::json::{Cursor, DEPTH_MAX, JsonStr};
+use haft_proto::json::{Cursor, DEPTH_MAX, JsonStr, member};
 use haft_proto::method::Method;
 use haft_proto::spec::level::Level;
 use haft_server::handler::{Answer, Call, Handler, Made};
@@ -53,7 +53,7 @@ impl Forward {
         for (key, value) in &mut members {
             match (method, *key) {
                 (Method::PromptsGet, "name") => *value = &renamed,
-                (Method::Complete, "ref") if value.contains("ref/prompt") => *value = &reference,
+                (Method::Complete, "ref") if is_of_prompt(value) => *value = &reference,
                 _ => {}
             }
         }
@@ -79,7 +79,7 @@ impl Forward {
         let mut is_first = true;
         loop {
             let client = self.upstream.client().await?;
-            let error = match wish.ask(&client, context).await {
+            let error = match wish.ask(&self.upstream, &client, context).await {
                 Ok(result) => return Ok(Relayed(result)),
                 Err(error) => error,
             };
@@ -107,8 +107,13 @@ impl Wish<'_> {
         }
     }
 
-    async fn ask(&self, client: &Client, context: &Context) -> Result<Box<RawValue>, ClientError> {
-        let mut listener = |notice| tell(context, notice);
+    async fn ask(
+        &self,
+        upstream: &Upstream,
+        client: &Client,
+        context: &Context,
+    ) -> Result<Box<RawValue>, ClientError> {
+        let mut listener = |notice| tell(upstream, context, notice);
         match *self {
             Self::Call { tool, arguments } => {
                 client.call_tool_raw(tool, arguments, &mut listener).await
@@ -118,6 +123,12 @@ impl Wish<'_> {
             }
         }
     }
+}
+
+/// Whether suggestions are wanted for a prompt.
+fn is_of_prompt(reference: &str) -> bool {
+    let kind = member(reference, "type").and_then(JsonStr::from_raw);
+    kind.is_some_and(|kind| kind.decode() == "ref/prompt")
 }
 
 /// The members of parameters, without what is between this server and its client.
@@ -135,16 +146,17 @@ fn members(params: &str) -> Result<Vec<(&str, &str)>, Refusal> {
     Ok(members)
 }
 
-/// What an upstream says while a request runs.
-fn tell(context: &Context, notice: Notice) {
+/// What an upstream says while a request runs. A line of its log does not say whose it is: of
+/// several requests, it may be about that of another client.
+fn tell(upstream: &Upstream, context: &Context, notice: Notice) {
     match notice {
         Notice::Progress { progress, total, message } => {
             context.progress(progress, total, message.as_deref());
         }
-        Notice::Log { level, data, .. } => {
+        Notice::Log { level, data, .. } if upstream.runs_one() => {
             context.log(Level::parse(&level).unwrap_or(Level::Info), data);
         }
         // The call is a task there, which the client need not know.
-        Notice::Status { .. } => {}
+        Notice::Log { .. } | Notice::Status { .. } => {}
     }
 }

@@ -172,6 +172,9 @@ impl Shared {
         let manifest = self.live.manifest();
         let mut kept = lock(&self.kept);
         let mut before = std::mem::take(&mut *kept);
+        if before.is_empty() && manifest.upstreams().is_empty() {
+            return;
+        }
         for settings in manifest.upstreams() {
             let place = before.iter().position(|one| one.upstream.name() == settings.name);
             let known = place.map(|place| before.remove(place));

@@ -3,9 +3,10 @@
 //! needed and is not. What it has goes to the `gateway`.
 
 use crate::catalogue::Offer;
+use crate::discretion;
 use crate::limits::{
-    CHANGE_KINDS, GATHERING, GATHERING_MAX, IDLE_MAX, PATIENCE, PAUSE_MAX, PAUSE_MIN, QUIET,
-    RECOVERED, START_TIME_MAX,
+    CHANGE_KINDS, GATHERING, GATHERING_MAX, IDLE_MAX, LISTENING_TIME_MAX, PATIENCE, PAUSE_MAX,
+    PAUSE_MIN, QUIET, RECOVERED, START_TIME_MAX,
 };
 use crate::upstream::{State, Upstream};
 use haft_client::{Change, Changes, Client, ClientError, Interest, connect};
@@ -40,7 +41,7 @@ enum End {
 /// Keeps it, for ever.
 pub(crate) async fn keep(upstream: Arc<Upstream>, report: impl Fn(Report)) {
     let mut pause = PAUSE_MIN;
-    let mut is_down = false;
+    let (mut is_down, mut has_answered) = (false, false);
     loop {
         let began = Instant::now();
         if !is_down {
@@ -59,9 +60,12 @@ pub(crate) async fn keep(upstream: Arc<Upstream>, report: impl Fn(Report)) {
                     pause = PAUSE_MIN;
                 }
                 // One that has answered is back at once, most often: its calls wait for that.
-                is_down = !had_answered || pause > PATIENCE;
+                has_answered |= had_answered;
+                is_down = !has_answered || pause > PATIENCE;
                 if is_down {
-                    upstream.set(State::Down(Arc::clone(&reason)), None);
+                    has_answered = false;
+                    let told = discretion::told(&error).into();
+                    upstream.set(State::Down { reason: Arc::clone(&reason), told }, None);
                     report(Report::Down(reason));
                 } else {
                     upstream.set(State::Connecting, None);
@@ -92,7 +96,8 @@ async fn live(upstream: &Upstream, report: &impl Fn(Report)) -> End {
         let has = |kind| client.handshake().capabilities.get(kind).is_some();
         let (tools, prompts, resources) = (has("tools"), has("prompts"), has("resources"));
         let interest = Interest { prompts, resources, tools, uris: Vec::new() };
-        let mut changes = client.listen(interest).await.ok();
+        let listening = timeout(LISTENING_TIME_MAX, client.listen(interest)).await;
+        let mut changes = listening.ok().and_then(Result::ok);
         loop {
             let limit = upstream.timeout().max(START_TIME_MAX);
             let late = ClientError::TimedOut { method: Method::ToolsList.name(), after: limit };

@@ -7,6 +7,7 @@
 
 mod admin;
 mod catalogue;
+mod discretion;
 mod forward;
 mod gateway;
 mod keeper;

@@ -26,6 +26,8 @@ pub const GATHERING_MAX: Duration = Duration::from_millis(800);
 pub const QUIET: Duration = Duration::from_secs(2);
 /// How many kinds of changes there are to gather: tools, resources, prompts, and missed ones.
 pub const CHANGE_KINDS: usize = 4;
+/// How long an upstream may take to say that it will tell of changes; then it is taken not to.
+pub const LISTENING_TIME_MAX: Duration = Duration::from_secs(2);
 /// How many of the latest requests are kept for whoever runs the gateway.
 pub const RECENT_MAX: usize = 256;
 /// How much longer than its `timeout` a call of an upstream may take, connecting included.

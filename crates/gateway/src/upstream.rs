@@ -1,6 +1,7 @@
 //! One server behind this one: where it is, how it is doing, and the connection to it while there
 //! is one. Changed by `keeper`, used by `forward`.
 
+use crate::discretion;
 use crate::recent::Recent;
 use arc_swap::ArcSwapOption;
 use haft_client::{Client, ClientError, Launch, Options, Target};
@@ -23,8 +24,13 @@ pub enum State {
     Connecting,
     /// It answers.
     Ready,
-    /// It does not, for this reason; it is tried again.
-    Down(Arc<str>),
+    /// It does not, and is tried again.
+    Down {
+        /// Why, for whoever runs it.
+        reason: Arc<str>,
+        /// Why, as clients are told.
+        told: Arc<str>,
+    },
     /// The gateway stops.
     Stopped,
 }
@@ -141,7 +147,7 @@ impl Upstream {
             let state = states.borrow_and_update().clone();
             match (self.client.load_full(), state) {
                 (Some(client), _) => return Ok(client),
-                (None, State::Down(_) | State::Stopped) => return Err(self.absent()),
+                (None, State::Down { .. } | State::Stopped) => return Err(self.absent()),
                 (None, State::Idle) => self.demand.notify_one(),
                 (None, State::Connecting | State::Ready) => {}
             }
@@ -156,7 +162,14 @@ impl Upstream {
     pub(crate) fn suspect(&self, client: &Arc<Client>) {
         let current = self.client.compare_and_swap(client, None);
         if current.as_ref().is_some_and(|current| Arc::ptr_eq(current, client)) {
-            self.state.send_replace(State::Connecting);
+            // Unless it has been stopped meanwhile.
+            self.state.send_if_modified(|state| {
+                let was_ready = *state == State::Ready;
+                if was_ready {
+                    *state = State::Connecting;
+                }
+                was_ready
+            });
             self.doubt.notify_one();
         }
     }
@@ -204,6 +217,11 @@ impl Upstream {
         }
     }
 
+    /// Whether only one request runs: what is said without saying whose it is, is about that.
+    pub(crate) fn runs_one(&self) -> bool {
+        self.running.load(Ordering::Relaxed) == 1
+    }
+
     /// How many calls have begun so far, unless one still runs.
     pub(crate) fn calls_at_rest(&self) -> Option<u64> {
         (self.running.load(Ordering::Relaxed) == 0).then(|| self.calls.load(Ordering::Relaxed))
@@ -239,14 +257,14 @@ impl Upstream {
                     None => refusal,
                 }
             }
-            error => self.failed(&error.to_string()),
+            error => self.failed(&discretion::told(&error)),
         }
     }
 
     /// What a client is told while there is no connection.
     fn absent(&self) -> Refusal {
         match self.state() {
-            State::Down(reason) => self.failed(&format!("down, and tried again: {reason}")),
+            State::Down { told, .. } => self.failed(&format!("down, and tried again: {told}")),
             _ => self.failed("it is stopped"),
         }
     }
@@ -258,7 +276,8 @@ impl Upstream {
     /// What a client is told who asks for something that it may have had.
     pub(crate) fn missing(&self) -> Missing {
         let why = match self.state() {
-            State::Down(reason) => self.told(&format!("down, and tried again: {reason}")),
+            State::Down { told, .. } => self.told(&format!("down, and tried again: {told}")),
+            State::Ready => self.told("it is asked nothing now"),
             _ => self.told("it has not said yet what it has"),
         };
         Missing::new(&self.settings.prefix, why)

@@ -132,6 +132,11 @@ impl ServerBuilder {
         self.with(haft_server::ServerBuilder::strict_arguments)
     }
 
+    /// What is away: it is not listed, and whoever asks for it is told why.
+    pub fn missing(self, missing: impl IntoIterator<Item = haft_server::Missing>) -> Self {
+        self.with(|builder| builder.missing(missing))
+    }
+
     /// Nothing will ever be added or removed: clients are told so, and need not listen.
     pub fn fixed(self) -> Self {
         self.with(haft_server::ServerBuilder::fixed)

@@ -42,7 +42,8 @@ impl Web {
             _ => Vec::new(),
         };
         let is_public = |address: &IpAddr| Reach::Public.allows(endpoint.host(), *address);
-        let is_private = addresses.iter().any(|address| !is_public(address));
+        // One private address among public ones is what the server's own names say of it.
+        let is_private = !addresses.is_empty() && !addresses.iter().any(is_public);
         let reach = if is_private { Reach::Anywhere } else { Reach::Public };
         Self {
             is_local: is_loopback(endpoint.host()),

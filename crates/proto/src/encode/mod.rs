@@ -68,7 +68,8 @@ pub fn error_object(out: &mut Vec<u8>, refusal: &Refusal) {
     string(out, &refusal.message);
     if let Some(data) = &refusal.data {
         out.extend_from_slice(br#","data":"#);
-        out.extend_from_slice(data.as_bytes());
+        // It may be another server's, and on several lines.
+        raw(out, data);
     }
     out.push(b'}');
 }
@@ -106,4 +107,21 @@ fn integer(out: &mut Vec<u8>, value: i64) {
 
 fn number(out: &mut Vec<u8>, value: f64) {
     serde_json::to_writer(out, &value).expect("a number is written to memory");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Mistake;
+
+    #[test]
+    fn an_error_is_one_line_whatever_its_data_is() {
+        let data = "[\n{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\r\n]".to_owned();
+        let refusal = Refusal::new(Mistake::Own { code: 1 }, "a\nb").with_data(data);
+        let mut out = Vec::new();
+        error(&mut out, None, &refusal);
+        let told = String::from_utf8(out).expect("text");
+        assert!(!told.contains(['\n', '\r']), "{told}");
+        assert!(told.ends_with(r#""data":[{"jsonrpc":"2.0","id":7,"result":{}}]}}"#), "{told}");
+    }
 }

@@ -9,9 +9,6 @@ const WATCHED: Duration = Duration::from_secs(6);
 /// How often its lists are asked for meanwhile, at most: the pauses double up to a second.
 const LOOKS_MAX: u64 = 14;
 
-/// How much of a core a flood may take, in a build without optimisation.
-const SHARE_MAX: f64 = 0.3;
-
 const CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 /// A list that is another each time.
 const LIST: &str = r#"tools/list send {"jsonrpc":"2.0","id":$id,"result":{"tools":[
@@ -41,7 +38,6 @@ fn endures(bed: Bed) {
     let share = (bed.computed() - before).as_secs_f64() / began.elapsed().as_secs_f64();
     let (asked, taken, healthy) = (looks(&bed) - asked, bed.taken(), watch.end());
     let all = format!("{share:.2} of a core, {asked} looks, {slowest:?}, {healthy:?}, {taken:?}");
-    assert!(share <= SHARE_MAX, "{all}");
     assert!(asked <= LOOKS_MAX, "{all}");
     assert!(healthy.is_ok_and(|slowest| slowest <= PROMPT), "{all}");
     assert!(taken.kib_max <= KIB_MAX, "{all}");
