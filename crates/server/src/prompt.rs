@@ -3,7 +3,7 @@
 use crate::completion::{Completer, Completers, Completing};
 use crate::context::Context;
 use crate::reading::{Answering, Output, Writer};
-use crate::relay::{Relay, Relayed, Relaying};
+use crate::relay::{Far, Relayed, Relaying};
 use crate::state::Needed;
 use haft_proto::error::Refusal;
 use haft_proto::spec;
@@ -41,9 +41,8 @@ pub struct Prompt {
     pub(crate) needs: Vec<Needed>,
     pub(crate) writer: Arc<dyn Writer>,
     pub(crate) completers: Completers,
-    /// Another server has it: what that tells of it, and the way there.
-    pub(crate) told: Option<Box<RawValue>>,
-    pub(crate) relay: Option<Relay>,
+    /// Another server has it.
+    pub(crate) far: Option<Far>,
 }
 
 impl Prompt {
@@ -68,8 +67,7 @@ impl Prompt {
             needs: Vec::new(),
             writer: Arc::new(writer),
             completers: Completers::default(),
-            told: None,
-            relay: None,
+            far: None,
         }
     }
 
@@ -84,9 +82,8 @@ impl Prompt {
     where
         F: Future<Output = Result<Relayed, Refusal>> + Send + 'static,
     {
-        let relay: Relay = Arc::new(move |asked| Box::pin(relay(asked)));
-        let (told, relay) = (Some(definition), Some(relay));
-        Self { told, relay, ..Self::new(name, |_| std::future::ready("")) }
+        let far = Some(Far::new(definition, relay));
+        Self { far, ..Self::new(name, |_| std::future::ready("")) }
     }
 
     /// The name that programs use.

@@ -14,7 +14,7 @@ use crate::nearest::nearest;
 use crate::prompt::{Get, Prompt};
 use crate::reading::{Answering, Reader};
 use crate::registry::{Entry, Snapshot};
-use crate::relay::{self, Relay};
+use crate::relay::{self, Far};
 use crate::resource::Read;
 use crate::uri_template::Variables;
 use haft_proto::encode;
@@ -67,8 +67,8 @@ pub(crate) fn read(
         return refuse(out, ask.id, &Refusal::new(Mistake::InvalidParams, message));
     };
     let uri = uri.into_owned();
-    if let Some(relay) = far(snapshot, &uri) {
-        return relay::relay((core, snapshot), ask, (relay, &uri), out);
+    if let Some(far) = far(snapshot, &uri) {
+        return relay::relay((core, snapshot), ask, (&far.relay, &uri), out);
     }
     let Some(found) = find(snapshot, &uri) else {
         let nothing = ReadEnding::new((core, face), ask, uri, Defaults::default());
@@ -101,10 +101,10 @@ pub(crate) fn read(
 }
 
 /// The way to what another server has at an address.
-fn far<'a>(snapshot: &'a Snapshot, uri: &str) -> Option<&'a Relay> {
+fn far<'a>(snapshot: &'a Snapshot, uri: &str) -> Option<&'a Far> {
     match snapshot.resources.find(uri) {
-        Some(resource) => resource.relay.as_ref(),
-        None => snapshot.find_template(uri)?.0.built.relay.as_ref(),
+        Some(resource) => resource.far.as_ref(),
+        None => snapshot.find_template(uri)?.0.built.far.as_ref(),
     }
 }
 
@@ -138,8 +138,8 @@ pub(crate) fn get(
         Ok(prompt) => prompt,
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
-    if let Some(relay) = &prompt.relay {
-        return relay::relay((core, snapshot), ask, (relay, prompt.name()), out);
+    if let Some(far) = &prompt.far {
+        return relay::relay((core, snapshot), ask, (&far.relay, prompt.name()), out);
     }
     let admitted = admit_get(prompt, ask).and_then(|arguments| {
         let define = |out: &mut Vec<u8>| prompt.write(out, Revision::LATEST);

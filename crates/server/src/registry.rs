@@ -376,8 +376,8 @@ impl Entry for Resource {
     }
 
     fn write(&self, out: &mut Vec<u8>, revision: Revision) {
-        match &self.told {
-            Some(told) => encode::relay::definition(out, told.get()),
+        match &self.far {
+            Some(far) => encode::relay::definition(out, far.told.get()),
             None => encode::resource::resource(out, revision, &self.spec),
         }
     }
@@ -392,8 +392,8 @@ impl Entry for RegisteredTemplate {
     }
 
     fn write(&self, out: &mut Vec<u8>, revision: Revision) {
-        match &self.built.told {
-            Some(told) => encode::relay::definition(out, told.get()),
+        match &self.built.far {
+            Some(far) => encode::relay::definition(out, far.told.get()),
             None => encode::resource::resource_template(out, revision, &self.built.spec),
         }
     }
@@ -408,8 +408,8 @@ impl Entry for Prompt {
     }
 
     fn write(&self, out: &mut Vec<u8>, revision: Revision) {
-        match &self.told {
-            Some(told) => encode::relay::renamed(out, told.get(), self.name()),
+        match &self.far {
+            Some(far) => encode::relay::renamed(out, far.told.get(), self.name()),
             None => encode::prompt::prompt(out, revision, &self.spec),
         }
     }

@@ -84,6 +84,25 @@ pub struct Relaying {
 /// The way to another server. Dropping the future takes the request back.
 pub(crate) type Relay = Arc<dyn Fn(Relaying) -> Answering<Relayed> + Send + Sync>;
 
+/// What another server has: what that tells of it, and the way there.
+#[derive(Clone)]
+pub(crate) struct Far {
+    pub(crate) told: Box<RawValue>,
+    pub(crate) relay: Relay,
+}
+
+impl Far {
+    pub(crate) fn new<F>(
+        told: Box<RawValue>,
+        relay: impl Fn(Relaying) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<Relayed, Refusal>> + Send + 'static,
+    {
+        Self { told, relay: Arc::new(move |asked| Box::pin(relay(asked))) }
+    }
+}
+
 /// Answers a request by another server. `name` is what is asked for.
 pub(crate) fn relay(
     (core, snapshot): (&Arc<Core>, &Arc<Snapshot>),

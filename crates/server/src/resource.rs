@@ -4,7 +4,7 @@
 use crate::completion::{Completer, Completers, Completing};
 use crate::context::Context;
 use crate::reading::{Answering, Output, Reader};
-use crate::relay::{Relay, Relayed, Relaying};
+use crate::relay::{Far, Relayed, Relaying};
 use crate::state::Needed;
 use crate::uri_template::{UriTemplate, Variables};
 use haft_proto::encode::fields::Caching;
@@ -65,9 +65,8 @@ pub struct Resource {
     pub(crate) wants_headers: bool,
     pub(crate) needs: Vec<Needed>,
     pub(crate) reader: Arc<dyn Reader>,
-    /// Another server has it: what that tells of it, and the way there.
-    pub(crate) told: Option<Box<RawValue>>,
-    pub(crate) relay: Option<Relay>,
+    /// Another server has it.
+    pub(crate) far: Option<Far>,
 }
 
 /// A family of resources that is not registered yet.
@@ -79,9 +78,8 @@ pub struct ResourceTemplate {
     pub(crate) needs: Vec<Needed>,
     pub(crate) reader: Arc<dyn Reader>,
     pub(crate) completers: Completers,
-    /// Another server has it: what that tells of it, and the way there.
-    pub(crate) told: Option<Box<RawValue>>,
-    pub(crate) relay: Option<Relay>,
+    /// Another server has it.
+    pub(crate) far: Option<Far>,
 }
 
 /// A family, compiled.
@@ -115,8 +113,7 @@ impl Resource {
             wants_headers: false,
             needs: Vec::new(),
             reader: Arc::new(reader(read)),
-            told: None,
-            relay: None,
+            far: None,
         }
     }
 
@@ -130,9 +127,8 @@ impl Resource {
     where
         F: Future<Output = Result<Relayed, Refusal>> + Send + 'static,
     {
-        let relay: Relay = Arc::new(move |asked| Box::pin(relay(asked)));
-        let (told, relay) = (Some(definition), Some(relay));
-        Self { told, relay, ..Self::new(uri, "", |_| std::future::ready(None::<String>)) }
+        let far = Some(Far::new(definition, relay));
+        Self { far, ..Self::new(uri, "", |_| std::future::ready(None::<String>)) }
     }
 
     /// A resource whose text never changes.
@@ -201,8 +197,7 @@ impl ResourceTemplate {
             needs: Vec::new(),
             reader: Arc::new(reader(read)),
             completers: Completers::default(),
-            told: None,
-            relay: None,
+            far: None,
         }
     }
 
@@ -216,9 +211,8 @@ impl ResourceTemplate {
     where
         F: Future<Output = Result<Relayed, Refusal>> + Send + 'static,
     {
-        let relay: Relay = Arc::new(move |asked| Box::pin(relay(asked)));
-        let (told, relay) = (Some(definition), Some(relay));
-        Self { told, relay, ..Self::new(uri_template, "", |_| std::future::ready(None::<String>)) }
+        let far = Some(Far::new(definition, relay));
+        Self { far, ..Self::new(uri_template, "", |_| std::future::ready(None::<String>)) }
     }
 
     /// The URI template.

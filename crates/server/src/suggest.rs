@@ -90,8 +90,8 @@ fn admit_completion<'a>(snapshot: &'a Snapshot, ask: &Ask<'_>) -> Result<Suggest
             let prompt = snapshot.prompts.find(name);
             let unknown = || invalid(format!("Unknown prompt: {:?}", shown(name)));
             let prompt = prompt.ok_or_else(unknown)?;
-            if let Some(relay) = &prompt.relay {
-                return Ok(Suggester::Far(relay, prompt.name().to_owned()));
+            if let Some(far) = &prompt.far {
+                return Ok(Suggester::Far(&far.relay, prompt.name().to_owned()));
             }
             let mut arguments = prompt.spec.arguments.iter();
             (&prompt.completers, arguments.any(|known| known.name == *argument), name)
@@ -100,8 +100,8 @@ fn admit_completion<'a>(snapshot: &'a Snapshot, ask: &Ask<'_>) -> Result<Suggest
             let family = snapshot.templates.find(uri);
             let unknown = || invalid(format!("Unknown resource template: {:?}", shown(uri)));
             let family = family.ok_or_else(unknown)?;
-            if let Some(relay) = &family.built.relay {
-                return Ok(Suggester::Far(relay, family.built.uri_template().to_owned()));
+            if let Some(far) = &family.built.far {
+                return Ok(Suggester::Far(&far.relay, family.built.uri_template().to_owned()));
             }
             let mut variables = family.template.variables();
             (&family.built.completers, variables.any(|known| known == argument), uri)
