@@ -8,7 +8,7 @@ use super::kind_set::Kinds;
 use super::limits::VIOLATIONS_MAX;
 use super::place::Place;
 use super::view::is_same;
-use super::wording::{any_of, choose, listed, shorten};
+use super::wording::{any_of, choose, shorten, unknown};
 use haft_proto::json::{Cursor, JsonStr, Kind};
 use serde_json::{Map, Value};
 
@@ -299,12 +299,7 @@ impl Node {
             Others::Fitting(node) => return node.visit(cursor, place, found),
             Others::Anything => {}
             Others::Nothing => {
-                let known = properties.iter().map(Property::name);
-                let problem = match crate::nearest(key, known.clone()) {
-                    Some(meant) => format!("is not known; did you mean `{meant}`?"),
-                    None if properties.is_empty() => "is not known; send none".to_owned(),
-                    None => format!("is not known; known are {}", listed(known.map(str::to_owned))),
-                };
+                let problem = unknown(key, properties.iter().map(Property::name));
                 found.say(place, problem)?;
             }
         }

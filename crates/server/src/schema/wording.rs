@@ -64,6 +64,18 @@ pub(super) fn choose(allowed: &[Value], text: Option<&str>, came: &str) -> Strin
     }
 }
 
+/// What is wrong with a key that no property has. Names are the schema's, and may be anything.
+pub(super) fn unknown<'n>(
+    key: &str,
+    known: impl ExactSizeIterator<Item = &'n str> + Clone,
+) -> String {
+    match crate::nearest(key, known.clone()) {
+        Some(meant) => format!("is not known; did you mean `{}`?", shorten(meant)),
+        None if known.len() == 0 => "is not known; send none".to_owned(),
+        None => format!("is not known; known are {}", listed(known.map(shorten))),
+    }
+}
+
 /// Words in a row, not too many.
 pub(super) fn listed(words: impl ExactSizeIterator<Item = String>) -> String {
     let more = words.len().saturating_sub(LISTED_MAX);

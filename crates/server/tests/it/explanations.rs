@@ -107,6 +107,26 @@ fn each_keyword_says_what_to_send() {
 }
 
 #[test]
+fn a_name_in_a_schema_breaks_no_line() {
+    const NAMES: &str = r#""properties":{"na\nme":{}},"additionalProperties":false"#;
+    let check = |rest: &str, value: &str, expected: &str| {
+        let schema = Schema::compile(&format!("{{{NAMES}{rest}}}")).expect("a schema");
+        let told: Vec<_> =
+            schema.check(value).expect_err("wrong").iter().map(ToString::to_string).collect();
+        assert_eq!(told, [expected], "{rest}");
+    };
+    for rest in ["", r#","minProperties":0,"if":{}"#] {
+        check(rest, r#"{"namee":1}"#, "`namee` is not known; did you mean `na me`?");
+        check(rest, r#"{"zzzzzzzz":1}"#, "`zzzzzzzz` is not known; known are na me");
+    }
+    check(
+        r#","dependentRequired":{"na\nme":["b"]}"#,
+        r#"{"na\nme":1}"#,
+        "`b` is missing; it belongs to `na me`",
+    );
+}
+
+#[test]
 fn what_is_required_is_described_through_references() {
     let schema = r##"{"properties":{"a":{"$ref":"#/$defs/size"},
         "b":{"anyOf":[{"type":"integer"},{"type":"null"}]}},

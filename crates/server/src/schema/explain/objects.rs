@@ -3,7 +3,7 @@
 use super::{Ended, Explainer};
 use crate::schema::outline::{Id, Keyword, Properties};
 use crate::schema::place::Place;
-use crate::schema::wording::listed;
+use crate::schema::wording::{shorten, unknown};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
@@ -33,7 +33,9 @@ impl<'a> Explainer<'a> {
                     self.spend(needed.len())?;
                     for missing in needed.iter().filter(|name| !members.contains_key(&***name)) {
                         let place = &Place::Key(place, missing);
-                        self.say(place, || format!("is missing; it belongs to `{name}`"))?;
+                        self.say(place, || {
+                            format!("is missing; it belongs to `{}`", shorten(name))
+                        })?;
                     }
                 }
                 Ok(())
@@ -95,11 +97,7 @@ impl<'a> Explainer<'a> {
         known: impl ExactSizeIterator<Item = &'n str> + Clone,
         place: &Place<'_>,
     ) -> Result<(), Ended> {
-        self.say(place, || match crate::nearest(key, known.clone()) {
-            Some(meant) => format!("is not known; did you mean `{meant}`?"),
-            None if known.len() == 0 => "is not known; send none".to_owned(),
-            None => format!("is not known; known are {}", listed(known.map(str::to_owned))),
-        })
+        self.say(place, || unknown(key, known))
     }
 
     /// The subschema of a property, if it stands beside `required`.
