@@ -5,9 +5,12 @@ use crate::answerer::{Asker, Offers};
 use crate::auth::asking_nobody;
 use crate::era::Handshake;
 use crate::error::ClientError;
+use crate::express::{Express, Expressed};
+use crate::lane::Connections;
 use crate::limits::STANDING_TIME_MAX;
+use crate::long::Passed;
 use crate::message::{Listener, quoted};
-use crate::pages::{self, Listing, Page};
+use crate::pages::{self, Listing, Page, malformed};
 use crate::param_headers::ParamHeaders;
 use crate::rounds::{self, Outcome, Subject};
 use crate::standing::Standing;
@@ -30,6 +33,8 @@ pub struct Client {
     handshake: Handshake,
     /// What a legacy server asks may come on a stream that belongs to no request.
     _standing: Option<Arc<Standing>>,
+    /// The short way, if there is one.
+    express: Option<Express>,
     /// By tool, which arguments HTTP repeats in headers; filled by listing.
     param_headers: Mutex<HashMap<String, ParamHeaders>>,
 }
@@ -44,8 +49,9 @@ impl Client {
             false => Ok(Ok(None)),
         };
         let standing = standing.ok().and_then(Result::ok).flatten();
+        let express = Express::new(&wire, handshake.revision);
         let param_headers = Mutex::default();
-        Self { wire: Arc::new(wire), handshake, _standing: standing, param_headers }
+        Self { wire: Arc::new(wire), handshake, _standing: standing, express, param_headers }
     }
 
     /// Who the server is and how it is spoken with.
@@ -86,7 +92,10 @@ impl Client {
         arguments: &RawValue,
         listener: Listener<'_>,
     ) -> Result<CallResult, ClientError> {
-        read_call(self.call_tool_raw(name, arguments.get(), listener).await?)
+        let answer = self.call_tool_raw(name, arguments.get(), listener).await?;
+        let text = answer.whole(Method::ToolsCall.name()).await?;
+        let raw = RawValue::from_string(text.to_string());
+        read_call(raw.map_err(|error| malformed(Method::ToolsCall, &error.to_string()))?)
     }
 
     /// The same for who passes it on: `arguments` is JSON text of an object, which nobody checks
@@ -99,14 +108,14 @@ impl Client {
         name: &str,
         arguments: &str,
         listener: Listener<'_>,
-    ) -> Result<Box<RawValue>, ClientError> {
+    ) -> Result<Passed, ClientError> {
         match self.ask_call(name, arguments, listener).await {
             // The list that told which arguments go into headers is out of date, or never came.
             Err(ClientError::Refused { error, .. })
                 if self.is_mirrored()
                     && error.code == i64::from(Mistake::HeaderMismatch.code()) =>
             {
-                self.list_tools().await?;
+                Box::pin(self.list_tools()).await?;
                 self.ask_call(name, arguments, listener).await
             }
             answer => answer,
@@ -125,19 +134,25 @@ impl Client {
         target: Option<&str>,
         members: &[(&str, &str)],
         listener: Listener<'_>,
-    ) -> Result<Box<RawValue>, ClientError> {
+    ) -> Result<Passed, ClientError> {
         let revision = self.handshake.revision;
         match target {
             Some(target) => {
                 let headers = Vec::new();
                 let subject = Subject { method, revision, target, members, headers };
-                self.ask_rounds(&subject, listener).await
+                self.pass_on(&subject, listener).await
             }
             None => {
                 let question = Question::new(method, revision, members);
-                an_object(self.wire.ask(question, listener).await?, method)
+                an_object(Box::pin(self.wire.ask(question, listener)).await?, method).map(text)
             }
         }
+    }
+
+    /// How many connections there are to an `http://` address, by their states.
+    #[must_use]
+    pub fn connections(&self) -> Option<Connections> {
+        self.wire.http()?.connections()
     }
 
     /// Waits until nothing more can come from a child process: it has ended, or closed its stdout.
@@ -185,7 +200,34 @@ impl Client {
         subject: &Subject<'_>,
         listener: Listener<'_>,
     ) -> Result<Box<RawValue>, ClientError> {
-        match rounds::ask(&self.wire, subject, listener).await? {
+        self.ask_on(subject, None, listener).await
+    }
+
+    /// The same for who passes the result on as it came.
+    async fn pass_on(
+        &self,
+        subject: &Subject<'_>,
+        listener: Listener<'_>,
+    ) -> Result<Passed, ClientError> {
+        let first = match &self.express {
+            Some(express) => match express.ask(&self.wire, subject, listener).await? {
+                Expressed::Complete(result) => return Ok(result),
+                Expressed::Elsewhere => None,
+                Expressed::Open(answer) => Some(answer),
+            },
+            None => None,
+        };
+        // The long way is long in memory too, and most never go it.
+        Box::pin(self.ask_on(subject, first, listener)).await.map(text)
+    }
+
+    async fn ask_on(
+        &self,
+        subject: &Subject<'_>,
+        first: Option<Result<Box<RawValue>, ClientError>>,
+        listener: Listener<'_>,
+    ) -> Result<Box<RawValue>, ClientError> {
+        match rounds::ask(&self.wire, subject, first, listener).await? {
             Outcome::Complete(raw) => an_object(raw, subject.method),
             Outcome::Task(seed) => {
                 tasks::follow(&self.wire, subject.revision, &seed, listener).await
@@ -202,7 +244,7 @@ impl Client {
         name: &str,
         arguments: &str,
         listener: Listener<'_>,
-    ) -> Result<Box<RawValue>, ClientError> {
+    ) -> Result<Passed, ClientError> {
         let quoted_name = quoted(name);
         let subject = Subject {
             method: Method::ToolsCall,
@@ -211,7 +253,7 @@ impl Client {
             members: &[("name", &*quoted_name), ("arguments", arguments)],
             headers: self.headers_for(name, arguments),
         };
-        self.ask_rounds(&subject, listener).await
+        self.pass_on(&subject, listener).await
     }
 
     fn headers_for(
@@ -241,6 +283,10 @@ impl Client {
             && (method == Method::ResourcesTemplatesList
                 || capabilities.is_object() && capabilities.get(capability).is_none())
     }
+}
+
+fn text(raw: Box<RawValue>) -> Passed {
+    Passed::Whole(String::from(Box::<str>::from(raw)).into())
 }
 
 /// A result as it came, if it is one: passed on, anything else would be seen by nobody.

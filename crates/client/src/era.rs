@@ -2,8 +2,8 @@
 //! legacy way if it cannot. Called once by `connect` for each connection; it does not open any.
 
 use crate::error::{ClientError, era_name};
-use crate::http::shown;
 use crate::message::notification;
+use crate::road::shown;
 use crate::wire::{Question, Wire, nobody};
 use haft_proto::error::Mistake;
 use haft_proto::method::Method;

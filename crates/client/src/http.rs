@@ -1,30 +1,28 @@
-//! The wire to a URL: Streamable HTTP of both eras, one POST for each message. Made by `connect`.
-//! It keeps what a legacy session agreed on; reading the answers is `reply`'s business.
+//! The wire to a URL: Streamable HTTP of both eras, one POST for each message, over `lane` where it
+//! is not encrypted. Made by `connect`. It keeps what a legacy session agreed on; reading the
+//! answers is `reply`'s business.
 
 use crate::auth::{Keeper, asking_nobody};
 use crate::desk::Desk;
-use crate::error::{ClientError, excerpt, with_causes};
+use crate::error::{ClientError, excerpt};
 use crate::farewell::Farewells;
+use crate::lane::{self, Connections, Lane};
 use crate::limits::FAREWELL;
 use crate::message::{Ask, Listener, Notice, cancelled};
 use crate::options::Options;
 use crate::reply::{self, Body};
+use crate::road::{Road, parse, redirect, shown};
 use bytes::Bytes;
 use haft_proto::limits::Limits;
 use haft_proto::mirror::{METHOD_HEADER, NAME_HEADER, VERSION_HEADER, encode};
 use haft_proto::version::{Era, Revision};
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, LOCATION, USER_AGENT};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body_util::Full;
-use hyper_rustls::HttpsConnector;
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use serde_json::value::RawValue;
 use std::collections::HashMap;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -34,7 +32,7 @@ pub(crate) struct Http(Arc<Endpoint>);
 
 #[derive(Debug)]
 struct Endpoint {
-    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    road: Road,
     /// Where it is; a redirect may move it on the same server.
     url: Mutex<Uri>,
     /// What the caller wants every request to carry.
@@ -60,8 +58,6 @@ struct Session {
 const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 /// The header that names the last event that was read.
 const LAST_EVENT_HEADER: HeaderName = HeaderName::from_static("last-event-id");
-/// How long a connection is silent before it is asked whether it is still there.
-const KEEP_ALIVE: Duration = Duration::from_secs(30);
 const REDIRECTS_MAX: usize = 3;
 const SESSION_ID_BYTES_MAX: usize = 1024;
 
@@ -78,17 +74,9 @@ impl Http {
     ) -> Result<Self, ClientError> {
         let keeper = Keeper::new(url, &desk, options);
         let url = parse(url)?;
-        let mut tcp = HttpConnector::new();
-        tcp.enforce_http(false);
-        tcp.set_nodelay(true);
-        // Whoever listens for changes says nothing, and would not notice that the peer is gone.
-        tcp.set_keepalive(Some(KEEP_ALIVE));
-        tcp.set_connect_timeout(Some(options.timeout));
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .build(tls(&url, tcp)?);
+        let road = Road::to(&url, options)?;
         Ok(Self(Arc::new(Endpoint {
-            client,
+            road,
             url: Mutex::new(url),
             headers: options.headers.clone(),
             session: Mutex::default(),
@@ -107,22 +95,37 @@ impl Http {
         ask: &Ask,
         listener: Listener<'_>,
     ) -> Result<Box<RawValue>, ClientError> {
-        let is_legacy = ask.revision.era() == Era::Legacy && ask.is_cancellable();
-        let unanswered = Unanswered(is_legacy.then(|| (self.clone(), ask.id.clone())));
-        let (notices, mut noticed) = mpsc::channel(self.0.limits.queued_notifications);
-        let _asking = is_legacy.then(|| Asking::begin(self, &ask.id, notices));
-        // Some legacy servers tell of a request on the stream that belongs to none.
+        if ask.revision.era() == Era::Modern || !ask.is_cancellable() {
+            return self.ask_until_done(ask, listener).await;
+        }
         let listener = Mutex::new(listener);
         let mut here = |notice| lock(&listener)(notice);
-        let mut answer = pin!(self.ask_until_done(ask, &mut here));
+        let answer = pin!(self.ask_until_done(ask, &mut here));
+        self.attend(&ask.id, answer, &listener).await
+    }
+
+    /// Waits for the answer to a legacy request of this id. Some servers tell of it on the stream
+    /// that belongs to none; dropped before its end, or in vain, the server is told that
+    /// nobody waits.
+    pub(crate) async fn attend<T>(
+        &self,
+        id: &str,
+        mut answer: Pin<&mut (impl Future<Output = Result<T, ClientError>> + Send)>,
+        listener: &Mutex<Listener<'_>>,
+    ) -> Result<T, ClientError> {
+        let unanswered = Unanswered(Some((self.clone(), id.to_owned())));
+        let (notices, mut noticed) = mpsc::channel(self.0.limits.queued_notifications);
+        let _asking = Asking::begin(self, id, notices);
         let answer = loop {
             tokio::select! {
                 biased;
-                Some(notice) = noticed.recv() => lock(&listener)(notice),
+                Some(notice) = noticed.recv() => lock(listener)(notice),
                 answer = &mut answer => break answer,
             }
         };
-        unanswered.done();
+        if !matches!(answer, Err(ClientError::TimedOut { .. })) {
+            unanswered.done();
+        }
         answer
     }
 
@@ -143,10 +146,22 @@ impl Http {
     ) -> Result<Box<RawValue>, ClientError> {
         let response =
             self.send(ask.method.name(), Method::POST, ask.message(), &self.headers(ask)).await?;
-        let status = response.status();
         if ask.method == haft_proto::method::Method::Initialize {
             self.keep_session(&response);
-        } else if status == StatusCode::NOT_FOUND && self.has_session() {
+        }
+        self.hear(ask, response, listener).await
+    }
+
+    /// Reads the answer to a request.
+    pub(crate) async fn hear(
+        &self,
+        ask: &Ask,
+        response: Response<Body>,
+        listener: Listener<'_>,
+    ) -> Result<Box<RawValue>, ClientError> {
+        let status = response.status();
+        let is_handshake = ask.method == haft_proto::method::Method::Initialize;
+        if status == StatusCode::NOT_FOUND && !is_handshake && self.has_session() {
             return Err(ClientError::SessionLost);
         }
         if status.is_success() {
@@ -294,16 +309,7 @@ impl Http {
         let mut url = self.url();
         for _ in 0..=REDIRECTS_MAX {
             let request = self.request(method, &url, body.clone(), headers);
-            let response = self.0.client.request(request).await.map_err(|error| {
-                if error.is_connect() {
-                    let reason = std::error::Error::source(&error).map(with_causes);
-                    let reason = reason.unwrap_or_else(|| error.to_string());
-                    let authority = url.authority().map(ToString::to_string).unwrap_or_default();
-                    ClientError::Unreachable { authority, reason }
-                } else {
-                    ClientError::ClosedMidAnswer { method: what }
-                }
-            })?;
+            let response = self.0.road.send(what, request, body).await?;
             match redirect(&url, &response)? {
                 Some(next) => url = next,
                 None => {
@@ -313,6 +319,27 @@ impl Http {
             }
         }
         Err(ClientError::Redirected { to: shown(&url) })
+    }
+
+    /// How many connections there are, where they are ours to count.
+    pub(crate) fn connections(&self) -> Option<Connections> {
+        self.0.road.lane().map(|lane| lane.connections())
+    }
+
+    /// What requests have in common that are passed on: the lane, and the head up to what differs.
+    /// `None` if there is no lane, or a token may be needed.
+    pub(crate) fn express(&self, revision: Revision) -> Option<(Arc<Lane>, Box<[u8]>)> {
+        let lane = self.0.road.lane()?;
+        if self.0.keeper.is_some() {
+            return None;
+        }
+        let mut headers = self.session().headers();
+        if revision.era() == Era::Modern {
+            let revision = HeaderValue::from_static(revision.as_str());
+            headers.insert(HeaderName::from_static(VERSION_HEADER), revision);
+        }
+        let request = self.request(&Method::POST, &self.url(), Bytes::new(), &headers);
+        Some((Arc::clone(lane), lane::write_common(&request).into()))
     }
 
     fn request(
@@ -392,103 +419,7 @@ impl Drop for Unanswered {
     }
 }
 
-fn parse(text: &str) -> Result<Uri, ClientError> {
-    let bad = |reason: &str| ClientError::BadUrl { reason: reason.to_owned() };
-    let url: Uri = text.parse().map_err(|error| bad(&format!("cannot be read: {error}")))?;
-    if !matches!(url.scheme_str(), Some("http" | "https")) {
-        return Err(bad("must begin with http:// or https://"));
-    }
-    match url.authority() {
-        Some(authority) if authority.as_str().contains('@') => {
-            Err(bad("must not hold a user name or password; send them in a header"))
-        }
-        Some(authority) if !authority.host().is_empty() => Ok(url),
-        _ => Err(bad("must name a host")),
-    }
-}
-
-/// A URL for people. Its query may hold a key.
-pub(crate) fn shown(url: &Uri) -> String {
-    url.to_string().split('?').next().unwrap_or_default().to_owned()
-}
-
-/// HTTP, or HTTPS with the certificates that this machine trusts, which are read only if needed.
-fn tls(url: &Uri, tcp: HttpConnector) -> Result<HttpsConnector<HttpConnector>, ClientError> {
-    let provider = rustls::crypto::ring::default_provider();
-    let builder = hyper_rustls::HttpsConnectorBuilder::new();
-    let builder = if url.scheme_str() == Some("https") {
-        builder
-            .with_provider_and_native_roots(provider)
-            .map_err(|_| ClientError::NoTrustedRoots)?
-            .https_only()
-    } else {
-        let config = rustls::ClientConfig::builder_with_provider(Arc::new(provider))
-            .with_safe_default_protocol_versions()
-            .map_err(|_| ClientError::NoTrustedRoots)?
-            .with_root_certificates(rustls::RootCertStore::empty())
-            .with_no_client_auth();
-        builder.with_tls_config(config).https_or_http()
-    };
-    Ok(builder.enable_all_versions().wrap_connector(tcp))
-}
-
-/// Where a redirect leads that keeps method and body, if it stays on the same server.
-fn redirect<T>(url: &Uri, response: &Response<T>) -> Result<Option<Uri>, ClientError> {
-    let keeps_method = [StatusCode::TEMPORARY_REDIRECT, StatusCode::PERMANENT_REDIRECT]
-        .contains(&response.status());
-    let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
-    let Some(location) = location.filter(|_| keeps_method) else { return Ok(None) };
-    let elsewhere = || ClientError::Redirected { to: excerpt(location.as_bytes()) };
-    let next: Uri = if location.starts_with('/') && !location.starts_with("//") {
-        let mut parts = url.clone().into_parts();
-        parts.path_and_query = Some(location.parse().map_err(|_| elsewhere())?);
-        Uri::from_parts(parts).map_err(|_| elsewhere())?
-    } else {
-        location.parse().map_err(|_| elsewhere())?
-    };
-    let is_same = next.scheme() == url.scheme() && next.authority() == url.authority();
-    if is_same { Ok(Some(next)) } else { Err(elsewhere()) }
-}
-
 /// A thread that panicked left the data whole: no lock is held across anything that can panic.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_http_addresses_without_secrets_are_urls() {
-        assert!(parse("http://127.0.0.1:7300/mcp").is_ok());
-        for text in ["ftp://x/", "localhost:7300", "http://", "http://a b/", "/mcp"] {
-            assert!(matches!(parse(text), Err(ClientError::BadUrl { .. })), "{text}");
-        }
-        let secret = parse("https://ada:hunter2@example.com/").map_err(|error| error.to_string());
-        assert!(secret.is_err_and(|message| !message.contains("hunter2")));
-    }
-
-    #[test]
-    fn the_query_of_a_url_is_not_shown() {
-        let url = "https://a/mcp?key=hunter2".parse().expect("a URL");
-        assert_eq!(shown(&url), "https://a/mcp");
-    }
-
-    #[test]
-    fn a_redirect_is_followed_on_the_same_server_only() {
-        let url: Uri = "http://a:1/mcp".parse().expect("a URL");
-        let check = |status: u16, location: &str| {
-            let response = Response::builder().status(status).header(LOCATION, location);
-            redirect(&url, &response.body(()).expect("a response"))
-        };
-        let to =
-            |found: Result<Option<Uri>, ClientError>| found.ok().flatten().map(|u| u.to_string());
-        assert_eq!(to(check(307, "/mcp/")).as_deref(), Some("http://a:1/mcp/"));
-        assert_eq!(to(check(308, "http://a:1/x")).as_deref(), Some("http://a:1/x"));
-        assert!(matches!(check(302, "/mcp/"), Ok(None)), "302 would turn POST into GET");
-        for elsewhere in ["http://b:1/mcp", "https://a:1/mcp", "//b/mcp"] {
-            assert!(matches!(check(307, elsewhere), Err(ClientError::Redirected { .. })));
-        }
-    }
 }

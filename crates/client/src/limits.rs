@@ -102,3 +102,31 @@ pub(crate) const CREDENTIALS_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub(crate) const CREDENTIALS_TIME_MAX: Duration = Duration::from_secs(60);
 /// How often it is looked whether the other process is done.
 pub(crate) const CREDENTIALS_PAUSE: Duration = Duration::from_millis(50);
+/// The longest head of an answer over HTTP/1.1 that is waited for.
+pub(crate) const HEAD_BYTES_MAX: usize = 64 * 1024;
+/// The most headers of such an answer.
+pub(crate) const HEADERS_MAX: usize = 100;
+/// How many connections of one lane may be idle.
+pub(crate) const LANE_IDLE_MAX: usize = 32;
+/// How long one may be idle, unless its server says that it keeps it for less.
+pub(crate) const LANE_IDLE: Duration = Duration::from_secs(60);
+/// How old one may be that is used again.
+pub(crate) const LANE_LIFE: Duration = Duration::from_secs(300);
+/// How often it is looked which connections are too old.
+pub(crate) const LANE_SWEEP: Duration = Duration::from_secs(5);
+/// The room that is made for each read.
+pub(crate) const LANE_READ_BYTES: usize = 8 * 1024;
+/// The most room that is made for one read of a long body.
+pub(crate) const LANE_READ_BYTES_MAX: usize = 256 * 1024;
+/// From how many bytes on an answer over a lane is passed on in pieces.
+pub(crate) const LONG_BYTES: u64 = 128 * 1024;
+/// How long a server may be silent within such an answer.
+pub(crate) const LANE_SILENCE_MAX: Duration = Duration::from_secs(60);
+/// How many bytes may stand behind the result of such an answer.
+pub(crate) const TAIL_BYTES_MAX: usize = 64 * 1024;
+/// The largest buffer that an idle connection keeps.
+pub(crate) const LANE_BUFFER_MAX: usize = 64 * 1024;
+/// How long a connection is silent before it is asked whether it is still there.
+pub(crate) const TCP_KEEP_ALIVE: Duration = Duration::from_secs(30);
+/// How long what was sent may be unconfirmed.
+pub(crate) const TCP_SILENCE_MAX: Duration = Duration::from_secs(60);

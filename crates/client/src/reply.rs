@@ -3,19 +3,61 @@
 
 use crate::error::{ClientError, excerpt};
 use crate::http::Http;
+use crate::lane;
 use crate::message::{Ask, Heard, Listener, ReplyError, hear};
 use crate::stream::Stream;
+use bytes::Bytes;
 use haft_proto::envelope::{self, Incoming};
 use http::header::CONTENT_TYPE;
 use http::{Response, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::Frame;
 use serde_json::value::RawValue;
+use std::error::Error;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 
 /// The body of a response.
-pub(crate) type Body = hyper::body::Incoming;
+#[derive(Debug)]
+pub(crate) enum Body {
+    Lane(lane::Body),
+    Tls(hyper::body::Incoming),
+}
+
+impl Body {
+    /// What came by a lane, as others come.
+    pub(crate) fn response(answer: lane::Answer) -> Response<Self> {
+        let mut response = Response::new(());
+        *response.status_mut() = answer.head.status;
+        *response.headers_mut() = answer.headers();
+        response.map(|()| Self::Lane(answer.body))
+    }
+}
+
+impl hyper::body::Body for Body {
+    type Data = Bytes;
+    type Error = Box<dyn Error + Send + Sync>;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        match self.get_mut() {
+            Self::Lane(body) => {
+                let piece = ready!(body.poll_piece(cx));
+                Poll::Ready(piece.map(|piece| piece.map(Frame::data).map_err(Into::into)))
+            }
+            Self::Tls(body) => {
+                let frame = ready!(Pin::new(body).poll_frame(cx));
+                Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
+            }
+        }
+    }
+}
 
 /// How much of a failure's body is looked at.
 const FAILURE_BYTES_MAX: usize = 64 * 1024;
+
 /// Reads the answer to `ask` from a response whose status says success.
 pub(crate) async fn read(
     http: &Http,
@@ -24,9 +66,8 @@ pub(crate) async fn read(
     listener: Listener<'_>,
 ) -> Result<Box<RawValue>, ClientError> {
     let method = ask.method.name();
-    let mut stream = Stream::new(http, Some(ask));
     if is_event_stream(&response) {
-        let followed = stream.follow(response.into_body(), listener).await;
+        let followed = Stream::new(http, Some(ask)).follow(response.into_body(), listener).await;
         // The server has taken it up, whatever happened then.
         return followed.map_err(|error| match error {
             ClientError::SessionLost | ClientError::Unreachable { .. } => {
@@ -47,7 +88,18 @@ pub(crate) async fn read(
         }
         Err(_) => return Err(ClientError::ClosedMidAnswer { method }),
     };
-    match stream.take(&body, listener).await? {
+    read_body(http, ask, &body, listener).await
+}
+
+/// Reads the answer to `ask` from a body that is one JSON text.
+pub(crate) async fn read_body(
+    http: &Http,
+    ask: &Ask,
+    body: &[u8],
+    listener: Listener<'_>,
+) -> Result<Box<RawValue>, ClientError> {
+    let method = ask.method.name();
+    match Stream::new(http, Some(ask)).take(body, listener).await? {
         Some(result) => Ok(result),
         None => Err(ClientError::NotJsonRpc { method, reason: "it is no answer".to_owned() }),
     }

@@ -41,10 +41,11 @@ pub(crate) enum Outcome {
     Task(Box<RawValue>),
 }
 
-/// Asks until the server needs nothing more.
+/// Asks until the server needs nothing more. What the first round brought may be there already.
 pub(crate) async fn ask(
     wire: &Wire,
     subject: &Subject<'_>,
+    mut first: Option<Result<Box<RawValue>, ClientError>>,
     listener: Listener<'_>,
 ) -> Result<Outcome, ClientError> {
     let desk = wire.desk();
@@ -54,7 +55,11 @@ pub(crate) async fn ask(
     let mut idle_rounds = 0;
     for round in 0..=ROUNDS_MAX {
         let is_last = round == ROUNDS_MAX;
-        let raw = match wire.ask(more.question(subject), listener).await {
+        let answer = match first.take() {
+            Some(answer) => answer,
+            None => wire.ask(more.question(subject), listener).await,
+        };
+        let raw = match answer {
             Ok(raw) => raw,
             Err(refusal) if is_last => return Err(refusal),
             Err(refusal) => {

@@ -206,17 +206,34 @@ impl Wire {
         &self.subscriptions
     }
 
-    /// A request, with an id of its own.
-    pub(crate) fn make(&self, question: Question<'_>) -> Ask {
-        let Question { method, revision, members, target, headers } = question;
-        let id = self.ids.fetch_add(1, Ordering::Relaxed).to_string();
-        let meta = Meta {
+    /// An id that no other request has.
+    pub(crate) fn next_id(&self) -> u64 {
+        self.ids.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// What modern requests say of this client in `_meta`: members, as JSON text.
+    pub(crate) fn meta(&self, revision: Revision) -> String {
+        let meta = self.meta_of(revision, None);
+        let text = params(&[], &meta);
+        let inside = text.strip_prefix(r#"{"_meta":{"#).and_then(|rest| rest.strip_suffix("}}"));
+        inside.unwrap_or_default().to_owned()
+    }
+
+    fn meta_of<'a>(&'a self, revision: Revision, progress_token: Option<&'a str>) -> Meta<'a> {
+        Meta {
             revision,
             client_info: &self.client_info,
             capabilities: &self.capabilities,
             log_level: self.log_level.as_deref(),
-            progress_token: may_take_long(method).then_some(&*id),
-        };
+            progress_token,
+        }
+    }
+
+    /// A request, with an id of its own.
+    pub(crate) fn make(&self, question: Question<'_>) -> Ask {
+        let Question { method, revision, members, target, headers } = question;
+        let id = self.next_id().to_string();
+        let meta = self.meta_of(revision, may_take_long(method).then_some(&*id));
         let params = params(&members, &meta);
         Ask { id, method, params, revision, target: target.map(str::to_owned), headers }
     }

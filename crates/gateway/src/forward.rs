@@ -2,16 +2,18 @@
 //! comes, and what is said meanwhile. Made by `catalogue`, run by the server.
 
 use crate::upstream::{Loss, Upstream};
-use haft_client::{Client, ClientError, Notice};
+use bytes::Bytes;
+use haft_client::{Client, ClientError, LongResult, Notice, Passed};
 use haft_proto::encode;
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::json::{Cursor, DEPTH_MAX, JsonStr, member};
 use haft_proto::method::Method;
 use haft_proto::spec::level::Level;
+use haft_proto::version::Era;
 use haft_server::handler::{Answer, Call, Handler, Made};
-use haft_server::{Context, Relayed, Relaying};
-use serde_json::value::RawValue;
+use haft_server::{Context, Pieces, Relayed, Relaying};
 use std::sync::Arc;
+use std::task::{self, Poll, ready};
 
 /// The way to something that an upstream has. Cheap to clone.
 #[derive(Clone)]
@@ -80,7 +82,7 @@ impl Forward {
         loop {
             let client = self.upstream.client().await?;
             let error = match wish.ask(&self.upstream, &client, context).await {
-                Ok(result) => return Ok(Relayed(result)),
+                Ok(passed) => return Ok(relayed(&self.upstream, &client, passed)),
                 Err(error) => error,
             };
             let loss = Loss::by(&error);
@@ -112,7 +114,7 @@ impl Wish<'_> {
         upstream: &Upstream,
         client: &Client,
         context: &Context,
-    ) -> Result<Box<RawValue>, ClientError> {
+    ) -> Result<Passed, ClientError> {
         let mut listener = |notice| tell(upstream, context, notice);
         match *self {
             Self::Call { tool, arguments } => {
@@ -122,6 +124,31 @@ impl Wish<'_> {
                 client.ask_raw(method, target, members, &mut listener).await
             }
         }
+    }
+}
+
+/// What an upstream answered, for the server.
+fn relayed(upstream: &Arc<Upstream>, client: &Client, passed: Passed) -> Relayed {
+    match passed {
+        Passed::Whole(text) => Relayed::Whole(text),
+        Passed::Long(long) => Relayed::Long(haft_server::LongResult {
+            begun: long.begun(),
+            rest: Box::new(Long { long, upstream: Arc::clone(upstream) }),
+            is_modern: client.handshake().era == Era::Modern,
+        }),
+    }
+}
+
+/// The pieces of a long result.
+struct Long {
+    long: Box<LongResult>,
+    upstream: Arc<Upstream>,
+}
+
+impl Pieces for Long {
+    fn poll_piece(&mut self, cx: &mut task::Context<'_>) -> Poll<Option<Result<Bytes, Refusal>>> {
+        let piece = ready!(self.long.poll_piece(cx));
+        Poll::Ready(piece.map(|piece| piece.map_err(|error| self.upstream.refusal(error))))
     }
 }
 

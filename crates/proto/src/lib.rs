@@ -3,6 +3,7 @@
 //! `haft-transport` bring bytes, and `haft-server` brings answers.
 
 pub mod limits;
+pub mod long;
 
 pub mod version;
 

@@ -8,10 +8,12 @@ use crate::method::Method;
 use crate::mirror::Headers;
 use crate::session::Session;
 use crate::version::Revision;
+use bytes::Bytes;
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 /// Whatever answers requests. One service serves all wires and both eras at once.
@@ -146,12 +148,57 @@ pub enum Turn {
 pub type Later = Pin<Box<dyn Future<Output = Reply> + Send>>;
 
 /// An answer that came.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// The whole message.
+    /// The whole message, or how it begins.
     pub message: Vec<u8>,
     /// What kind of answer it is.
     pub outcome: Outcome,
+    /// How it goes on.
+    pub rest: Option<Box<dyn Rest>>,
+}
+
+/// The bytes of a long answer after its beginning, as they come. Dropping it gives them up.
+pub trait Rest: Send {
+    /// The next bytes; `None` at the end.
+    ///
+    /// # Errors
+    /// It broke off, and nothing more comes: with what may be said instead of it, as a whole, if
+    /// nothing has been said yet.
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BrokenOff>>>;
+}
+
+/// An answer that broke off: what to say instead of it.
+pub type BrokenOff = Box<Reply>;
+
+impl Reply {
+    /// An answer that is all there.
+    #[must_use]
+    pub const fn new(message: Vec<u8>, outcome: Outcome) -> Self {
+        Self { message, outcome, rest: None }
+    }
+
+    /// Puts together a long answer; ready once it is all in `message`. One that breaks off is
+    /// replaced as a whole.
+    pub fn poll_whole(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        while let Some(rest) = &mut self.rest {
+            match ready!(rest.poll_next(cx)) {
+                Some(Ok(bytes)) => self.message.extend_from_slice(&bytes),
+                Some(Err(instead)) => *self = *instead,
+                None => self.rest = None,
+            }
+        }
+        Poll::Ready(())
+    }
+}
+
+impl fmt::Debug for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { message, outcome, rest } = self;
+        let message = String::from_utf8_lossy(message);
+        let mut shown = f.debug_struct("Reply");
+        shown.field("message", &message).field("outcome", outcome);
+        shown.field("is_whole", &rest.is_none()).finish()
+    }
 }
 
 /// What kind of answer was given; a wire with status codes needs to know.

@@ -5,7 +5,7 @@
 use crate::around::tell_repairs;
 use crate::context::Context;
 use crate::core::Core;
-use crate::driver::{Ending, Job, panicked};
+use crate::driver::{self, Ending, Job, panicked};
 use crate::face::Face;
 use crate::handler::{Answer, Call, Made, Written};
 use crate::headers::Headers;
@@ -300,7 +300,7 @@ impl Ending for ToolEnding {
         self.tool.write(out, Revision::LATEST);
     }
 
-    fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Result<(), Refusal> {
+    fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> driver::Written {
         let made = made?;
         // What a tool says when it failed need not fit.
         let result = if made.is_error {
@@ -310,7 +310,7 @@ impl Ending for ToolEnding {
             misfit(&self.tool, structured).unwrap_or(made)
         };
         encode::tools::result(out, self.revision, self.face.fields(self.revision), &result);
-        Ok(())
+        Ok(None)
     }
 
     fn has_failed(made: &Self::Made) -> bool {

@@ -5,6 +5,7 @@
 use crate::context::{Context, Place, Stop};
 use crate::core::Core;
 use crate::face::Face;
+use crate::relay::{LongReply, Pieces};
 use crate::rounds::{Binding, Pause};
 use crate::task_calls::reply;
 use crate::task_store::TaskState;
@@ -12,11 +13,11 @@ use crate::tasks::{Running, failure};
 use haft_proto::encode;
 use haft_proto::envelope::Id;
 use haft_proto::error::{Mistake, Refusal};
-use haft_proto::service::{Ask, Outcome, Principal, Reply, Turn};
+use haft_proto::service::{Ask, Outcome, Principal, Reply, Rest, Turn};
 use haft_proto::version::Revision;
 use haft_stages::{Stage, mark};
 use serde_json::value::RawValue;
-use std::future::{Future, poll_fn};
+use std::future::{Future, poll_fn, ready};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -35,11 +36,11 @@ pub(crate) trait Ending: Send + 'static {
     /// Appends what is asked for, as a list has it, if what a client keeps is good for that alone.
     fn define(&self, _: &mut Vec<u8>) {}
 
-    /// Appends the result that it is.
+    /// Appends the result that it is, or how a long one begins.
     ///
     /// # Errors
     /// What to answer instead.
-    fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Result<(), Refusal>;
+    fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Written;
 
     /// Whether the handler says that it failed.
     fn has_failed(made: &Self::Made) -> bool;
@@ -53,6 +54,9 @@ pub(crate) trait Ending: Send + 'static {
     /// What broke, if it panics: "tool", say.
     const KIND: &'static str;
 }
+
+/// How a result goes on of which only the beginning was written.
+pub(crate) type Written = Result<Option<Box<dyn Pieces>>, Refusal>;
 
 /// A request whose handler has begun.
 pub(crate) struct Job<E: Ending> {
@@ -124,7 +128,16 @@ impl<E: Ending> Job<E> {
             Poll::Ready(Ended::Paused(Pause::BecomesTask)) => {
                 Turn::Later(Box::pin(self.become_task()))
             }
-            Poll::Ready(ended) => Turn::Done(self.settle(ended, out)),
+            Poll::Ready(ended) => {
+                let start = out.len();
+                match self.settle(ended, out) {
+                    (outcome, None) => Turn::Done(outcome),
+                    (outcome, rest) => {
+                        let message = out.split_off(start);
+                        Turn::Later(Box::pin(ready(Reply { message, outcome, rest })))
+                    }
+                }
+            }
             Poll::Pending => Turn::Later(Box::pin(self.finish())),
         }
     }
@@ -157,8 +170,8 @@ impl<E: Ending> Job<E> {
             return self.become_task().await;
         }
         let mut message = Vec::new();
-        let outcome = self.settle(ended, &mut message);
-        Reply { message, outcome }
+        let (outcome, rest) = self.settle(ended, &mut message);
+        Reply { message, outcome, rest }
     }
 
     /// The call is answered with a task, and goes on without its client.
@@ -189,7 +202,7 @@ impl<E: Ending> Job<E> {
         };
         let mut result = Vec::new();
         let state = match self.write(ended, &mut result) {
-            Ok(()) => {
+            Ok(_) => {
                 let result = String::from_utf8(result).expect("encoders write UTF-8");
                 let result = RawValue::from_string(result).expect("encoders write JSON");
                 TaskState::Completed { result }
@@ -241,21 +254,27 @@ impl<E: Ending> Job<E> {
         pause
     }
 
-    /// Appends the whole answer.
-    fn settle(&self, ended: Ended<E::Made>, out: &mut Vec<u8>) -> Outcome {
+    /// Appends the answer, or how a long one begins.
+    fn settle(&self, ended: Ended<E::Made>, out: &mut Vec<u8>) -> (Outcome, Option<Box<dyn Rest>>) {
         let start = out.len();
         let id = Id::from_raw(&self.id, usize::MAX).expect("it was an id when the request came");
-        let mut written = Ok(());
-        encode::result(out, id, |out| written = self.write(ended, out));
-        match written {
-            Ok(()) => {
+        encode::begin_result(out, id);
+        match self.write(ended, out) {
+            Ok(rest) => {
                 self.burn();
-                Outcome::Result
+                let rest = match rest {
+                    Some(pieces) => Some(LongReply::rest(id, pieces)),
+                    None => {
+                        out.push(encode::END_OF_RESULT);
+                        None
+                    }
+                };
+                (Outcome::Result, rest)
             }
             Err(refusal) => {
                 out.truncate(start);
                 encode::error(out, Some(id), &refusal);
-                Outcome::Refused(refusal.mistake)
+                (Outcome::Refused(refusal.mistake), None)
             }
         }
     }
@@ -273,17 +292,17 @@ impl<E: Ending> Job<E> {
         }
     }
 
-    fn write(&self, ended: Ended<E::Made>, out: &mut Vec<u8>) -> Result<(), Refusal> {
+    fn write(&self, ended: Ended<E::Made>, out: &mut Vec<u8>) -> Written {
         self.note_stop(&ended);
         match ended {
             Ended::Made(made) => match self.missing_capability().filter(|_| E::has_failed(&made)) {
                 Some(refusal) => Err(refusal),
                 None => self.ending.write(made, out),
             },
-            Ended::Paused(Pause::Input) => self.ask_for_input(out),
+            Ended::Paused(Pause::Input) => self.ask_for_input(out).map(|()| None),
             Ended::Paused(Pause::Refused(refusal)) => Err(refusal),
             Ended::Paused(Pause::BecomesTask) => unreachable!("a task is begun, not written"),
-            Ended::TookTooLong => self.ending.too_long(self.timeout, out),
+            Ended::TookTooLong => self.ending.too_long(self.timeout, out).map(|()| None),
             Ended::Panicked => Err(panicked(E::KIND)),
         }
     }

@@ -4,10 +4,11 @@
 use crate::calls::ToolEnding;
 use crate::context::Context;
 use crate::core::Core;
-use crate::driver::Ending;
+use crate::driver::{Ending, Written};
 use crate::face::Face;
 use crate::handler::{Answer, Call, Made};
 use crate::middleware::{Handling, Middleware, Next, Outcome, Request};
+use crate::relay;
 use crate::tool::Registered;
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::spec::tool_result::ToolResult;
@@ -52,7 +53,8 @@ fn handle(core: &Arc<Core>, tool: &Registered, request: &Request) -> Handling {
         Made::Now => Box::pin(std::future::ready(outcome(result))),
         Made::Later(work) => Box::pin(async move { outcome(work.await) }),
         Made::Relayed(work) => {
-            Box::pin(async move { outcome(work.await.and_then(|relayed| relayed.read())) })
+            let read = async { relay::read(&work.await?.whole().await?) };
+            Box::pin(async move { outcome(read.await) })
         }
     }
 }
@@ -71,7 +73,7 @@ impl Ending for LayeredEnding {
         self.0.define(out);
     }
 
-    fn write(&self, made: Outcome, out: &mut Vec<u8>) -> Result<(), Refusal> {
+    fn write(&self, made: Outcome, out: &mut Vec<u8>) -> Written {
         match made {
             Outcome::Tool(result) => self.0.write(Ok(result), out),
             Outcome::Refused(refusal) => Err(refusal),

@@ -77,7 +77,7 @@ pub use missing::Missing;
 pub use nearest::nearest;
 pub use prompt::{Get, Prompt};
 pub use reading::{Answering, Output, Reader, Writer};
-pub use relay::{Relayed, Relaying};
+pub use relay::{LongResult, Pieces, Relayed, Relaying};
 pub use resource::{Read, Resource, ResourceTemplate};
 pub use room::Room;
 pub use sampling::ToolUse;

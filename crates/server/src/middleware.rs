@@ -3,7 +3,7 @@
 //! pays nothing for it.
 
 use crate::context::Context;
-use crate::relay::Relayed;
+use bytestring::ByteString;
 use haft_proto::error::Refusal;
 use haft_proto::method::Method;
 use haft_proto::spec::prompt::PromptResult;
@@ -44,7 +44,7 @@ pub enum Outcome {
     /// An error of the protocol.
     Refused(Refusal),
     /// What another server answered for a resource or a prompt that it has.
-    Relayed(Relayed),
+    Relayed(ByteString),
     /// What is in a resource.
     Resource(ReadResult),
     /// What a tool answered.

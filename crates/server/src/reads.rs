@@ -4,7 +4,7 @@
 use crate::calls::refuse;
 use crate::context::Context;
 use crate::core::Core;
-use crate::driver::{Ending, Job};
+use crate::driver::{Ending, Job, Written};
 use crate::face::Face;
 use crate::headers::Headers;
 use crate::layers::{around, mistaken};
@@ -351,7 +351,7 @@ impl Ending for ReadEnding {
         &self.face
     }
 
-    fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Result<(), Refusal> {
+    fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Written {
         let mut result = made.map_err(|refusal| match refusal.mistake {
             Mistake::ResourceNotFound => self.not_found(&refusal.message),
             _ => refusal,
@@ -373,7 +373,7 @@ impl Ending for ReadEnding {
         }
         let (revision, fields) = (self.revision, self.face.fields(self.revision));
         encode::resource::read_result(out, revision, fields, self.caching, &result);
-        Ok(())
+        Ok(None)
     }
 
     fn has_failed(made: &Self::Made) -> bool {
@@ -405,14 +405,14 @@ impl Ending for PromptEnding {
         self.prompt.write(out, Revision::LATEST);
     }
 
-    fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Result<(), Refusal> {
+    fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Written {
         let mut result = made?;
         if result.description.is_none() {
             result.description.clone_from(&self.prompt.spec.description);
         }
         let fields = self.face.fields(self.revision);
         encode::prompt::prompt_result(out, self.revision, fields, &result);
-        Ok(())
+        Ok(None)
     }
 
     fn has_failed(made: &Self::Made) -> bool {

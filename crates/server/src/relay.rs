@@ -4,35 +4,135 @@
 use crate::calls::{ToolEnding, refuse};
 use crate::context::Context;
 use crate::core::Core;
-use crate::driver::{Ending, Job};
+use crate::driver::{Ending, Job, Written};
 use crate::face::Face;
 use crate::layers::mistaken;
 use crate::middleware::{Outcome, Request};
 use crate::reading::Answering;
 use crate::reads::{begin_context, through, timed_out};
 use crate::registry::Snapshot;
+use bytes::Bytes;
+use bytestring::ByteString;
 use haft_proto::encode;
+use haft_proto::envelope::Id;
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::json::member;
 use haft_proto::method::Method;
-use haft_proto::service::{Ask, Turn};
+use haft_proto::service::{self, Ask, BrokenOff, Reply, Rest, Turn};
 use haft_proto::spec::tool_result::ToolResult;
 use haft_proto::version::Revision;
 use haft_stages::{Stage, mark};
 use serde_json::value::RawValue;
+use std::fmt::Display;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::{self, Poll, ready};
 use std::time::Duration;
 
-/// What another server answered a call with: the JSON text of its result.
-#[derive(Clone, Debug)]
-pub struct Relayed(pub Box<RawValue>);
+/// What another server answered with.
+pub enum Relayed {
+    /// The JSON text of its result.
+    Whole(ByteString),
+    /// A long result, which is passed on while it comes.
+    Long(LongResult),
+}
+
+/// A result of which more is still to come.
+pub struct LongResult {
+    /// How it begins: JSON text from its `{` on, up to some place within.
+    pub begun: Bytes,
+    /// How it goes on.
+    pub rest: Box<dyn Pieces>,
+    /// Whether the other server speaks the modern era, and says itself what kind of result it is.
+    pub is_modern: bool,
+}
+
+/// The pieces of a result, as they come. Dropping them gives the rest up.
+pub trait Pieces: Send {
+    /// The next; `None` after the last.
+    ///
+    /// # Errors
+    /// What to tell a client, if nothing was sent to it yet. Nothing comes after that.
+    fn poll_piece(&mut self, cx: &mut task::Context<'_>) -> Poll<Option<Result<Bytes, Refusal>>>;
+}
 
 impl Relayed {
-    /// The same for whoever stands around the tool and looks into its answers.
-    pub(crate) fn read(&self) -> Result<ToolResult, Refusal> {
-        ToolResult::read(self.0.get()).map_err(|error| {
-            let message = format!("Internal error: another server's answer is no result: {error}");
-            Refusal::new(Mistake::Internal, message)
+    /// All of it, for whoever stands around a tool, or cannot send it in pieces.
+    ///
+    /// # Errors
+    /// It broke off.
+    pub(crate) async fn whole(self) -> Result<ByteString, Refusal> {
+        let LongResult { begun, mut rest, .. } = match self {
+            Self::Whole(text) => return Ok(text),
+            Self::Long(long) => long,
+        };
+        let mut all = Vec::from(begun);
+        while let Some(piece) = poll_fn(|cx| rest.poll_piece(cx)).await {
+            all.extend_from_slice(&piece?);
+        }
+        ByteString::try_from(all).map_err(|_| unreadable(&"not UTF-8"))
+    }
+}
+
+/// A result for whoever looks into it.
+pub(crate) fn read(text: &str) -> Result<ToolResult, Refusal> {
+    ToolResult::read(text).map_err(|error| unreadable(&error))
+}
+
+fn unreadable(error: &dyn Display) -> Refusal {
+    let message = format!("Internal error: another server's answer is no result: {error}");
+    Refusal::new(Mistake::Internal, message)
+}
+
+/// Appends a result, or how it begins.
+fn write(
+    out: &mut Vec<u8>,
+    relayed: Relayed,
+    (face, revision, method): (&Face, Revision, Method),
+) -> Option<Box<dyn Pieces>> {
+    match relayed {
+        Relayed::Whole(result) => {
+            encode::relay::result(out, (revision, method), face.fields(revision), &result);
+            None
+        }
+        Relayed::Long(LongResult { begun, rest, is_modern }) => {
+            encode::relay::long_result(out, (revision, method), is_modern, &begun);
+            Some(rest)
+        }
+    }
+}
+
+/// How an answer goes on whose result is passed on in pieces.
+pub(crate) struct LongReply {
+    /// Raw JSON.
+    id: Box<str>,
+    /// `None` after the last.
+    pieces: Option<Box<dyn Pieces>>,
+}
+
+impl LongReply {
+    pub(crate) fn rest(id: Id<'_>, pieces: Box<dyn Pieces>) -> Box<dyn Rest> {
+        Box::new(Self { id: id.raw().into(), pieces: Some(pieces) })
+    }
+}
+
+impl Rest for LongReply {
+    fn poll_next(&mut self, cx: &mut task::Context<'_>) -> Poll<Option<Result<Bytes, BrokenOff>>> {
+        let Some(pieces) = &mut self.pieces else { return Poll::Ready(None) };
+        Poll::Ready(match ready!(pieces.poll_piece(cx)) {
+            Some(Ok(piece)) => Some(Ok(piece)),
+            Some(Err(refusal)) => {
+                self.pieces = None;
+                let mut message = Vec::new();
+                let id = Id::from_raw(&self.id, usize::MAX).ok();
+                encode::error(&mut message, id, &refusal);
+                let outcome = service::Outcome::Refused(refusal.mistake);
+                Some(Err(Box::new(Reply::new(message, outcome))))
+            }
+            None => {
+                self.pieces = None;
+                Some(Ok(Bytes::from_static(&[encode::END_OF_RESULT])))
+            }
         })
     }
 }
@@ -51,16 +151,16 @@ impl Ending for RelayEnding {
         self.0.define(out);
     }
 
-    fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Result<(), Refusal> {
-        let (Relayed(result), revision) = (made?, self.0.revision);
-        let (fields, kind) = (self.face().fields(revision), (revision, Method::ToolsCall));
-        encode::relay::result(out, kind, fields, result.get());
-        Ok(())
+    fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Written {
+        Ok(write(out, made?, (self.face(), self.0.revision, Method::ToolsCall)))
     }
 
     fn has_failed(made: &Self::Made) -> bool {
-        let says_so = |result: &str| member(result, "isError") == Some("true");
-        made.as_ref().map_or(true, |Relayed(result)| says_so(result.get()))
+        match made {
+            Ok(Relayed::Whole(result)) => member(result, "isError") == Some("true"),
+            Ok(Relayed::Long(_)) => false,
+            Err(_) => true,
+        }
     }
 
     fn too_long(&self, limit: Duration, out: &mut Vec<u8>) -> Result<(), Refusal> {
@@ -122,13 +222,16 @@ pub(crate) fn relay(
     } else {
         let relay = Arc::clone(relay);
         let made = |made| match made {
-            Outcome::Relayed(relayed) => Ok(relayed),
+            Outcome::Relayed(text) => Ok(Relayed::Whole(text)),
             Outcome::Refused(refusal) => Err(refusal),
             _ => Err(mistaken(Passed::KIND)),
         };
         let handler = move |_: Request| {
             let relayed = relay(asked.clone());
-            async move { relayed.await.map_or_else(Outcome::Refused, Outcome::Relayed) }
+            async move {
+                let whole = async { relayed.await?.whole().await };
+                whole.await.map_or_else(Outcome::Refused, Outcome::Relayed)
+            }
         };
         through(core, ask, name.to_owned(), context.clone(), made, handler)
     };
@@ -152,10 +255,8 @@ impl Ending for Passed {
         &self.face
     }
 
-    fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Result<(), Refusal> {
-        let (Relayed(result), kind) = (made?, (self.revision, self.method));
-        encode::relay::result(out, kind, self.face.fields(self.revision), result.get());
-        Ok(())
+    fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Written {
+        Ok(write(out, made?, (self.face(), self.revision, self.method)))
     }
 
     fn has_failed(made: &Self::Made) -> bool {

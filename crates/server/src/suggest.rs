@@ -3,7 +3,7 @@
 use crate::calls::refuse;
 use crate::completion::{Completer, Completing};
 use crate::core::Core;
-use crate::driver::{Ending, Job};
+use crate::driver::{Ending, Job, Written};
 use crate::face::Face;
 use crate::reads::{shown, timed_out};
 use crate::registry::Snapshot;
@@ -129,9 +129,9 @@ impl Ending for CompletionEnding {
         &self.face
     }
 
-    fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Result<(), Refusal> {
+    fn write(&self, made: Self::Made, out: &mut Vec<u8>) -> Written {
         encode::prompt::completion(out, self.face.fields(self.revision), &made?);
-        Ok(())
+        Ok(None)
     }
 
     fn has_failed(made: &Self::Made) -> bool {

@@ -102,11 +102,11 @@ pub(crate) fn reply(id: &str, result: Result<Vec<u8>, Refusal>) -> Reply {
     match result {
         Ok(result) => {
             encode::result(&mut message, id, |out| out.extend_from_slice(&result));
-            Reply { message, outcome: Outcome::Result }
+            Reply::new(message, Outcome::Result)
         }
         Err(refusal) => {
             encode::error(&mut message, Some(id), &refusal);
-            Reply { message, outcome: Outcome::Refused(refusal.mistake) }
+            Reply::new(message, Outcome::Refused(refusal.mistake))
         }
     }
 }

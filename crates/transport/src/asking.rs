@@ -36,7 +36,7 @@ pub(crate) enum Asked {
 /// A request whose answer will come, or that is cancelled in the meantime.
 pub(crate) struct Call {
     pub(crate) ticket: Ticket,
-    work: Abortable<Along>,
+    work: Abortable<Whole>,
 }
 
 /// The rest of a request, wherever it goes on: what it does there is timed as its own.
@@ -65,6 +65,34 @@ impl Future for Along {
     }
 }
 
+/// The rest of a request whose answer is wanted in one piece.
+pub(crate) struct Whole {
+    along: Along,
+    reply: Option<Reply>,
+}
+
+impl Whole {
+    pub(crate) fn of(along: Along) -> Self {
+        Self { along, reply: None }
+    }
+}
+
+impl Future for Whole {
+    type Output = Reply;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Reply> {
+        let mut reply = match self.reply.take() {
+            Some(reply) => reply,
+            None => ready!(Pin::new(&mut self.along).poll(cx)),
+        };
+        if reply.poll_whole(cx).is_pending() {
+            self.reply = Some(reply);
+            return Poll::Pending;
+        }
+        Poll::Ready(reply)
+    }
+}
+
 impl Future for Call {
     type Output = (Ticket, Option<Reply>);
 
@@ -86,7 +114,7 @@ impl Call {
         let refusal = Refusal::new(Mistake::Internal, "Internal error: the server has panicked");
         let mut message = Vec::new();
         encode::error(&mut message, Id::from_raw(&self.ticket.id, usize::MAX).ok(), &refusal);
-        Reply { message, outcome: Outcome::Refused(refusal.mistake) }
+        Reply::new(message, Outcome::Refused(refusal.mistake))
     }
 }
 
@@ -154,7 +182,7 @@ pub(crate) fn take_but_list<K: Kept>(
             answered(conversation, id, serial, Outcome::Result, outlet)
         }
         Turn::Later(later) => {
-            let (work, abort) = abortable(Along::new(later));
+            let (work, abort) = abortable(Whole::of(Along::new(later)));
             let running = Running { serial, abort: Some(abort.clone()), outlet };
             if !conversation.with(|kept| kept.goes_on(id, running, K::IS_SHARED)) {
                 abort.abort();

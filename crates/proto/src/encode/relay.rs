@@ -60,6 +60,26 @@ pub fn result(
     out.push(b'}');
 }
 
+/// Appends how a long result begins, of which a member or more are still to come; `begun` is what
+/// there is of it, from its `{` on. One of a server that `is_modern` says by itself what it is.
+pub fn long_result(
+    out: &mut Vec<u8>,
+    (revision, method): (Revision, Method),
+    is_modern: bool,
+    begun: &[u8],
+) {
+    if is_modern || !revision.has_result_type() {
+        return out.extend_from_slice(begun);
+    }
+    out.push(b'{');
+    out.extend_from_slice(COMPLETE);
+    if method == Method::ResourcesRead {
+        out.extend_from_slice(UNCACHED);
+    }
+    out.push(b',');
+    out.extend_from_slice(begun.strip_prefix(b"{").unwrap_or(begun));
+}
+
 const COMPLETE: &[u8] = br#""resultType":"complete""#;
 const UNCACHED: &[u8] = br#","ttlMs":0,"cacheScope":"private""#;
 
@@ -135,6 +155,22 @@ mod tests {
         let fields = r#"{"resultType":"complete","ttlMs":0,"cacheScope":"private","#;
         assert_eq!(read, format!(r#"{fields}"contents":[],"_meta":{{}}}}"#));
         assert_eq!(told_of(Method::ResourcesRead, Revision::LATEST_LEGACY, text), text);
+    }
+
+    #[test]
+    fn a_long_result_of_a_legacy_server_says_what_it_is_too() {
+        let told = |revision, method, is_modern| {
+            let mut out = Vec::new();
+            long_result(&mut out, (revision, method), is_modern, br#"{"content":["#);
+            String::from_utf8(out).expect("text")
+        };
+        let (as_it_came, tool) = (r#"{"content":["#, Method::ToolsCall);
+        assert_eq!(told(Revision::LATEST_LEGACY, tool, false), as_it_came);
+        assert_eq!(told(Revision::LATEST, tool, true), as_it_came);
+        let expected = r#"{"resultType":"complete","content":["#;
+        assert_eq!(told(Revision::LATEST, tool, false), expected);
+        let expected = r#"{"resultType":"complete","ttlMs":0,"cacheScope":"private","content":["#;
+        assert_eq!(told(Revision::LATEST, Method::ResourcesRead, false), expected);
     }
 
     #[test]

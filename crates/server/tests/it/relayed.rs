@@ -22,7 +22,7 @@ impl Handler for Far {
             tokio::task::yield_now().await;
             match answer.strip_prefix("error ") {
                 Some(message) => Err(Refusal::new(Mistake::Own { code: 7 }, message.to_owned())),
-                None => Ok(Relayed(raw(&answer))),
+                None => Ok(Relayed::Whole(answer.into())),
             }
         }))
     }
@@ -129,7 +129,9 @@ fn mirror() -> ServerBuilder {
         let (method, params) = (asked.method.name(), &asked.params);
         match params.contains("nobody") {
             true => Err(Refusal::new(Mistake::Own { code: 9 }, "nobody is there")),
-            false => Ok(Relayed(raw(&format!(r#"{{"asked":"{method}","with":{params}}}"#)))),
+            false => {
+                Ok(Relayed::Whole(format!(r#"{{"asked":"{method}","with":{params}}}"#).into()))
+            }
         }
     };
     let note = raw(r#"{"uri":"far:note","name":"note","x-new":[1.50]}"#);

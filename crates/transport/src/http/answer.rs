@@ -8,10 +8,13 @@ use super::request::Accepts;
 use super::sse::write_event;
 use super::subscription::FeedEvents;
 use super::two_paths::LineEvents;
+use crate::bounds::Share;
 use bytes::{Bytes, BytesMut};
-use haft_proto::service::{Outcome, Reply};
+use haft_proto::service::{Outcome, Reply, Rest};
 use haft_proto::version::Era;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -26,14 +29,22 @@ pub(super) enum Answer {
     Line(Box<LineEvents>),
     /// A list: its beginning, until that is taken, and the rest, which answers others too.
     Listed(Bytes, Option<Bytes>),
+    Long(Box<LongAnswer>),
     News(Box<NewsEvents>),
     Whole(Option<Bytes>),
 }
 
 impl Answer {
     /// The next bytes; `None` at the end.
-    pub(super) fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        match self {
+    ///
+    /// # Errors
+    /// It broke off, after something was sent.
+    pub(super) fn poll_bytes(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, BrokenOff>>> {
+        let bytes = match self {
+            Self::Long(long) => return long.poll_bytes(cx),
             Self::Call(call) => call.poll_event(cx),
             Self::Events(stream) => stream.poll_event(cx),
             Self::Line(line) => line.poll_event(cx),
@@ -42,7 +53,8 @@ impl Answer {
             Self::Listed(start, rest) if start.is_empty() => Poll::Ready(rest.take()),
             Self::Listed(start, _) => Poll::Ready(Some(std::mem::take(start))),
             Self::Whole(bytes) => Poll::Ready(bytes.take()),
-        }
+        };
+        bytes.map(|bytes| bytes.map(Ok))
     }
 
     /// How many bytes are still to come, if that is known.
@@ -55,6 +67,35 @@ impl Answer {
         }
     }
 }
+
+/// An answer that is passed on while it comes.
+pub(super) struct LongAnswer {
+    begun: Option<Bytes>,
+    rest: Box<dyn Rest>,
+    /// It is in flight until its end.
+    _place: Option<Share>,
+}
+
+impl LongAnswer {
+    fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BrokenOff>>> {
+        match self.begun.take() {
+            Some(begun) => Poll::Ready(Some(Ok(begun))),
+            None => self.rest.poll_next(cx).map_err(|_| BrokenOff),
+        }
+    }
+}
+
+/// What was sent is not all, and the rest will not come.
+#[derive(Debug)]
+pub(super) struct BrokenOff;
+
+impl fmt::Display for BrokenOff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the answer broke off")
+    }
+}
+
+impl Error for BrokenOff {}
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
@@ -103,6 +144,15 @@ pub(super) fn label(response: &mut Response<Answer>, mut of_request: HeaderMap) 
     headers.insert(header::CONTENT_TYPE, JSON);
 }
 
+/// An answer in JSON that is sent as it comes.
+pub(super) fn long(begun: Vec<u8>, rest: Box<dyn Rest>, place: Option<Share>) -> Response<Answer> {
+    let begun = Some(begun.into());
+    let mut response =
+        Response::new(Answer::Long(Box::new(LongAnswer { begun, rest, _place: place })));
+    response.headers_mut().insert(header::CONTENT_TYPE, JSON);
+    response
+}
+
 /// The answer to a message in JSON, with the status that it has.
 pub(super) fn whole(message: impl Into<Bytes>, outcome: Outcome, era: Era) -> Response<Answer> {
     let status = match outcome {
@@ -113,9 +163,9 @@ pub(super) fn whole(message: impl Into<Bytes>, outcome: Outcome, era: Era) -> Re
     json(status, message)
 }
 
-/// An answer that is there, in the form that the client takes.
+/// An answer that is all there, in the form that the client takes.
 pub(super) fn now(reply: Reply, era: Era, accepts: Accepts) -> Response<Answer> {
-    let Reply { message, outcome } = reply;
+    let Reply { message, outcome, .. } = reply;
     if accepts.json || outcome != Outcome::Result {
         return whole(message, outcome, era);
     }

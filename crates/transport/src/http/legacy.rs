@@ -71,7 +71,7 @@ impl Endpoint {
                         let message = self.buffers.sent(message);
                         return answer::whole(message, outcome, Era::Legacy);
                     }
-                    let reply = Reply { message, outcome };
+                    let reply = Reply::new(message, outcome);
                     let stream = stream.unwrap_or_else(|| stream_of(&session, asking));
                     Finish::new(Arc::clone(&stream)).with(Some(reply));
                     self.answer_from(&session, &stream, asking.accepts).await
@@ -98,7 +98,7 @@ impl Endpoint {
             return answer::empty(StatusCode::ACCEPTED);
         };
         let accepts = Accepts { json: true, events: false };
-        let mut response = answer::now(Reply { message: out, outcome }, Era::Legacy, accepts);
+        let mut response = answer::now(Reply::new(out, outcome), Era::Legacy, accepts);
         let conversation = fresh.into_inner();
         if let (Outcome::Result, Some(agreed)) = (outcome, conversation.agreed.clone()) {
             match self.sessions.begin(agreed, conversation) {
@@ -289,7 +289,7 @@ async fn go_on_together(session: Arc<Session>, batch: Batch, finish: Finish, pla
         session.conversation.with(|kept| kept.ended(&ticket));
     }
     drop(place);
-    finish.with(message.map(|message| Reply { message, outcome: Outcome::Result }));
+    finish.with(message.map(|message| Reply::new(message, Outcome::Result)));
 }
 
 fn stream_of(session: &Session, asking: &Asking<'_>) -> Arc<CallStream> {

@@ -7,7 +7,7 @@ use super::refusals::{refused_to, try_again};
 use super::request::{Accepts, HttpHeaders};
 use super::sse::{AT_ONCE, Alarm, COMMENT, write_event};
 use super::subscription::FeedEvents;
-use crate::asking::{Along, ask_stateless};
+use crate::asking::{Along, Whole, ask_stateless};
 use crate::bounds::{Bound, Share, oversubscribed};
 use crate::outlet::{Queue, Reader, Sink};
 use bytes::{Bytes, BytesMut};
@@ -53,13 +53,13 @@ impl Endpoint {
             Turn::Done(outcome) if asking.accepts.json && said.is_of_nothing() => {
                 answer::whole(self.buffers.sent(message), outcome, Era::Modern)
             }
-            Turn::Done(outcome) => finished(Reply { message, outcome }, &said, asking.accepts),
+            Turn::Done(outcome) => finished(Reply::new(message, outcome), &said, asking.accepts),
             Turn::Listed(rest) if asking.accepts.json && said.is_of_nothing() => {
                 answer::listed(self.buffers.sent(message), rest)
             }
             Turn::Listed(rest) => {
                 message.extend_from_slice(rest.as_bytes());
-                finished(Reply { message, outcome: Outcome::Result }, &said, asking.accepts)
+                finished(Reply::new(message, Outcome::Result), &said, asking.accepts)
             }
             Turn::Stream(feed) => self.subscribe(asking, feed, id),
             Turn::Later(work) => {
@@ -100,8 +100,8 @@ async fn later(
 ) -> Response<Answer> {
     let accepts = asking.accepts;
     if !accepts.events {
-        return match work.await {
-            Some(reply) => finished(reply, &said, accepts),
+        return match (&mut work).await {
+            Some(reply) => sent(reply, work, &said, accepts).await,
             None => answer::empty(StatusCode::ACCEPTED),
         };
     }
@@ -110,7 +110,7 @@ async fn later(
         biased;
         message = poll_fn(|cx| said.poll_pop(cx)) => first = Some(message),
         reply = &mut work => return match reply {
-            Some(reply) => finished(reply, &said, accepts),
+            Some(reply) => sent(reply, work, &said, accepts).await,
             None => answer::event_response(Answer::Whole(None)),
         },
         () = sleep(limits.keep_alive) => {}
@@ -121,7 +121,20 @@ async fn later(
     answer::event_response(Answer::Events(Box::new(EventStream { work, said, first, alarm })))
 }
 
-/// An answer that came before anything was sent, with what was said about it on the way.
+/// An answer that came before anything was sent. A long one is passed on as it comes, if nothing
+/// comes before it.
+async fn sent(mut reply: Reply, work: Work, said: &Reader, accepts: Accepts) -> Response<Answer> {
+    if accepts.json
+        && said.is_of_nothing()
+        && let Some(rest) = reply.rest.take()
+    {
+        return answer::long(reply.message, rest, work.into_place());
+    }
+    poll_fn(|cx| reply.poll_whole(cx)).await;
+    finished(reply, said, accepts)
+}
+
+/// The same for one that is all there, with what was said about it on the way.
 fn finished(reply: Reply, said: &Reader, accepts: Accepts) -> Response<Answer> {
     let mut events = BytesMut::new();
     write_rest(&mut events, said);
@@ -175,13 +188,20 @@ impl Drop for Tied {
 }
 
 impl Work {
+    fn into_place(self) -> Option<Share> {
+        match self {
+            Self::Here(_, place) => Some(place),
+            Self::Task(_) => None,
+        }
+    }
+
     /// Until it is fetched, the answer counts as unread.
     fn on_its_own(self, unread: &Arc<Bound>) -> Self {
         match self {
             Self::Here(work, place) => {
                 let unread = Arc::clone(unread);
                 Self::Task(Tied(tokio::spawn(async move {
-                    let reply = work.await;
+                    let reply = Whole::of(work).await;
                     drop(place);
                     let held = unread.share_of(reply.message.len());
                     (reply, held)
@@ -254,7 +274,7 @@ mod tests {
         let limits = Limits::default();
         let (queue, unread) = (Queue::new(&limits), Bound::new(0));
         while queue.notify(vec![b' '; 1024]) {}
-        let reply = Reply { message: b"{}".to_vec(), outcome: Outcome::Result };
+        let reply = Reply::new(b"{}".to_vec(), Outcome::Result);
         let (answer, answered) = tokio::sync::oneshot::channel();
         let later = async { answered.await.expect("it is answered") };
         let work = Work::Here(Along::new(Box::pin(later)), unread.share()).on_its_own(&unread);

@@ -23,7 +23,7 @@ pub(super) fn refused_to(id: Option<Id<'_>>, era: Era, refusal: &Refusal) -> Res
     encode::error(&mut message, id, refusal);
     let accepts = Accepts { json: true, events: false };
     let outcome = Outcome::Refused(refusal.mistake);
-    answer::now(Reply { message, outcome }, era, accepts)
+    answer::now(Reply::new(message, outcome), era, accepts)
 }
 
 /// There is no room for the request now.

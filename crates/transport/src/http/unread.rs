@@ -1,14 +1,13 @@
 //! Answers that a client has not read yet, counted for each connection: over HTTP/2 it may ask on
 //! many streams and read none. Wraps every answer on its way to hyper, and never looks into it.
 
-use super::answer::Answer;
+use super::answer::{Answer, BrokenOff};
 use super::timed::Departure;
 use crate::bounds::{Bound, Share};
 use bytes::Bytes;
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
 use http_body::{Body, Frame, SizeHint};
-use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -51,14 +50,14 @@ impl Sent {
 
 impl Body for Sent {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = BrokenOff;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
         let sent = self.get_mut();
-        let bytes = ready!(sent.answer.poll_bytes(cx));
+        let bytes = ready!(sent.answer.poll_bytes(cx)).transpose()?;
         sent.depart_if_over(bytes.is_none());
         let bytes = bytes.map(|bytes| match &sent.unread {
             Some(unread) => counted(bytes, unread),

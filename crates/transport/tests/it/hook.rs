@@ -59,5 +59,5 @@ pub(crate) fn text(ask: &Ask<'_>, out: &mut Vec<u8>, text: &str) -> Turn {
 pub(crate) fn reply(id: &str, text: &str) -> Reply {
     let result = serde_json::json!({"content": [{"type": "text", "text": text}]});
     let message = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#).into_bytes();
-    Reply { message, outcome: Outcome::Result }
+    Reply::new(message, Outcome::Result)
 }

@@ -29,7 +29,7 @@ impl Service for Says {
             Method::PromptsList => {
                 let mut message = Vec::new();
                 encode::result(&mut message, ask.id, |out| out.extend_from_slice(NOTHING));
-                let reply = Reply { message, outcome: Outcome::Result };
+                let reply = Reply::new(message, Outcome::Result);
                 return Turn::Later(Box::pin(async { reply }));
             }
             Method::ToolsList => {

@@ -61,7 +61,7 @@ fn talk(ask: &Ask<'_>) -> Turn {
             outlet.send(vec![b' '; 1000]);
         }
         let message = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#).into_bytes();
-        Reply { message, outcome: Outcome::Result }
+        Reply::new(message, Outcome::Result)
     }))
 }
 

@@ -1,0 +1,118 @@
+//! A long result over a lane, handed over in the pieces in which it comes: nothing of it is kept,
+//! and the server is read only as fast as somebody wants the next piece. Made by `express`.
+
+use crate::error::ClientError;
+use crate::lane::Body;
+use crate::limits::{LANE_SILENCE_MAX, TAIL_BYTES_MAX};
+use bytes::Bytes;
+use bytestring::ByteString;
+use haft_proto::long::Passing;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use tokio::time::{Instant, Sleep, sleep};
+
+/// A result of which only the beginning has come. Dropping it takes the request back.
+#[derive(Debug)]
+pub struct LongResult {
+    begun: Bytes,
+    body: Box<Body>,
+    passing: Passing,
+    /// How many bytes may stand behind the result.
+    tail_left: usize,
+    silence: Pin<Box<Sleep>>,
+    method: &'static str,
+}
+
+/// What answers a request that is passed on.
+#[derive(Debug)]
+pub enum Passed {
+    /// JSON text of an object.
+    Whole(ByteString),
+    /// The same, while it comes.
+    Long(Box<LongResult>),
+}
+
+impl Passed {
+    /// All of it; `method` is what was asked.
+    ///
+    /// # Errors
+    /// See [`LongResult::poll_piece`].
+    pub(crate) async fn whole(self, method: &'static str) -> Result<ByteString, ClientError> {
+        let mut long = match self {
+            Self::Whole(text) => return Ok(text),
+            Self::Long(long) => long,
+        };
+        let mut all = Vec::from(long.begun());
+        while let Some(piece) = poll_fn(|cx| long.poll_piece(cx)).await {
+            all.extend_from_slice(&piece?);
+        }
+        let not_text = |_| ClientError::NotJsonRpc { method, reason: NOT_TEXT.to_owned() };
+        ByteString::try_from(all).map_err(not_text)
+    }
+}
+
+const NOT_TEXT: &str = "it is not UTF-8";
+
+impl LongResult {
+    /// `begun` is how the result begins; one that is no text, or over, is given back.
+    pub(crate) fn new(
+        begun: Bytes,
+        body: Box<Body>,
+        method: &'static str,
+    ) -> Result<Self, Box<Body>> {
+        let mut passing = Passing::default();
+        if passing.take(&begun).is_err() || passing.is_over() {
+            return Err(body);
+        }
+        let (silence, tail_left) = (Box::pin(sleep(LANE_SILENCE_MAX)), TAIL_BYTES_MAX);
+        Ok(Self { begun, body, passing, tail_left, silence, method })
+    }
+
+    /// How it begins: JSON text from its `{` on.
+    #[must_use]
+    pub fn begun(&self) -> Bytes {
+        self.begun.clone()
+    }
+
+    /// The next piece; `None` at the end.
+    ///
+    /// # Errors
+    /// The server closed before the end, was silent for a minute, or sent what is no text. Nothing
+    /// comes after that.
+    pub fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, ClientError>>> {
+        let closed = ClientError::ClosedMidAnswer { method: self.method };
+        loop {
+            let Poll::Ready(piece) = self.body.poll_piece(cx) else {
+                ready!(self.silence.as_mut().poll(cx));
+                let after = LANE_SILENCE_MAX;
+                return Poll::Ready(Some(Err(ClientError::TimedOut {
+                    method: self.method,
+                    after,
+                })));
+            };
+            let over = self.passing.is_over();
+            let Some(Ok(mut piece)) = piece else {
+                return Poll::Ready((!over).then_some(Err(closed)));
+            };
+            if over {
+                // Behind the result there is no more than the end of the message.
+                match self.tail_left.checked_sub(piece.len()) {
+                    Some(left) => self.tail_left = left,
+                    None => return Poll::Ready(None),
+                }
+                continue;
+            }
+            self.silence.as_mut().reset(Instant::now() + LANE_SILENCE_MAX);
+            let Ok(count) = self.passing.take(&piece) else {
+                return Poll::Ready(Some(Err(ClientError::NotJsonRpc {
+                    method: self.method,
+                    reason: NOT_TEXT.to_owned(),
+                })));
+            };
+            self.tail_left = self.tail_left.saturating_sub(piece.len() - count);
+            piece.truncate(count);
+            return Poll::Ready(Some(Ok(piece)));
+        }
+    }
+}
