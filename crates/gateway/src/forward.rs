@@ -84,11 +84,7 @@ impl Forward {
                 Err(error) => error,
             };
             let loss = Loss::by(&error);
-            match loss {
-                Loss::NotBegun | Loss::Unknown => self.upstream.suspect(&client),
-                Loss::Late => self.upstream.doubt(),
-                Loss::None => {}
-            }
+            self.upstream.lost(&client, loss);
             let may_ask_again =
                 loss == Loss::NotBegun || loss == Loss::Unknown && self.is_repeatable;
             if !may_ask_again || !is_first {

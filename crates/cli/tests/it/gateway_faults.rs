@@ -4,8 +4,12 @@
 
 mod bed;
 mod crowds;
+mod entries;
 mod floods;
 mod lists;
+mod lives;
+mod remains;
+mod starts;
 
 use self::bed::{Bed, DEADLINE, TIMEOUT, Watch, wait_until};
 use crate::gateway::signal;
