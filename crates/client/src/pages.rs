@@ -11,6 +11,7 @@ use haft_proto::version::Revision;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
+use std::time::Duration;
 
 /// All entries of a list, from all pages.
 #[derive(Clone, Debug)]
@@ -19,6 +20,9 @@ pub struct Listing<T> {
     pub entries: Vec<T>,
     /// Those that are left out, as they are not what MCP defines.
     pub dropped: Vec<Dropped>,
+    /// How long it stays as it is, as the server says of the page that does so shortest; one of the
+    /// legacy era says nothing.
+    pub ttl: Option<Duration>,
     /// On how many pages they came.
     pub pages: usize,
     /// How many bytes of JSON all results were.
@@ -27,7 +31,7 @@ pub struct Listing<T> {
 
 impl<T> Default for Listing<T> {
     fn default() -> Self {
-        Self { entries: Vec::new(), dropped: Vec::new(), pages: 0, bytes: 0 }
+        Self { entries: Vec::new(), dropped: Vec::new(), ttl: None, pages: 0, bytes: 0 }
     }
 }
 
@@ -45,6 +49,7 @@ pub struct Dropped {
 pub(crate) struct Page<T> {
     pub(crate) entries: Vec<T>,
     pub(crate) dropped: Vec<Dropped>,
+    pub(crate) ttl: Option<Duration>,
     pub(crate) next_cursor: Option<String>,
 }
 
@@ -69,6 +74,7 @@ pub(crate) async fn all<T>(
         list.bytes += raw.get().len();
         list.entries.extend(page.entries);
         list.dropped.extend(page.dropped);
+        list.ttl = list.ttl.into_iter().chain(page.ttl).min();
         let is_stuck = page.next_cursor.is_some() && page.next_cursor == cursor;
         if is_stuck || list.pages == PAGES_MAX || list.bytes > LIST_BYTES_MAX {
             return Err(ClientError::ListWithoutEnd { pages: list.pages });
@@ -107,7 +113,9 @@ pub(crate) fn read_page<T>(
             }
         }
     }
-    Ok(Page { entries, dropped, next_cursor })
+    // What is no number of milliseconds is a hint that nobody can take.
+    let ttl = members.get("ttlMs").and_then(|ttl| serde_json::from_str(ttl.get()).ok());
+    Ok(Page { entries, dropped, ttl: ttl.map(Duration::from_millis), next_cursor })
 }
 
 /// Reads an entry, or says why it is none.
@@ -144,6 +152,17 @@ mod tests {
         assert_eq!(cursor(r#"{"prompts":[],"nextCursor":null,"tools":7}"#), (0, None));
         for wrong in ["{}", r#"{"prompts":{}}"#, r#"{"prompts":[],"nextCursor":7}"#, "[]"] {
             assert!(matches!(read(wrong), Err(ClientError::MalformedResult { .. })), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn how_long_a_page_stays_is_a_hint() {
+        for (said, expected) in [("250", Some(250)), ("0", Some(0)), ("-1", None), ("\"x\"", None)]
+        {
+            let text = format!(r#"{{"prompts":[],"ttlMs":{said}}}"#);
+            let raw = RawValue::from_string(text).expect("JSON");
+            let page = read_page(&raw, Method::PromptsList, "prompts", Ok).expect("a page");
+            assert_eq!(page.ttl, expected.map(Duration::from_millis), "{said}");
         }
     }
 

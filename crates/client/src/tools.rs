@@ -10,6 +10,7 @@ use http::{HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::time::Duration;
 
 /// A tool as a server describes it.
 #[derive(Clone, Debug)]
@@ -45,6 +46,8 @@ pub struct ToolList {
     /// Those that are left out: they are not what MCP defines, or must not be offered over HTTP in
     /// the modern era, as their `x-mcp-header` is wrong.
     pub dropped: Vec<Dropped>,
+    /// How long it stays as it is, if the server says so.
+    pub ttl: Option<Duration>,
     /// On how many pages they came.
     pub pages: usize,
     /// How many bytes of JSON all results were.
@@ -53,8 +56,8 @@ pub struct ToolList {
 
 impl From<Listing<Tool>> for ToolList {
     fn from(listing: Listing<Tool>) -> Self {
-        let Listing { entries: tools, dropped, pages, bytes } = listing;
-        Self { tools, dropped, pages, bytes }
+        let Listing { entries: tools, dropped, ttl, pages, bytes } = listing;
+        Self { tools, dropped, ttl, pages, bytes }
     }
 }
 

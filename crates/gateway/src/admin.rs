@@ -102,6 +102,7 @@ fn upstream(one: &Kept) -> Value {
         "running": counts.running,
         "failed": counts.failed,
         "restarts": counts.restarts,
+        "joined": upstream.alike.joined(),
         "instances": instances.collect::<Vec<_>>(),
     })
 }

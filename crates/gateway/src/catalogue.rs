@@ -3,6 +3,7 @@
 //! served is left out alone, with the reason. Made anew by `gateway` when an upstream has something
 //! else than before.
 
+use crate::alike::Alike;
 use crate::forward::Forward;
 use crate::limits::{NAME_BYTES_MAX, SLACK};
 use crate::upstream::Upstream;
@@ -13,6 +14,7 @@ use haft_server::{Prompt, Resource, ResourceTemplate, Tool};
 use serde_json::value::RawValue;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What one upstream has, as it says it: names or addresses, and definitions.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +25,8 @@ pub(crate) struct Offer {
     pub(crate) dropped: Vec<(&'static str, String, String)>,
     /// A list could not be had.
     pub(crate) is_partial: bool,
+    /// How long all lists stay as they are, if somebody says so.
+    pub(crate) ttl: Option<Duration>,
     pub(crate) resources: Vec<Listed>,
     pub(crate) templates: Vec<Listed>,
     pub(crate) prompts: Vec<Listed>,
@@ -171,7 +175,8 @@ fn tool(upstream: &Arc<Upstream>, name: &str, definition: &RawValue) -> Result<T
 
 fn resource(upstream: &Arc<Upstream>, uri: &str, told: &RawValue) -> Result<Resource, String> {
     let way = way(upstream, uri);
-    let resource = Resource::relayed(uri, told.to_owned(), move |asked| way.clone().relay(asked));
+    let resource =
+        Resource::relayed(uri, told.to_owned(), move |asked| Alike::relay(way.clone(), asked));
     let resource = resource.relayed_within(upstream.timeout().saturating_add(SLACK));
     resource.verify().map_err(|error| error.to_string())?;
     Ok(resource)
@@ -183,7 +188,7 @@ fn family(
     told: &RawValue,
 ) -> Result<ResourceTemplate, String> {
     let way = way(upstream, template);
-    let relay = move |asked| way.clone().relay(asked);
+    let relay = move |asked| Alike::relay(way.clone(), asked);
     let family = ResourceTemplate::relayed(template, told.to_owned(), relay);
     let family = family.relayed_within(upstream.timeout().saturating_add(SLACK));
     family.verify().map_err(|error| error.to_string())?;
@@ -193,7 +198,8 @@ fn family(
 fn prompt(upstream: &Arc<Upstream>, name: &str, told: &RawValue) -> Prompt {
     let way = way(upstream, name);
     let exposed = exposed(&upstream.settings.prefix, name);
-    let prompt = Prompt::relayed(exposed, told.to_owned(), move |asked| way.clone().relay(asked));
+    let prompt =
+        Prompt::relayed(exposed, told.to_owned(), move |asked| Alike::relay(way.clone(), asked));
     prompt.relayed_within(upstream.timeout().saturating_add(SLACK))
 }
 

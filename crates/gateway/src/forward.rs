@@ -128,7 +128,7 @@ fn is_of_prompt(reference: &str) -> bool {
 }
 
 /// The members of parameters, without what is between this server and its client.
-fn members(params: &str) -> Result<Vec<(&str, &str)>, Refusal> {
+pub(crate) fn members(params: &str) -> Result<Vec<(&str, &str)>, Refusal> {
     let malformed = |_| Refusal::new(Mistake::InvalidParams, "Invalid params: not an object");
     let mut cursor = Cursor::new(params, DEPTH_MAX);
     cursor.enter_object().map_err(malformed)?;

@@ -7,6 +7,7 @@ use crate::discretion;
 use crate::limits::{
     CHANGE_KINDS, GATHERING, GATHERING_MAX, IDLE_MAX, LISTENING_TIME_MAX, LOOKS_IN_VAIN_MAX,
     PATIENCE, PAUSE_MAX, PAUSE_MIN, QUIET, RECOVERED, RETRY_MAX, RETRY_MIN, SLACK, START_TIME_MAX,
+    TTL_MIN,
 };
 use crate::lists::look;
 use crate::upstream::{State, Upstream};
@@ -148,6 +149,8 @@ async fn serve(
                 Err(error) => return End::Failed { error, had_answered },
             };
             let is_whole = !is_deaf && !offer.is_partial;
+            // Of one that tells of changes there is no need to guess.
+            let ttl = offer.ttl.filter(|_| changes.is_none()).map(|ttl| ttl.max(TTL_MIN));
             (had_answered, looks_in_vain) = (true, 0);
             report(Report::Has(offer));
             gathering.looked = Some(Instant::now());
@@ -166,6 +169,7 @@ async fn serve(
                 }
                 () = unused(upstream) => return End::Idle,
                 () = sleep(retry), if !is_whole => true,
+                () = sleep(ttl.unwrap_or_default()), if ttl.is_some() => false,
             };
             retry = if is_whole { RETRY_MIN } else { retry.saturating_mul(2).min(RETRY_MAX) };
             if is_over {

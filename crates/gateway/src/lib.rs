@@ -2,11 +2,12 @@
 //! and adds what they offer to what a file has. It opens no listening socket, and parses no
 //! arguments and no results that pass through.
 //!
-//! `upstream` is one server behind this one, `seats` its connections; `keeper` keeps them;
-//! `catalogue` names what they all have; `forward` passes a request on; `early` answers while they
-//! begin; `lists` is what they say they have; `admin` says what becomes of it all.
+//! `upstream` is one server behind this one, `seats` its connections; `keeper` keeps them; `lists`
+//! is what they say they have, and `catalogue` names it; `forward` passes a request on, once for all
+//! that are `alike`; `early` answers while upstreams begin; `admin` says what becomes of it all.
 
 mod admin;
+mod alike;
 mod catalogue;
 mod discretion;
 mod early;

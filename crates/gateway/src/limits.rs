@@ -35,6 +35,9 @@ pub const EARLY: Duration = Duration::from_secs(5);
 /// long as its `timeout`, before it is taken to hang: one that does one thing after the other may
 /// work on something that long.
 pub const LOOKS_IN_VAIN_MAX: u32 = 2;
+/// How long the lists of an upstream that does not tell of changes are taken to stay as they are at
+/// least, whatever it says.
+pub const TTL_MIN: Duration = Duration::from_secs(5);
 /// How long after it could not be had, changes are asked to be told of again, or a list is asked
 /// for; twice as long after each time in vain.
 pub const RETRY_MIN: Duration = Duration::from_secs(1);

@@ -21,7 +21,8 @@ pub(crate) async fn look(
     let has = |kind| client.handshake().capabilities.get(kind).is_some();
     let tools = async {
         let list = client.list_tools().await?;
-        Ok(Listing { entries: list.tools, dropped: list.dropped, ..Listing::default() })
+        let (entries, dropped, ttl) = (list.tools, list.dropped, list.ttl);
+        Ok(Listing { entries, dropped, ttl, ..Listing::default() })
     };
     let (resources, prompts) = (client.list_resources(), client.list_prompts());
     let templates = client.list_resource_templates();
@@ -46,7 +47,7 @@ pub(crate) async fn look(
 }
 
 /// A list, if there is one.
-type Found = Option<Result<(Vec<Listed>, Vec<Dropped>), ClientError>>;
+type Found = Option<Result<(Vec<Listed>, Vec<Dropped>, Option<Duration>), ClientError>>;
 
 async fn list<T>(
     is_there: bool,
@@ -60,7 +61,10 @@ async fn list<T>(
     }
     let late = ClientError::TimedOut { method: method.name(), after: limit };
     let list = timeout(limit, asking).await.unwrap_or(Err(late));
-    Some(list.map(|list| (list.entries.into_iter().map(listed).collect(), list.dropped)))
+    Some(list.map(|list| {
+        let listed = list.entries.into_iter().map(listed).collect();
+        (listed, list.dropped, list.ttl)
+    }))
 }
 
 /// What has been had so far.
@@ -83,8 +87,9 @@ impl Had {
     ) -> Result<Vec<Listed>, ClientError> {
         match found {
             None => Ok(Vec::new()),
-            Some(Ok((listed, dropped))) => {
+            Some(Ok((listed, dropped, ttl))) => {
                 self.lists += 1;
+                self.offer.ttl = self.offer.ttl.into_iter().chain(ttl).min();
                 let dropped = dropped.into_iter().map(|one| (kind, one.name, one.reason));
                 self.offer.dropped.extend(dropped);
                 Ok(listed)

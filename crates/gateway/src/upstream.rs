@@ -1,6 +1,7 @@
 //! One server behind this one: where it is, how it is doing, and what was asked of it. Its
 //! connections are in `seats`; changed by `keeper`, used by `forward`.
 
+use crate::alike::Alike;
 use crate::discretion;
 use crate::nursery::Adopting;
 use crate::recent::Recent;
@@ -54,6 +55,8 @@ impl State {
 pub(crate) struct Upstream {
     pub(crate) settings: Settings,
     pub(crate) seats: Seats,
+    /// What is asked for several clients at once.
+    pub(crate) alike: Alike,
     /// How many requests have begun.
     calls: AtomicU64,
     /// And have not ended.
@@ -105,6 +108,7 @@ impl Upstream {
         Self {
             seats: Seats::new(settings.instances),
             settings,
+            alike: Alike::default(),
             calls: AtomicU64::new(0),
             running: AtomicU64::new(0),
             failed: AtomicU64::new(0),

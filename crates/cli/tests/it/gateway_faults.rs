@@ -2,6 +2,7 @@
 //! answered promptly all the while, callers of the faulty one are told which it is and why, and
 //! neither memory, processes nor descriptors are left.
 
+mod alike;
 mod bed;
 mod crowds;
 mod entries;

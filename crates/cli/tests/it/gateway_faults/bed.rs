@@ -146,6 +146,11 @@ impl Bed {
         call(&self.gate.url, tool)
     }
 
+    /// Reads a resource, as a modern client does.
+    pub(crate) fn read(&self, uri: &str) -> Answer {
+        exchange(&self.gate.url, &read_request(&self.gate.url, uri))
+    }
+
     /// The names of all tools.
     pub(crate) fn tools(&self) -> Vec<String> {
         crate::gateway::tools(&self.gate.url, "modern")
@@ -245,8 +250,12 @@ pub(crate) fn pause() {
 }
 
 fn call(url: &str, tool: &str) -> Answer {
+    exchange(url, &request(url, tool))
+}
+
+fn exchange(url: &str, request: &str) -> Answer {
     let began = Instant::now();
-    let told = send(url, &request(url, tool));
+    let told = send(url, request);
     // One message, or a stream of events with the answer at its end.
     let (_, body) = told.split_once("\r\n\r\n").expect("a response");
     let event = body.lines().rev().find_map(|line| line.strip_prefix("data: "));
@@ -257,15 +266,22 @@ fn call(url: &str, tool: &str) -> Answer {
 
 /// A call of a tool, as a modern client sends it.
 pub(crate) fn request(url: &str, tool: &str) -> String {
-    let meta = json!({
+    modern(url, ("tools/call", tool), json!({ "name": tool, "arguments": {} }))
+}
+
+/// The same for a resource.
+pub(crate) fn read_request(url: &str, uri: &str) -> String {
+    modern(url, ("resources/read", uri), json!({ "uri": uri }))
+}
+
+fn modern(url: &str, (method, name): (&str, &str), mut params: Value) -> String {
+    params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
     });
-    let params = json!({ "name": tool, "arguments": {}, "_meta": meta });
-    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-    let mirrors = format!(
-        "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: {tool}\r\n"
-    );
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+    let mirrors =
+        format!("mcp-protocol-version: 2026-07-28\r\nmcp-method: {method}\r\nmcp-name: {name}\r\n");
     posted(url, &mirrors, &body.to_string())
 }
 

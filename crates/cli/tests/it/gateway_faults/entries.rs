@@ -5,7 +5,7 @@ use crate::haft::haft;
 use serde_json::Value;
 
 /// An upstream with every kind of list.
-const HAS_ALL: &str = r#"initialize send {"jsonrpc":"2.0","id":$id,"result":{
+pub(super) const HAS_ALL: &str = r#"initialize send {"jsonrpc":"2.0","id":$id,"result":{
     "protocolVersion":"2025-06-18","serverInfo":{"name":"faulty","version":"1"},
     "capabilities":{"tools":{},"resources":{},"prompts":{} } } }"#;
 const RESOURCES: &str = r#"resources/list send {"jsonrpc":"2.0","id":$id,"result":{
@@ -92,6 +92,24 @@ fn a_list_that_could_not_be_had_is_asked_for_again() {
     let bed = bed(&[HAS_ALL, TOOLS, RESOURCES, TEMPLATES, failed, &later], Bed::piped);
     assert_eq!(bed.call("bad_try").said(), "tried");
     assert!(wait_until(|| listed(&bed, "prompts", "name") == ["bad_ask"]));
+    assert_eq!(bed.see("upstreams")[0]["restarts"], 0);
+    bed.stop().expect("an orderly end");
+}
+
+#[test]
+fn lists_of_who_tells_of_no_changes_are_asked_for_when_they_are_old() {
+    let discovered = r#"server/discover send {"jsonrpc":"2.0","id":$id,"result":{
+        "resultType":"complete","supportedVersions":["2026-07-28"],
+        "capabilities":{"tools":{} } } }"#;
+    let list = |moment: &str, name: &str| {
+        let tools = format!(r#"[{{"name":"{name}","inputSchema":{{"type":"object"}}}}]"#);
+        let head = r#"send {"jsonrpc":"2.0","id":$id,"result":{"resultType":"complete","#;
+        format!(r#"{moment} {head}"ttlMs":1000,"tools":{tools}}} }}"#)
+    };
+    let bed =
+        bed(&[discovered, &list("tools/list", "try"), &list("tools/list@2", "new")], Bed::far);
+    assert!(wait_until(|| bed.tools().contains(&"bad_try".to_owned())));
+    assert!(wait_until(|| bed.tools().contains(&"bad_new".to_owned())));
     assert_eq!(bed.see("upstreams")[0]["restarts"], 0);
     bed.stop().expect("an orderly end");
 }
