@@ -2,8 +2,8 @@
 //! and adds what they offer to what a file has. It opens no listening socket, and parses no
 //! arguments and no results that pass through.
 //!
-//! `upstream` is one server behind this one, `seats` its connections; `keeper` keeps them; `lists`
-//! is what they say they have, and `catalogue` names it; `forward` passes a request on, once for all
+//! `upstream` is a server behind this one, `seats` its connections; `keeper` keeps them; `lists` is
+//! what they say they have, and `catalogue` names it; `forward` passes a request on, once for all
 //! that are `alike`; `early` answers while upstreams begin; `admin` says what becomes of it all.
 
 mod admin;
