@@ -1,11 +1,10 @@
-//! The servers behind the one that is served: begun before its clients come, waited for, and ended
-//! with it. The gateway does the work.
+//! The servers behind the one that is served: begun with it, so that its clients are answered at
+//! once, and ended with it. The gateway does the work.
 
 use crate::admin;
 use crate::exit::Failure;
 use crate::print::Printer;
-use haft_gateway::limits::START_TIME_MAX;
-use haft_gateway::{Gateway, State};
+use haft_gateway::Gateway;
 use haft_manifest::Live;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,9 +13,8 @@ use std::time::Duration;
 /// What is waited for in silence.
 const SHORT: Duration = Duration::from_secs(1);
 
-/// Begins those that the file names, now and after any edit, and waits until they have answered, or
-/// for as long as clients may wait for a first answer. Whoever runs the server may ask about them
-/// at `admin`.
+/// Begins those that the file names, now and after any edit, and says which of them let clients
+/// wait. Whoever runs the server may ask about them at `admin`.
 ///
 /// # Errors
 /// A failure if nothing can listen there.
@@ -26,15 +24,19 @@ pub(crate) async fn begin(
     printer: Printer,
 ) -> Result<Gateway, Failure> {
     let gateway = Gateway::begin(Arc::clone(live), Arc::new(move |line| printer.warn(line)));
-    if let Some(address) = admin {
-        admin::start(address, (gateway.admin(), Arc::clone(live)), printer).await?;
+    if let Some(address) = admin
+        && let Err(failure) =
+            admin::start(address, (gateway.admin(), Arc::clone(live)), printer).await
+    {
+        gateway.stop().await;
+        return Err(failure);
     }
-    if !gateway.settled(SHORT).await {
-        let is_late = |(_, state): &(String, State)| *state == State::Connecting;
-        let late = gateway.states().into_iter().filter(is_late).map(|(name, _)| name);
-        let late: Vec<String> = late.collect();
-        printer.note(format_args!("waiting for the upstreams: {}", late.join(", ")));
-        gateway.settled(START_TIME_MAX).await;
-    }
+    let late = gateway.unsettled(SHORT);
+    tokio::spawn(async move {
+        let late = late.await;
+        if !late.is_empty() {
+            printer.note(format_args!("waiting for the upstreams: {}", late.join(", ")));
+        }
+    });
     Ok(gateway)
 }

@@ -4,7 +4,7 @@
 use crate::exit::Failure;
 use crate::print::Printer;
 use haft_manifest::{Difference, Edit, Edits, Fault, Listen, Live, Manifest};
-use haft_transport::stop::{self, Stop};
+use haft_transport::stop::{Orders, Stop};
 use rustix::termios::isatty;
 use serde_json::{Value, json};
 use std::io;
@@ -87,9 +87,11 @@ pub(crate) async fn follow(live: Arc<Live>, teller: Teller) {
     }
 }
 
-/// SIGHUP, from when this is made: none that comes after ends the process.
+/// SIGHUP and orders to stop, from when this is made: none that comes after ends the process at
+/// once.
 pub(crate) struct Hangups {
     hangup: Signal,
+    orders: Orders,
     had_terminal: bool,
 }
 
@@ -97,12 +99,13 @@ impl Hangups {
     /// # Errors
     /// Signal handlers cannot be installed.
     pub(crate) fn new() -> io::Result<Self> {
-        Ok(Self { hangup: signal(SignalKind::hangup())?, had_terminal: isatty(io::stdin()) })
+        let (hangup, orders) = (signal(SignalKind::hangup())?, Orders::new()?);
+        Ok(Self { hangup, orders, had_terminal: isatty(io::stdin()) })
     }
 
     /// Waits for the order to stop, and reads the file again whenever SIGHUP comes. But whoever was
     /// started in a terminal ends with it.
-    pub(crate) async fn take_orders(mut self, live: Arc<Live>, teller: Teller) -> io::Result<Stop> {
+    pub(crate) async fn take_orders(mut self, live: Arc<Live>, teller: Teller) -> Stop {
         let lost = async {
             while self.hangup.recv().await.is_some() {
                 if self.had_terminal && !isatty(io::stdin()) {
@@ -113,16 +116,16 @@ impl Hangups {
             std::future::pending::<()>().await;
         };
         tokio::select! {
-            stop = stop::ordered() => stop,
-            () = lost => Ok(Stop::Gracefully),
+            stop = self.orders.next() => stop,
+            () = lost => Stop::Gracefully,
         }
     }
 
     /// Waits for the order to stop, of which SIGHUP is one.
-    pub(crate) async fn end(mut self) -> io::Result<Stop> {
+    pub(crate) async fn end(mut self) -> Stop {
         tokio::select! {
-            stop = stop::ordered() => stop,
-            _ = self.hangup.recv() => Ok(Stop::Gracefully),
+            stop = self.orders.next() => stop,
+            _ = self.hangup.recv() => Stop::Gracefully,
         }
     }
 }

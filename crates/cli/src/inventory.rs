@@ -34,10 +34,17 @@ impl Inventory {
         Ok(Self { tools, resources, templates, prompts })
     }
 
-    /// Says which tools a client must not offer.
+    /// Says what is left out: what MCP does not define, and tools that a client must not offer.
     pub(crate) fn warn_of_dropped(&self, printer: Printer) {
-        for tool in &self.tools.dropped {
-            printer.warn(&format!("the tool `{}` is left out: {}", tool.name, tool.reason));
+        for (kind, dropped) in [
+            ("tool", &self.tools.dropped),
+            ("resource", &self.resources.dropped),
+            ("resource template", &self.templates.dropped),
+            ("prompt", &self.prompts.dropped),
+        ] {
+            for one in dropped {
+                printer.warn(&format!("the {kind} `{}` is left out: {}", one.name, one.reason));
+            }
         }
     }
 }

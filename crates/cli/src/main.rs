@@ -11,6 +11,7 @@ mod consent;
 mod edits;
 mod exit;
 mod export;
+mod guardian;
 mod inside;
 mod instruments;
 mod inventory;
@@ -38,6 +39,10 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
+    if guardian::is_meant(&words) {
+        // There is nobody left to tell of a failure.
+        return haft_manifest::watch_over().map_or(Exit::Other, |()| Exit::Ok).into();
+    }
     let exit = match Cli::try_parse_from(&words) {
         Ok(cli) => {
             let printer = Printer::new(cli.global.json, cli.global.verbose);

@@ -188,7 +188,8 @@ impl Client {
         capability: &str,
         read: impl FnMut(&RawValue) -> Result<Page<T>, ClientError>,
     ) -> Result<Listing<T>, ClientError> {
-        match pages::all(&self.wire, method, self.handshake.revision, read).await {
+        // In a box: some lists are asked for at once, and the way of a request is long.
+        match Box::pin(pages::all(&self.wire, method, self.handshake.revision, read)).await {
             Err(error) if self.has_none(capability, method, &error) => Ok(Listing::default()),
             listing => listing,
         }

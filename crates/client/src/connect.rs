@@ -3,7 +3,7 @@
 
 use crate::client::Client;
 use crate::desk::Desk;
-use crate::era::{self, Verdict};
+use crate::era::{self, Handshake, Verdict};
 use crate::error::ClientError;
 use crate::farewell::Farewells;
 use crate::http::Http;
@@ -12,6 +12,8 @@ use crate::process::Launch;
 use crate::stdio::Stdio;
 use crate::wire::{Kind, Wire};
 use haft_proto::version::Era;
+use std::future::pending;
+use std::pin::pin;
 use std::sync::Arc;
 
 /// Where a server is.
@@ -29,17 +31,62 @@ pub enum Target {
 /// A [`ClientError`] if the server cannot be started or reached, wants credentials, or speaks no
 /// era that `options` allows.
 pub async fn connect(target: &Target, options: &Options) -> Result<Client, ClientError> {
-    let wire = open(target, options)?;
+    let connected = connect_unless(target, options, pending()).await?;
+    Ok(connected.expect("nobody gives it up"))
+}
+
+/// The same, unless it is given up before: then what was begun is ended politely, and nothing comes
+/// of it.
+///
+/// # Errors
+/// As of [`connect`].
+pub async fn connect_unless(
+    target: &Target,
+    options: &Options,
+    given_up: impl Future<Output = ()>,
+) -> Result<Option<Client>, ClientError> {
+    let mut given_up = pin!(given_up);
+    let mut wire = open(target, options)?;
+    let mut is_second = false;
+    loop {
+        let met = tokio::select! {
+            met = Box::pin(meet(&wire, options, is_second)) => met?,
+            () = &mut given_up => {
+                wire.close().await;
+                return Ok(None);
+            }
+        };
+        match met {
+            Some(handshake) => return Ok(Some(Client::new(wire, handshake).await)),
+            None => {
+                drop(wire);
+                wire = open(target, options)?;
+                is_second = true;
+            }
+        }
+    }
+}
+
+/// Finds out who is there; nobody any more, if it died of being asked in the modern way.
+async fn meet(
+    wire: &Wire,
+    options: &Options,
+    is_second: bool,
+) -> Result<Option<Handshake>, ClientError> {
+    // Each in a box of its own, as one of them runs and none of them is short.
+    if is_second {
+        return Box::pin(era::initialize(wire)).await.map(Some);
+    }
     let verdict = match options.era {
-        Some(Era::Legacy) => return shake_hands_only(wire).await,
-        Some(Era::Modern) => era::discover(&wire, wire.timeout()).await,
+        Some(Era::Legacy) => return Box::pin(shake_hands_only(wire)).await.map(Some),
+        Some(Era::Modern) => Box::pin(era::discover(wire, wire.timeout())).await,
         None => {
             let patience = options.discover_timeout.min(options.timeout / 2);
-            era::discover_or_initialize(&wire, patience).await
+            Box::pin(era::discover_or_initialize(wire, patience)).await
         }
     };
     match (verdict, options.era) {
-        (Verdict::Spoken(handshake), _) => Ok(Client::new(wire, handshake).await),
+        (Verdict::Spoken(handshake), _) => Ok(Some(handshake)),
         (Verdict::Hopeless(error), _) | (Verdict::Gone(error), Some(_)) => Err(error),
         (Verdict::Legacy(reason), Some(era)) => Err(match reason {
             // Silence and noise say nothing about the era.
@@ -48,24 +95,16 @@ pub async fn connect(target: &Target, options: &Options) -> Result<Client, Clien
             | ClientError::AnsweredAnotherId { .. }) => reason,
             reason => era::not_spoken(era, &reason),
         }),
-        (Verdict::Legacy(_), None) => shake_hands(wire).await,
-        (Verdict::Gone(_), None) => {
-            drop(wire);
-            shake_hands(open(target, options)?).await
-        }
+        (Verdict::Legacy(_), None) => Box::pin(era::initialize(wire)).await.map(Some),
+        (Verdict::Gone(_), None) => Ok(None),
     }
 }
 
-async fn shake_hands_only(wire: Wire) -> Result<Client, ClientError> {
-    shake_hands(wire).await.map_err(|error| match error {
+async fn shake_hands_only(wire: &Wire) -> Result<Handshake, ClientError> {
+    era::initialize(wire).await.map_err(|error| match error {
         ClientError::Refused { .. } => era::not_spoken(Era::Legacy, &error),
         error => error,
     })
-}
-
-async fn shake_hands(wire: Wire) -> Result<Client, ClientError> {
-    let handshake = era::initialize(&wire).await?;
-    Ok(Client::new(wire, handshake).await)
 }
 
 fn open(target: &Target, options: &Options) -> Result<Wire, ClientError> {

@@ -1,20 +1,28 @@
 //! Lists that come in pages: all of them, one after the other, until the server names no next one.
 //! Used by `client`, `resources` and `prompts`, which read the entries.
 
-use crate::error::ClientError;
+use crate::error::{ClientError, excerpt};
 use crate::limits::{LIST_BYTES_MAX, PAGES_MAX};
 use crate::message::quoted;
 use crate::wire::{Question, Wire, nobody};
+use haft_proto::json::{JsonStr, member};
 use haft_proto::method::Method;
 use haft_proto::version::Revision;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
+use std::time::Duration;
 
 /// All entries of a list, from all pages.
 #[derive(Clone, Debug)]
 pub struct Listing<T> {
     /// The entries, in the server's order.
     pub entries: Vec<T>,
+    /// Those that are left out, as they are not what MCP defines.
+    pub dropped: Vec<Dropped>,
+    /// How long it stays as it is, as the server says of the page that does so shortest; one of the
+    /// legacy era says nothing.
+    pub ttl: Option<Duration>,
     /// On how many pages they came.
     pub pages: usize,
     /// How many bytes of JSON all results were.
@@ -23,14 +31,25 @@ pub struct Listing<T> {
 
 impl<T> Default for Listing<T> {
     fn default() -> Self {
-        Self { entries: Vec::new(), pages: 0, bytes: 0 }
+        Self { entries: Vec::new(), dropped: Vec::new(), ttl: None, pages: 0, bytes: 0 }
     }
+}
+
+/// An entry that is left out of a list; the others are there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dropped {
+    /// Its address or name; if it has none, where it stands on its page, like `entry 3`.
+    pub name: String,
+    /// What is wrong with it.
+    pub reason: String,
 }
 
 /// One page.
 #[derive(Debug)]
 pub(crate) struct Page<T> {
     pub(crate) entries: Vec<T>,
+    pub(crate) dropped: Vec<Dropped>,
+    pub(crate) ttl: Option<Duration>,
     pub(crate) next_cursor: Option<String>,
 }
 
@@ -54,6 +73,8 @@ pub(crate) async fn all<T>(
         list.pages += 1;
         list.bytes += raw.get().len();
         list.entries.extend(page.entries);
+        list.dropped.extend(page.dropped);
+        list.ttl = list.ttl.into_iter().chain(page.ttl).min();
         let is_stuck = page.next_cursor.is_some() && page.next_cursor == cursor;
         if is_stuck || list.pages == PAGES_MAX || list.bytes > LIST_BYTES_MAX {
             return Err(ClientError::ListWithoutEnd { pages: list.pages });
@@ -65,29 +86,49 @@ pub(crate) async fn all<T>(
     }
 }
 
-/// Reads a page whose entries are `member`, each by `entry`.
+/// Reads a page whose entries are `member`, each by `entry`, which says what is wrong with one that
+/// has to be left out.
 pub(crate) fn read_page<T>(
     raw: &RawValue,
     method: Method,
     member: &str,
-    mut entry: impl FnMut(Box<RawValue>) -> Result<T, serde_json::Error>,
+    mut entry: impl FnMut(Box<RawValue>) -> Result<T, String>,
 ) -> Result<Page<T>, ClientError> {
     let malformed = |error: serde_json::Error| malformed(method, &error.to_string());
     let members: HashMap<String, Box<RawValue>> =
         serde_json::from_str(raw.get()).map_err(malformed)?;
-    let Some(entries) = members.get(member) else {
+    let Some(written) = members.get(member) else {
         return Err(self::malformed(method, &format!("`{member}` is missing")));
     };
-    let entries: Vec<Box<RawValue>> = serde_json::from_str(entries.get()).map_err(malformed)?;
+    let written: Vec<&RawValue> = serde_json::from_str(written.get()).map_err(malformed)?;
     let next_cursor = members.get("nextCursor").map(|cursor| serde_json::from_str(cursor.get()));
-    Ok(Page {
-        entries: entries
-            .into_iter()
-            .map(&mut entry)
-            .collect::<Result<_, _>>()
-            .map_err(malformed)?,
-        next_cursor: next_cursor.transpose().map_err(malformed)?.flatten(),
-    })
+    let next_cursor = next_cursor.transpose().map_err(malformed)?.flatten();
+    let (mut entries, mut dropped) = (Vec::with_capacity(written.len()), Vec::new());
+    for (place, raw) in written.into_iter().enumerate() {
+        match entry(raw.to_owned()) {
+            Ok(entry) => entries.push(entry),
+            Err(reason) => {
+                let reason = excerpt(reason.as_bytes());
+                dropped.push(Dropped { name: name_of(raw, place + 1), reason });
+            }
+        }
+    }
+    // What is no number of milliseconds is a hint that nobody can take.
+    let ttl = members.get("ttlMs").and_then(|ttl| serde_json::from_str(ttl.get()).ok());
+    Ok(Page { entries, dropped, ttl: ttl.map(Duration::from_millis), next_cursor })
+}
+
+/// Reads an entry, or says why it is none.
+pub(crate) fn read_entry<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, String> {
+    serde_json::from_str(raw.get()).map_err(|error| error.to_string())
+}
+
+/// What an entry is called that cannot be read as a whole.
+fn name_of(raw: &RawValue, place: usize) -> String {
+    let said = ["uri", "uriTemplate", "name"].into_iter();
+    let said = said.filter_map(|key| JsonStr::from_raw(member(raw.get(), key)?));
+    let mut said = said.map(|name| excerpt(name.decode().as_bytes()));
+    said.find(|name| !name.is_empty()).unwrap_or_else(|| format!("entry {place}"))
 }
 
 pub(crate) fn malformed(method: Method, reason: &str) -> ClientError {
@@ -112,5 +153,32 @@ mod tests {
         for wrong in ["{}", r#"{"prompts":{}}"#, r#"{"prompts":[],"nextCursor":7}"#, "[]"] {
             assert!(matches!(read(wrong), Err(ClientError::MalformedResult { .. })), "{wrong}");
         }
+    }
+
+    #[test]
+    fn how_long_a_page_stays_is_a_hint() {
+        for (said, expected) in [("250", Some(250)), ("0", Some(0)), ("-1", None), ("\"x\"", None)]
+        {
+            let text = format!(r#"{{"prompts":[],"ttlMs":{said}}}"#);
+            let raw = RawValue::from_string(text).expect("JSON");
+            let page = read_page(&raw, Method::PromptsList, "prompts", Ok).expect("a page");
+            assert_eq!(page.ttl, expected.map(Duration::from_millis), "{said}");
+        }
+    }
+
+    #[test]
+    fn an_entry_that_is_none_is_left_out_by_its_name() {
+        let text = r#"{"prompts":[{"name":"a"},{"name":"b","bad":1},{"name":7},
+            {"uri":"x:\u0031","name":"c"},7,[]]}"#;
+        let raw = RawValue::from_string(text.to_owned()).expect("JSON");
+        let is_a = |raw: Box<RawValue>| match raw.get() == r#"{"name":"a"}"# {
+            true => Ok(()),
+            false => Err("it is wrong".to_owned()),
+        };
+        let page = read_page(&raw, Method::PromptsList, "prompts", is_a).expect("a page");
+        assert_eq!(page.entries.len(), 1);
+        let names: Vec<&str> = page.dropped.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["b", "entry 3", "x:1", "entry 5", "entry 6"]);
+        assert!(page.dropped.iter().all(|one| one.reason == "it is wrong"));
     }
 }

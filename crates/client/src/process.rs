@@ -2,6 +2,7 @@
 //! can be stopped with everything that it started. Used by the stdio wire, and by those who speak
 //! over its pipes themselves; what is said there is not known here.
 
+use crate::environment::Inherit;
 use crate::error::{ClientError, excerpt};
 use haft_proto::framing::{Line, Lines};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
@@ -9,12 +10,15 @@ use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::future::pending;
+use std::io;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::pin::Pin;
+use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -27,6 +31,27 @@ pub struct Launch {
     variables: Vec<(OsString, OsString)>,
     directory: Option<PathBuf>,
     stderr: Stderr,
+    inherit: Inherit,
+    nursery: Option<Arc<dyn Nursery>>,
+}
+
+/// Who starts children, and finds what they leave behind when they have moved out of their group:
+/// a program that adopts orphans.
+pub trait Nursery: fmt::Debug + Send + Sync {
+    /// Starts a child.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    fn start(&self, command: &mut Command) -> io::Result<(Child, Box<dyn Ward>)>;
+}
+
+/// What a nursery knows of a child. Dropped once the child has been waited for, and not before.
+pub trait Ward: fmt::Debug + Send + Sync {
+    /// Kills what has left the child's group, at once and when more of it comes.
+    fn forsake(&self);
+
+    /// The child has been waited for: kills what is left and waits for that, though not for ever.
+    fn end(self: Box<Self>) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 }
 
 /// Without the values of variables, which may be secrets.
@@ -40,7 +65,8 @@ impl fmt::Debug for Launch {
             .field("variables", &names)
             .field("directory", &self.directory)
             .field("stderr", &self.stderr)
-            .finish()
+            .field("inherit", &self.inherit)
+            .finish_non_exhaustive()
     }
 }
 
@@ -62,7 +88,8 @@ impl Launch {
     ) -> Self {
         let args = args.into_iter().map(Into::into).collect();
         let (variables, directory, stderr) = (Vec::new(), None, Stderr::default());
-        Self { program: program.into(), args, variables, directory, stderr }
+        let (program, inherit, nursery) = (program.into(), Inherit::default(), None);
+        Self { program, args, variables, directory, stderr, inherit, nursery }
     }
 
     /// What is run: a path, or a name that is looked for in PATH.
@@ -77,7 +104,7 @@ impl Launch {
         &self.args
     }
 
-    /// The same with these variables added to our own environment.
+    /// The same with these variables added to those of our own environment.
     #[must_use]
     pub fn variables(
         mut self,
@@ -101,6 +128,20 @@ impl Launch {
         self.stderr = stderr;
         self
     }
+
+    /// The same with these variables of our own environment.
+    #[must_use]
+    pub fn inherit(mut self, inherit: Inherit) -> Self {
+        self.inherit = inherit;
+        self
+    }
+
+    /// The same, started by somebody else.
+    #[must_use]
+    pub fn nursery(mut self, nursery: Arc<dyn Nursery>) -> Self {
+        self.nursery = Some(nursery);
+        self
+    }
 }
 
 /// How long a child may take to end after each kind of order.
@@ -114,7 +155,9 @@ const WORDS_LINE_BYTES_MAX: usize = 8 * 1024;
 /// A running child. Dropping it kills its group at once; [`Process::stop`] is polite.
 #[derive(Debug)]
 pub struct Process {
-    child: Child,
+    /// Until this is dropped.
+    child: Option<Child>,
+    ward: Option<Box<dyn Ward>>,
     words: Words,
     listening: Option<JoinHandle<()>>,
 }
@@ -140,23 +183,29 @@ impl Process {
         if let Some(directory) = &launch.directory {
             command.current_dir(directory);
         }
-        let mut child = command
+        launch.inherit.apply(&mut command);
+        command
             .args(&launch.args)
             .envs(launch.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(stderr)
             .process_group(0)
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(|error| cannot_start(error.to_string()))?;
-        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(cannot_start("it has no pipes".to_owned()));
+            .kill_on_drop(true);
+        let started = match &launch.nursery {
+            Some(nursery) => nursery.start(&mut command).map(|(child, ward)| (child, Some(ward))),
+            None => command.spawn().map(|child| (child, None)),
         };
+        let (mut child, ward) = started.map_err(|error| cannot_start(error.to_string()))?;
+        let pipes = (child.stdin.take(), child.stdout.take());
         let words = Words::default();
         let listening =
             child.stderr.take().map(|stderr| tokio::spawn(listen(stderr, Arc::clone(&words))));
-        Ok((Self { child, words, listening }, stdin, stdout))
+        let process = Self { child: Some(child), ward, words, listening };
+        match pipes {
+            (Some(stdin), Some(stdout)) => Ok((process, stdin, stdout)),
+            _ => Err(cannot_start("it has no pipes".to_owned())),
+        }
     }
 
     /// Whether the child ended and how, waiting a moment for it; and its last words. What it left
@@ -165,7 +214,7 @@ impl Process {
         let ending = async {
             self.ended().await;
             self.signal(Signal::KILL);
-            self.child.wait().await
+            self.wait().await
         };
         let status = timeout(AFTERMATH, ending).await;
         if let Some(listening) = &mut self.listening
@@ -173,7 +222,10 @@ impl Process {
         {
             self.listening = None;
         }
-        let status = status.ok().and_then(Result::ok).map(|status| status.to_string());
+        let status = status.ok().flatten().map(|status| status.to_string());
+        if let Some(ward) = self.ward.take_if(|_| status.is_some()) {
+            tokio::spawn(ward.end());
+        }
         (status, self.last_words())
     }
 
@@ -187,18 +239,27 @@ impl Process {
             }
         }
         self.signal(Signal::KILL);
-        _ = timeout(PATIENCE, self.child.wait()).await;
+        if matches!(timeout(PATIENCE, self.wait()).await, Ok(Some(_)))
+            && let Some(ward) = self.ward.take()
+        {
+            ward.end().await;
+        }
+    }
+
+    /// Takes the child's status, once it has ended.
+    async fn wait(&mut self) -> Option<ExitStatus> {
+        self.child.as_mut()?.wait().await.ok()
     }
 
     /// Its number, which is that of its group; `None` once it has ended.
     #[must_use]
     pub fn id(&self) -> Option<u32> {
-        self.child.id()
+        self.child.as_ref().and_then(Child::id)
     }
 
     /// Ends when the child has ended, without taking its status.
     pub(crate) fn ended(&self) -> impl Future<Output = ()> + use<> {
-        let id = self.child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        let id = self.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         async move {
             // Its status has been taken.
             let Some(id) = id else { return };
@@ -214,7 +275,7 @@ impl Process {
     /// Signals the whole group, but only while its leader has not been waited for: after that its
     /// number may be another's.
     fn signal(&self, signal: Signal) {
-        let id = self.child.id().and_then(|id| i32::try_from(id).ok());
+        let id = self.id().and_then(|id| i32::try_from(id).ok());
         if let Some(group) = id.and_then(Pid::from_raw) {
             // It fails only if there is nothing left to signal.
             _ = kill_process_group(group, signal);
@@ -234,6 +295,15 @@ impl Drop for Process {
         self.signal(Signal::KILL);
         if let Some(listening) = &self.listening {
             listening.abort();
+        }
+        let Some(ward) = self.ward.take() else { return };
+        ward.forsake();
+        // Without a runtime nobody takes its status, and what it leaves is forsaken already.
+        if let (Some(mut child), Ok(runtime)) = (self.child.take(), Handle::try_current()) {
+            runtime.spawn(async move {
+                _ = child.wait().await;
+                ward.end().await;
+            });
         }
     }
 }

@@ -82,7 +82,8 @@ impl Client {
     /// A [`ClientError`]; [`ClientError::ListWithoutEnd`] if the pages do not end.
     pub async fn list_prompts(&self) -> Result<Listing<Prompt>, ClientError> {
         let method = Method::PromptsList;
-        self.list(method, "prompts", |raw| read_page(raw, method, "prompts", read_prompt)).await
+        let read = |raw| read_prompt(raw).map_err(|error| error.to_string());
+        self.list(method, "prompts", |raw| read_page(raw, method, "prompts", read)).await
     }
 
     /// Fills in a prompt. `arguments` are names and texts. `listener` hears progress and log

@@ -3,7 +3,7 @@
 use crate::client::Client;
 use crate::error::ClientError;
 use crate::message::{Listener, quoted};
-use crate::pages::{Listing, malformed, read_page};
+use crate::pages::{Listing, malformed, read_entry, read_page};
 use crate::rounds::Subject;
 use haft_proto::method::Method;
 use serde::Deserialize;
@@ -83,7 +83,7 @@ impl Client {
         let method = Method::ResourcesList;
         self.list(method, "resources", |raw| {
             read_page(raw, method, "resources", |raw| {
-                let written: Written = serde_json::from_str(raw.get())?;
+                let written: Written = read_entry(&raw)?;
                 Ok(written.resource(raw))
             })
         })
@@ -98,7 +98,7 @@ impl Client {
         let method = Method::ResourcesTemplatesList;
         self.list(method, "resources", |raw| {
             read_page(raw, method, "resourceTemplates", |raw| {
-                let written: WrittenTemplate = serde_json::from_str(raw.get())?;
+                let written: WrittenTemplate = read_entry(&raw)?;
                 Ok(written.template(raw))
             })
         })

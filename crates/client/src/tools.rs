@@ -3,13 +3,14 @@
 
 use crate::content::{Content, read_content};
 use crate::error::ClientError;
-use crate::pages::{Listing, Page, malformed, read_page};
+use crate::pages::{Dropped, Listing, Page, malformed, read_page};
 use crate::param_headers::ParamHeaders;
 use haft_proto::method::Method;
 use http::{HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::time::Duration;
 
 /// A tool as a server describes it.
 #[derive(Clone, Debug)]
@@ -42,34 +43,22 @@ impl Tool {
 pub struct ToolList {
     /// The tools, in the server's order.
     pub tools: Vec<Tool>,
-    /// Those that must not be offered over HTTP in the modern era: their `x-mcp-header` is wrong.
-    pub dropped: Vec<DroppedTool>,
+    /// Those that are left out: they are not what MCP defines, or must not be offered over HTTP in
+    /// the modern era, as their `x-mcp-header` is wrong.
+    pub dropped: Vec<Dropped>,
+    /// How long it stays as it is, if the server says so.
+    pub ttl: Option<Duration>,
     /// On how many pages they came.
     pub pages: usize,
     /// How many bytes of JSON all results were.
     pub bytes: usize,
 }
 
-impl From<Listing<Listed>> for ToolList {
-    fn from(listing: Listing<Listed>) -> Self {
-        let mut list = Self { pages: listing.pages, bytes: listing.bytes, ..Self::default() };
-        for entry in listing.entries {
-            match entry {
-                Ok(tool) => list.tools.push(tool),
-                Err(dropped) => list.dropped.push(dropped),
-            }
-        }
-        list
+impl From<Listing<Tool>> for ToolList {
+    fn from(listing: Listing<Tool>) -> Self {
+        let Listing { entries: tools, dropped, ttl, pages, bytes } = listing;
+        Self { tools, dropped, ttl, pages, bytes }
     }
-}
-
-/// A tool that is left out of a list.
-#[derive(Clone, Debug)]
-pub struct DroppedTool {
-    /// Its name.
-    pub name: String,
-    /// What is wrong with it.
-    pub reason: String,
 }
 
 /// What a tool answered.
@@ -85,20 +74,17 @@ pub struct CallResult {
     pub raw: Box<RawValue>,
 }
 
-/// A tool of a list, or why it is left out.
-pub(crate) type Listed = Result<Tool, DroppedTool>;
-
 /// Reads a page of `tools/list`. Where the wire mirrors parameters, tools with wrong marks are left
 /// out.
-pub(crate) fn read_tools(raw: &RawValue, is_mirrored: bool) -> Result<Page<Listed>, ClientError> {
+pub(crate) fn read_tools(raw: &RawValue, is_mirrored: bool) -> Result<Page<Tool>, ClientError> {
     read_page(raw, Method::ToolsList, "tools", |raw| {
-        let mut tool = read_tool(raw)?;
+        let mut tool = read_tool(raw).map_err(|error| error.to_string())?;
         match ParamHeaders::find(&tool.input_schema) {
             Ok(headers) => tool.param_headers = headers,
-            Err(reason) if is_mirrored => return Ok(Err(DroppedTool { name: tool.name, reason })),
+            Err(reason) if is_mirrored => return Err(reason),
             Err(_) => {}
         }
-        Ok(Ok(tool))
+        Ok(tool)
     })
 }
 
@@ -164,7 +150,7 @@ mod tests {
             "inputSchema":{"properties":{"x":{"type":"number","x-mcp-header":"X"}}}}]}"#;
         let names = |is_mirrored| -> Vec<String> {
             let page = read_tools(&raw(list), is_mirrored).expect("a list");
-            page.entries.into_iter().flatten().map(|tool| tool.name).collect()
+            page.entries.into_iter().map(|tool| tool.name).collect()
         };
         assert_eq!(names(true), ["a"]);
         assert_eq!(names(false), ["a", "b"]);
@@ -174,7 +160,7 @@ mod tests {
     fn a_tool_keeps_the_text_that_came() {
         let text = r#"{"name":"a",  "x":1.50, "annotations":{"title":"T"}}"#;
         let page = read_tools(&raw(&format!(r#"{{"tools":[{text}]}}"#)), true).expect("a list");
-        let tool = page.entries[0].as_ref().expect("a tool");
+        let tool = &page.entries[0];
         assert_eq!((tool.raw.get(), tool.title.as_deref()), (text, Some("T")));
     }
 

@@ -79,18 +79,19 @@ impl Admin {
 }
 
 fn upstream(one: &Kept) -> Value {
-    let (upstream, state) = (&one.upstream, one.upstream.state());
-    let (word, reason) = match &state {
-        State::Connecting => ("connecting", None),
-        State::Down { reason, .. } => ("down", Some(reason)),
-        State::Idle => ("idle", None),
-        State::Ready => ("ready", None),
-        State::Stopped => ("stopped", None),
-    };
+    let upstream = &one.upstream;
+    let state = upstream.state();
+    let (word, reason) = told(&state);
     let server = upstream.server().map(
         |(name, version, revision)| json!({"name": name, "version": version, "revision": revision}),
     );
     let counts = upstream.counts();
+    let states = upstream.seats.states();
+    let instances = states.iter().zip(upstream.seats.counts());
+    let instances = instances.map(|(state, (running, restarts))| {
+        let (word, reason) = told(state);
+        json!({"state": word, "reason": reason, "running": running, "restarts": restarts})
+    });
     json!({
         "name": upstream.name(),
         "state": word,
@@ -101,5 +102,17 @@ fn upstream(one: &Kept) -> Value {
         "running": counts.running,
         "failed": counts.failed,
         "restarts": counts.restarts,
+        "joined": upstream.alike.joined(),
+        "instances": instances.collect::<Vec<_>>(),
     })
+}
+
+fn told(state: &State) -> (&'static str, Option<&Arc<str>>) {
+    match state {
+        State::Connecting => ("connecting", None),
+        State::Down { reason, .. } => ("down", Some(reason)),
+        State::Idle => ("idle", None),
+        State::Ready => ("ready", None),
+        State::Stopped => ("stopped", None),
+    }
 }

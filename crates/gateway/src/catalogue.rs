@@ -3,6 +3,7 @@
 //! served is left out alone, with the reason. Made anew by `gateway` when an upstream has something
 //! else than before.
 
+use crate::alike::Alike;
 use crate::forward::Forward;
 use crate::limits::{NAME_BYTES_MAX, SLACK};
 use crate::upstream::Upstream;
@@ -13,19 +14,41 @@ use haft_server::{Prompt, Resource, ResourceTemplate, Tool};
 use serde_json::value::RawValue;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What one upstream has, as it says it: names or addresses, and definitions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Offer {
     pub(crate) tools: Vec<Listed>,
-    /// Tools that its client must not use, and why.
-    pub(crate) dropped: Vec<(String, String)>,
+    /// What cannot be used of its lists, and lists that cannot be had: what each is, its name, and
+    /// why.
+    pub(crate) dropped: Vec<(&'static str, String, String)>,
+    /// A list could not be had.
+    pub(crate) is_partial: bool,
+    /// How long all lists stay as they are, if somebody says so.
+    pub(crate) ttl: Option<Duration>,
     pub(crate) resources: Vec<Listed>,
     pub(crate) templates: Vec<Listed>,
     pub(crate) prompts: Vec<Listed>,
 }
 
 pub(crate) type Listed = (String, Box<RawValue>);
+
+impl Offer {
+    /// Whether another one says the same, to the letter.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let is_same = |one: &[Listed], other: &[Listed]| {
+            let pairs = one.iter().zip(other);
+            one.len() == other.len()
+                && pairs.into_iter().all(|(one, other)| one.1.get() == other.1.get())
+        };
+        is_same(&self.tools, &other.tools)
+            && is_same(&self.resources, &other.resources)
+            && is_same(&self.templates, &other.templates)
+            && is_same(&self.prompts, &other.prompts)
+            && self.dropped == other.dropped
+    }
+}
 
 /// All of it.
 #[derive(Default)]
@@ -102,8 +125,8 @@ impl Gathering {
             let (upstream, name) = (upstream.name().to_owned(), name.to_owned());
             left_out.push(LeftOut { kind, upstream, name, reason });
         };
-        for (tool, reason) in &offer.dropped {
-            leave_out("tool", tool, reason.clone());
+        for (kind, name, reason) in &offer.dropped {
+            leave_out(kind, name, reason.clone());
         }
         for (name, definition) in &offer.tools {
             let made = tool(upstream, name, definition);
@@ -152,7 +175,9 @@ fn tool(upstream: &Arc<Upstream>, name: &str, definition: &RawValue) -> Result<T
 
 fn resource(upstream: &Arc<Upstream>, uri: &str, told: &RawValue) -> Result<Resource, String> {
     let way = way(upstream, uri);
-    let resource = Resource::relayed(uri, told.to_owned(), move |asked| way.clone().relay(asked));
+    let resource =
+        Resource::relayed(uri, told.to_owned(), move |asked| Alike::relay(way.clone(), asked));
+    let resource = resource.relayed_within(upstream.timeout().saturating_add(SLACK));
     resource.verify().map_err(|error| error.to_string())?;
     Ok(resource)
 }
@@ -163,8 +188,9 @@ fn family(
     told: &RawValue,
 ) -> Result<ResourceTemplate, String> {
     let way = way(upstream, template);
-    let relay = move |asked| way.clone().relay(asked);
+    let relay = move |asked| Alike::relay(way.clone(), asked);
     let family = ResourceTemplate::relayed(template, told.to_owned(), relay);
+    let family = family.relayed_within(upstream.timeout().saturating_add(SLACK));
     family.verify().map_err(|error| error.to_string())?;
     Ok(family)
 }
@@ -172,7 +198,9 @@ fn family(
 fn prompt(upstream: &Arc<Upstream>, name: &str, told: &RawValue) -> Prompt {
     let way = way(upstream, name);
     let exposed = exposed(&upstream.settings.prefix, name);
-    Prompt::relayed(exposed, told.to_owned(), move |asked| way.clone().relay(asked))
+    let prompt =
+        Prompt::relayed(exposed, told.to_owned(), move |asked| Alike::relay(way.clone(), asked));
+    prompt.relayed_within(upstream.timeout().saturating_add(SLACK))
 }
 
 fn way(upstream: &Arc<Upstream>, name: &str) -> Forward {

@@ -86,11 +86,7 @@ impl Forward {
                 Err(error) => error,
             };
             let loss = Loss::by(&error);
-            match loss {
-                Loss::NotBegun | Loss::Unknown => self.upstream.suspect(&client),
-                Loss::Late => self.upstream.doubt(),
-                Loss::None => {}
-            }
+            self.upstream.lost(&client, loss);
             let may_ask_again =
                 loss == Loss::NotBegun || loss == Loss::Unknown && self.is_repeatable;
             if !may_ask_again || !is_first {
@@ -159,7 +155,7 @@ fn is_of_prompt(reference: &str) -> bool {
 }
 
 /// The members of parameters, without what is between this server and its client.
-fn members(params: &str) -> Result<Vec<(&str, &str)>, Refusal> {
+pub(crate) fn members(params: &str) -> Result<Vec<(&str, &str)>, Refusal> {
     let malformed = |_| Refusal::new(Mistake::InvalidParams, "Invalid params: not an object");
     let mut cursor = Cursor::new(params, DEPTH_MAX);
     cursor.enter_object().map_err(malformed)?;

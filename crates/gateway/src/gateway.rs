@@ -3,11 +3,14 @@
 
 use crate::admin::Admin;
 use crate::catalogue::{self, Catalogue, LeftOut, Offer};
-use crate::keeper::{Report, end, keep};
+use crate::early::Early;
+use crate::keeper::{Report, keep};
 use crate::limits::STOP_TIME_MAX;
 use crate::recent::Recent;
-use crate::upstream::{State, Upstream};
+use crate::upstream::Upstream;
 use haft_manifest::Live;
+use haft_proto::limits::Limits;
+use haft_proto::service::Service;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -31,6 +34,8 @@ pub(crate) struct Shared {
     pub(crate) kept: Mutex<Vec<Kept>>,
     pub(crate) left_out: Mutex<HashSet<LeftOut>>,
     pub(crate) recent: Arc<Recent>,
+    /// Those that are ended.
+    retiring: Mutex<JoinSet<()>>,
     /// Told when one has answered, or failed to.
     settled: watch::Sender<()>,
     /// Told when one has something else than before.
@@ -46,14 +51,14 @@ pub(crate) struct Kept {
     offer: Option<Offer>,
     /// What it has is served, or why it has nothing.
     has_settled: bool,
-    /// Why it is down, as it was told.
-    down: Option<Arc<str>>,
-    /// What is served until this one has settled: the same before it was edited.
+    /// Why each of its connections is down, as it was told.
+    down: Box<[Option<Arc<str>>]>,
+    /// What is served until this one has settled: the same before it was edited. It has something.
     before: Option<Box<Self>>,
     keeper: Keeper,
 }
 
-/// A task that ends with this.
+/// A task that ends with this, and ends what it keeps when the upstream is to stop.
 struct Keeper(JoinHandle<()>);
 
 impl Drop for Keeper {
@@ -73,6 +78,7 @@ impl Gateway {
             kept: Mutex::default(),
             left_out: Mutex::default(),
             recent: Arc::default(),
+            retiring: Mutex::default(),
             settled: watch::Sender::default(),
             changed: Notify::new(),
             tell,
@@ -89,19 +95,28 @@ impl Gateway {
         Self { shared, tasks }
     }
 
-    /// Waits until every upstream has answered or failed to, but no longer than `limit`; whether
-    /// all have.
-    pub async fn settled(&self, limit: Duration) -> bool {
-        let mut settled = self.shared.settled.subscribe();
-        let all = settled.wait_for(|()| lock(&self.shared.kept).iter().all(|one| one.has_settled));
-        timeout(limit, all).await.is_ok()
+    /// Waits until every upstream has answered or failed to, but no longer than `limit`; the names
+    /// of those that have not.
+    pub fn unsettled(&self, limit: Duration) -> impl Future<Output = Vec<String>> + Send + use<> {
+        let shared = Arc::clone(&self.shared);
+        async move {
+            let mut settled = shared.settled.subscribe();
+            _ = timeout(limit, settled.wait_for(|()| shared.have_all_settled())).await;
+            let kept = lock(&shared.kept);
+            let late = kept.iter().filter(|one| !one.has_settled);
+            late.map(|one| one.upstream.name().to_owned()).collect()
+        }
     }
 
-    /// The names of the upstreams, and how they are doing.
+    /// A service that answers as `service` does, which is the server of the file; but while
+    /// upstreams begin, what is asked of those that have not answered waits for them a while, and
+    /// so do lists.
     #[must_use]
-    pub fn states(&self) -> Vec<(String, State)> {
-        let kept = lock(&self.shared.kept);
-        kept.iter().map(|one| (one.upstream.name().to_owned(), one.upstream.state())).collect()
+    pub fn patient(&self, service: Arc<dyn Service>, limits: &Limits) -> Arc<dyn Service> {
+        match lock(&self.shared.kept).is_empty() {
+            true => service,
+            false => Arc::new(Early::new(service, &self.shared, limits)),
+        }
     }
 
     /// What whoever runs it may see and do.
@@ -113,7 +128,7 @@ impl Gateway {
     /// Ends all of them, politely where there is time for it.
     pub async fn stop(mut self) {
         self.tasks.shutdown().await;
-        let mut closing = JoinSet::new();
+        let mut closing = std::mem::take(&mut *lock(&self.shared.retiring));
         for kept in std::mem::take(&mut *lock(&self.shared.kept)) {
             closing.spawn(kept.retire());
         }
@@ -122,19 +137,39 @@ impl Gateway {
 }
 
 impl Kept {
-    fn new(shared: &Arc<Shared>, upstream: Upstream, before: Option<Box<Self>>) -> Self {
-        let is_drained = before.as_ref().is_some_and(|before| before.is_drained);
-        let upstream = Arc::new(upstream);
-        let report = {
-            let (shared, upstream) = (Arc::downgrade(shared), Arc::downgrade(&upstream));
-            move |report| {
-                if let (Some(shared), Some(upstream)) = (shared.upgrade(), upstream.upgrade()) {
-                    shared.take(&upstream, report);
+    /// Begins to keep an upstream, once `superseded` has ended: the same before it was edited,
+    /// which never came to be served.
+    fn new(
+        shared: &Arc<Shared>,
+        upstream: Upstream,
+        before: Option<Box<Self>>,
+        superseded: Option<Self>,
+    ) -> Self {
+        let older = before.as_deref().or(superseded.as_ref());
+        let is_drained = older.is_some_and(|older| older.is_drained);
+        let (count, upstream) = (upstream.settings.instances, Arc::new(upstream));
+        let keeping = {
+            let (shared, upstream) = (Arc::downgrade(shared), Arc::clone(&upstream));
+            async move {
+                if let Some(superseded) = superseded {
+                    superseded.retire().await;
                 }
+                let mut all = JoinSet::new();
+                for number in 0..count {
+                    let (shared, reported) = (shared.clone(), Arc::downgrade(&upstream));
+                    all.spawn(keep(Arc::clone(&upstream), number, move |report| {
+                        if let (Some(shared), Some(upstream)) =
+                            (shared.upgrade(), reported.upgrade())
+                        {
+                            shared.take(&upstream, number, report);
+                        }
+                    }));
+                }
+                while all.join_next().await.is_some() {}
             }
         };
-        let keeper = Keeper(tokio::spawn(keep(Arc::clone(&upstream), report)));
-        let (offer, has_settled, down) = (None, false, None);
+        let keeper = Keeper(tokio::spawn(keeping));
+        let (offer, has_settled, down) = (None, false, vec![None; count].into());
         Self { upstream, is_drained, offer, has_settled, down, before, keeper }
     }
 
@@ -151,15 +186,19 @@ impl Kept {
 
     /// It has answered, or is down.
     fn has_told(&self) -> bool {
-        self.offer.is_some() || self.down.is_some()
+        self.offer.is_some() || self.is_down()
+    }
+
+    /// There is no way to it.
+    fn is_down(&self) -> bool {
+        self.down.iter().all(Option::is_some)
     }
 
     /// Ends it, once nobody uses it any more.
     async fn retire(mut self) {
         let before = self.before.take();
-        self.keeper.0.abort();
+        self.upstream.seats.stop();
         _ = (&mut self.keeper.0).await;
-        end(self.upstream.set(State::Stopped, None)).await;
         if let Some(before) = before {
             Box::pin(before.retire()).await;
         }
@@ -181,39 +220,82 @@ impl Shared {
             kept.push(match known {
                 Some(known) if known.upstream.settings == *settings => known,
                 known => {
-                    let upstream = Upstream::new(settings.clone(), Arc::clone(&self.recent));
-                    Kept::new(self, upstream, known.map(Box::new))
+                    self.keep(Upstream::new(settings.clone(), Arc::clone(&self.recent)), known)
                 }
             });
         }
         drop(kept);
-        for gone in before {
-            tokio::spawn(gone.retire());
-        }
+        before.into_iter().for_each(|gone| self.retire(gone));
         self.settled.send_replace(());
         self.changed.notify_one();
     }
 
-    /// An upstream has something, or is down.
-    fn take(&self, upstream: &Arc<Upstream>, report: Report) {
+    /// Keeps an upstream in the place of one that may be known. Of each there are two at most: the
+    /// one that is served, and the latest.
+    fn keep(self: &Arc<Self>, upstream: Upstream, known: Option<Kept>) -> Kept {
+        let (serving, superseded) = match known {
+            None => (None, None),
+            Some(mut known) => {
+                let before = known.before.take();
+                match known.offer {
+                    Some(_) => {
+                        before.into_iter().for_each(|before| self.retire(*before));
+                        (Some(Box::new(known)), None)
+                    }
+                    None => (before, Some(known)),
+                }
+            }
+        };
+        Kept::new(self, upstream, serving, superseded)
+    }
+
+    /// Ends one, without waiting for that.
+    fn retire(&self, gone: Kept) {
+        let mut retiring = lock(&self.retiring);
+        while retiring.try_join_next().is_some() {}
+        retiring.spawn(gone.retire());
+    }
+
+    /// Whether all have answered, or failed to.
+    pub(crate) fn have_all_settled(&self) -> bool {
+        lock(&self.kept).iter().all(|one| one.has_settled)
+    }
+
+    /// Told when one has answered, or failed to.
+    pub(crate) fn settling(&self) -> watch::Receiver<()> {
+        self.settled.subscribe()
+    }
+
+    /// An upstream has something, or one of its connections is down.
+    fn take(&self, upstream: &Arc<Upstream>, number: usize, report: Report) {
         let mut all = lock(&self.kept);
         let Some(kept) = all.iter_mut().find(|kept| Arc::ptr_eq(&kept.upstream, upstream)) else {
             return;
         };
-        let name = upstream.name();
+        let name = match kept.down.len() {
+            1 => format!("the upstream `{}`", upstream.name()),
+            _ => format!("instance {} of the upstream `{}`", number + 1, upstream.name()),
+        };
         let told = match report {
             Report::Has(offer) => {
-                (kept.offer, kept.down) = (Some(offer), None);
+                kept.down[number] = None;
+                if kept.offer.as_ref().is_some_and(|known| known.is_same(&offer)) {
+                    return;
+                }
+                kept.offer = Some(offer);
                 None
             }
             Report::Restarts(reason) => {
-                upstream.note_restart();
-                Some(format!("the upstream `{name}` is started again: {reason}"))
+                upstream.seats.note_restart(number);
+                Some(format!("{name} is started again: {reason}"))
             }
             Report::Down(reason) => {
-                let is_known = kept.down.as_ref() == Some(&reason);
-                (kept.offer, kept.down) = (None, Some(Arc::clone(&reason)));
-                (!is_known).then(|| format!("the upstream `{name}` is down: {reason}"))
+                let is_known = kept.down[number].as_ref() == Some(&reason);
+                kept.down[number] = Some(Arc::clone(&reason));
+                if kept.is_down() {
+                    kept.offer = None;
+                }
+                (!is_known).then(|| format!("{name} is down: {reason}"))
             }
         };
         drop(all);
@@ -260,7 +342,7 @@ impl Shared {
         });
         for kept in lock(&self.kept).iter_mut() {
             let is_told = told.iter().any(|told| Arc::ptr_eq(told, &kept.upstream));
-            kept.has_settled |= is_told && (is_served.is_ok() || kept.down.is_some());
+            kept.has_settled |= is_told && (is_served.is_ok() || kept.is_down());
         }
         left_out.into_iter().collect()
     }
@@ -271,9 +353,7 @@ impl Shared {
         let settled = kept.iter_mut().filter(|one| one.has_settled);
         let before: Vec<_> = settled.filter_map(|one| one.before.take()).collect();
         drop(kept);
-        for gone in before {
-            tokio::spawn(gone.retire());
-        }
+        before.into_iter().for_each(|gone| self.retire(*gone));
         self.settled.send_replace(());
     }
 }

@@ -1,17 +1,19 @@
-//! Keeps one upstream connected: starts it, asks what it has, asks again when that changes, and
-//! starts it again when it goes down, later each time in vain; ends one that is started when it is
-//! needed and is not. What it has goes to the `gateway`.
+//! Keeps one connection of an upstream: makes it, asks what the upstream has, asks again when that
+//! changes, and makes it again when it is lost, later each time in vain; ends one that is made when
+//! it is needed and is not. What the upstream has goes to the `gateway`.
 
 use crate::catalogue::Offer;
 use crate::discretion;
 use crate::limits::{
-    CHANGE_KINDS, GATHERING, GATHERING_MAX, IDLE_MAX, LISTENING_TIME_MAX, PATIENCE, PAUSE_MAX,
-    PAUSE_MIN, QUIET, RECOVERED, START_TIME_MAX,
+    CHANGE_KINDS, GATHERING, GATHERING_MAX, IDLE_MAX, LISTENING_TIME_MAX, LOOKS_IN_VAIN_MAX,
+    PATIENCE, PAUSE_MAX, PAUSE_MIN, QUIET, RECOVERED, RETRY_MAX, RETRY_MIN, SLACK, START_TIME_MAX,
+    TTL_MIN,
 };
+use crate::lists::look;
 use crate::upstream::{State, Upstream};
-use haft_client::{Change, Changes, Client, ClientError, Interest, connect};
+use haft_client::{Change, Changes, Client, ClientError, Interest, connect_unless};
 use haft_manifest::Start;
-use haft_proto::method::Method;
+use haft_proto::error::Mistake;
 use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,9 +24,9 @@ use tokio::time::{Instant, sleep, timeout};
 pub(crate) enum Report {
     /// It has this.
     Has(Offer),
-    /// It has nothing while it is down, for this reason.
+    /// Nothing can be asked over this connection, for this reason.
     Down(Arc<str>),
-    /// It went down for this reason, and is started again.
+    /// The connection was lost for this reason, and is made again.
     Restarts(Arc<str>),
 }
 
@@ -36,21 +38,27 @@ enum End {
     },
     /// Nobody used it.
     Idle,
+    /// It was to end.
+    Stopped,
 }
 
-/// Keeps it, for ever.
-pub(crate) async fn keep(upstream: Arc<Upstream>, report: impl Fn(Report)) {
+/// Keeps the connection of that number until the upstream is to stop; then it has ended, politely.
+pub(crate) async fn keep(upstream: Arc<Upstream>, number: usize, report: impl Fn(Report)) {
+    let seats = &upstream.seats;
     let mut pause = PAUSE_MIN;
     let (mut is_down, mut has_answered) = (false, false);
     loop {
         let began = Instant::now();
         if !is_down {
-            upstream.set(State::Connecting, None);
+            seats.set(number, State::Connecting, None);
         }
-        match live(&upstream, &report).await {
+        match live(&upstream, number, &report).await {
+            End::Stopped => return seats.set(number, State::Stopped, None),
             End::Idle => {
-                end(upstream.set(State::Idle, None)).await;
-                upstream.demanded().await;
+                tokio::select! {
+                    () = seats.demanded(number) => {}
+                    () = seats.stopped() => return seats.set(number, State::Stopped, None),
+                }
                 (pause, is_down) = (PAUSE_MIN, false);
                 continue;
             }
@@ -65,15 +73,18 @@ pub(crate) async fn keep(upstream: Arc<Upstream>, report: impl Fn(Report)) {
                 if is_down {
                     has_answered = false;
                     let told = discretion::told(&error).into();
-                    upstream.set(State::Down { reason: Arc::clone(&reason), told }, None);
+                    seats.set(number, State::Down { reason: Arc::clone(&reason), told }, None);
                     report(Report::Down(reason));
                 } else {
-                    upstream.set(State::Connecting, None);
+                    seats.set(number, State::Connecting, None);
                     report(Report::Restarts(reason));
                 }
             }
         }
-        sleep(pause).await;
+        tokio::select! {
+            () = sleep(pause) => {}
+            () = seats.stopped() => return seats.set(number, State::Stopped, None),
+        }
         pause = doubled(pause);
     }
 }
@@ -82,40 +93,85 @@ fn doubled(pause: Duration) -> Duration {
     pause.saturating_mul(2).min(PAUSE_MAX)
 }
 
-/// One life of its connection.
-async fn live(upstream: &Upstream, report: &impl Fn(Report)) -> End {
-    let (target, options) = upstream.target();
-    let client = match connect(&target, &options).await {
-        Ok(client) => Arc::new(client),
+/// One life of the connection.
+async fn live(upstream: &Upstream, number: usize, report: &impl Fn(Report)) -> End {
+    let (seats, (target, options)) = (&upstream.seats, upstream.target());
+    let client = match Box::pin(connect_unless(&target, &options, seats.stopped())).await {
+        Ok(Some(client)) => Arc::new(client),
+        Ok(None) => return End::Stopped,
         Err(error) => return End::Failed { error, had_answered: false },
     };
-    let mut had_answered = false;
+    let end = tokio::select! {
+        end = Box::pin(serve(upstream, number, &client, report)) => end,
+        () = seats.stopped() => End::Stopped,
+    };
+    let state = match end {
+        End::Failed { .. } => return end,
+        End::Idle => State::Idle,
+        End::Stopped => State::Stopped,
+    };
+    // Whoever uses it is answered first.
+    seats.set(number, state, None);
+    _ = timeout(upstream.timeout().saturating_add(SLACK), seats.at_rest(number)).await;
+    if let Some(client) = Arc::into_inner(client) {
+        client.close().await;
+    }
+    end
+}
+
+/// Looks at what it has, again and again, and lets requests through meanwhile.
+async fn serve(
+    upstream: &Upstream,
+    number: usize,
+    client: &Arc<Client>,
+    report: &impl Fn(Report),
+) -> End {
+    let (seats, limit) = (&upstream.seats, upstream.timeout().max(START_TIME_MAX));
+    let (mut had_answered, mut looks_in_vain, mut retry) = (false, 0, RETRY_MIN);
     let mut gathering = Gathering { pause: GATHERING, looked: None };
     loop {
         // Before the lists are asked for, so that no change falls between. Not every server tells.
-        let has = |kind| client.handshake().capabilities.get(kind).is_some();
-        let (tools, prompts, resources) = (has("tools"), has("prompts"), has("resources"));
-        let interest = Interest { prompts, resources, tools, uris: Vec::new() };
-        let listening = timeout(LISTENING_TIME_MAX, client.listen(interest)).await;
-        let mut changes = listening.ok().and_then(Result::ok);
+        let (mut changes, is_deaf) = match listen(client).await {
+            Listening::Hears(changes) => (Some(changes), false),
+            Listening::Never => (None, false),
+            Listening::Failed => (None, true),
+        };
         loop {
-            let limit = upstream.timeout().max(START_TIME_MAX);
-            let late = ClientError::TimedOut { method: Method::ToolsList.name(), after: limit };
-            match timeout(limit, look(&client)).await.unwrap_or(Err(late)) {
-                Ok(offer) => report(Report::Has(offer)),
+            let offer = match look(client, limit, upstream.is_far()).await {
+                Ok(offer) => offer,
+                // Who works on something else for long may answer nothing meanwhile.
+                Err(ClientError::TimedOut { .. })
+                    if had_answered && looks_in_vain < LOOKS_IN_VAIN_MAX =>
+                {
+                    looks_in_vain += 1;
+                    continue;
+                }
                 Err(error) => return End::Failed { error, had_answered },
-            }
+            };
+            let is_whole = !is_deaf && !offer.is_partial;
+            // Of one that tells of changes there is no need to guess.
+            let ttl = offer.ttl.filter(|_| changes.is_none()).map(|ttl| ttl.max(TTL_MIN));
+            (had_answered, looks_in_vain) = (true, 0);
+            report(Report::Has(offer));
             gathering.looked = Some(Instant::now());
-            upstream.set(State::Ready, Some(Arc::clone(&client)));
-            had_answered = true;
+            seats.set(number, State::Ready, Some(Arc::clone(client)));
             let is_over = tokio::select! {
                 is_over = changed(&mut changes, &mut gathering) => is_over,
                 () = client.ended() => {
-                    return End::Failed { error: why_ended(&client).await, had_answered };
+                    return End::Failed { error: why_ended(client).await, had_answered };
                 }
-                () = upstream.doubted() => false,
+                is_needed = seats.doubted(number) => {
+                    // Calls wait for what has been taken away, and for nothing else.
+                    if !is_needed {
+                        sleep(gathering.pause()).await;
+                    }
+                    false
+                }
                 () = unused(upstream) => return End::Idle,
+                () = sleep(retry), if !is_whole => true,
+                () = sleep(ttl.unwrap_or_default()), if ttl.is_some() => false,
             };
+            retry = if is_whole { RETRY_MIN } else { retry.saturating_mul(2).min(RETRY_MAX) };
             if is_over {
                 break;
             }
@@ -123,26 +179,37 @@ async fn live(upstream: &Upstream, report: &impl Fn(Report)) -> End {
     }
 }
 
-/// What it has, of the kinds that it says it has.
-async fn look(client: &Client) -> Result<Offer, ClientError> {
+/// What came of the wish to hear of changes.
+enum Listening {
+    Hears(Changes),
+    /// The server does not tell of any.
+    Never,
+    /// It may be had later.
+    Failed,
+}
+
+async fn listen(client: &Client) -> Listening {
     let has = |kind| client.handshake().capabilities.get(kind).is_some();
-    let mut offer = Offer::default();
-    if has("tools") {
-        let list = client.list_tools().await?;
-        offer.tools = list.tools.into_iter().map(|one| (one.name, one.raw)).collect();
-        offer.dropped = list.dropped.into_iter().map(|one| (one.name, one.reason)).collect();
+    let (tools, prompts, resources) = (has("tools"), has("prompts"), has("resources"));
+    let interest = Interest { prompts, resources, tools, uris: Vec::new() };
+    match timeout(LISTENING_TIME_MAX, client.listen(interest)).await {
+        Ok(Ok(changes)) => Listening::Hears(changes),
+        Ok(Err(error)) if never_tells(&error) => Listening::Never,
+        Ok(Err(_)) | Err(_) => Listening::Failed,
     }
-    if has("resources") {
-        let list = client.list_resources().await?.entries;
-        offer.resources = list.into_iter().map(|one| (one.uri, one.raw)).collect();
-        let list = client.list_resource_templates().await?.entries;
-        offer.templates = list.into_iter().map(|one| (one.uri_template, one.raw)).collect();
+}
+
+/// Whether a server says that it has no such thing, and not only that it cannot at the moment.
+fn never_tells(error: &ClientError) -> bool {
+    match error {
+        ClientError::Refused { error, .. } => {
+            error.code == i64::from(Mistake::MethodNotFound.code())
+        }
+        ClientError::NoStandingStream { status } | ClientError::HttpStatus { status, .. } => {
+            (400..500).contains(status) && ![408, 425, 429].contains(status)
+        }
+        _ => false,
     }
-    if has("prompts") {
-        let list = client.list_prompts().await?.entries;
-        offer.prompts = list.into_iter().map(|one| (one.name, one.raw)).collect();
-    }
-    Ok(offer)
 }
 
 /// How long changes are gathered before the lists are asked for: longer each time, while they do
@@ -204,13 +271,6 @@ async fn why_ended(client: &Client) -> ClientError {
     match client.list_tools().await {
         Err(error) => error,
         Ok(_) => ClientError::ConnectionClosed,
-    }
-}
-
-/// Ends a connection politely, unless somebody still uses it, who then ends it.
-pub(crate) async fn end(client: Option<Arc<Client>>) {
-    if let Some(client) = client.and_then(Arc::into_inner) {
-        client.close().await;
     }
 }
 

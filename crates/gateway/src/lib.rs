@@ -2,19 +2,24 @@
 //! and adds what they offer to what a file has. It opens no listening socket, and parses no
 //! arguments and no results that pass through.
 //!
-//! `upstream` is one server behind this one; `keeper` keeps it connected; `catalogue` names what
-//! they all have; `forward` passes a request on; `admin` says what becomes of it all.
+//! `upstream` is a server behind this one, `seats` its connections; `keeper` keeps them; `lists` is
+//! what they say they have, and `catalogue` names it; `forward` passes a request on, once for all
+//! that are `alike`; `early` answers while upstreams begin; `admin` says what becomes of it all.
 
 mod admin;
+mod alike;
 mod catalogue;
 mod discretion;
+mod early;
 mod forward;
 mod gateway;
 mod keeper;
 pub mod limits;
+mod lists;
+mod nursery;
 mod recent;
+mod seats;
 mod upstream;
 
 pub use admin::Admin;
 pub use gateway::{Gateway, Telling};
-pub use upstream::State;

@@ -28,11 +28,26 @@ pub const QUIET: Duration = Duration::from_secs(2);
 pub const CHANGE_KINDS: usize = 4;
 /// How long an upstream may take to say that it will tell of changes; then it is taken not to.
 pub const LISTENING_TIME_MAX: Duration = Duration::from_secs(2);
+/// How long after its beginning a gateway lets lists wait for upstreams that have not answered yet,
+/// and requests for what is not there yet.
+pub const EARLY: Duration = Duration::from_secs(5);
+/// How often in a row an upstream that has answered before may leave its lists unanswered for as
+/// long as its `timeout`, before it is taken to hang: one that does one thing after the other may
+/// work on something that long.
+pub const LOOKS_IN_VAIN_MAX: u32 = 2;
+/// How long the lists of an upstream that does not tell of changes are taken to stay as they are at
+/// least, whatever it says.
+pub const TTL_MIN: Duration = Duration::from_secs(5);
+/// How long after it could not be had, changes are asked to be told of again, or a list is asked
+/// for; twice as long after each time in vain.
+pub const RETRY_MIN: Duration = Duration::from_secs(1);
+/// And at most.
+pub const RETRY_MAX: Duration = Duration::from_secs(5 * 60);
 /// How many of the latest requests are kept for whoever runs the gateway.
 pub const RECENT_MAX: usize = 256;
 /// How much longer than its `timeout` a call of an upstream may take, connecting included.
 pub const SLACK: Duration = Duration::from_millis(500);
-/// How long the first clients may wait for upstreams that have not answered yet.
+/// How long an upstream may take at least to say what it has, whatever its `timeout`.
 pub const START_TIME_MAX: Duration = Duration::from_secs(10);
 /// How long upstreams have to end, together.
 pub const STOP_TIME_MAX: Duration = Duration::from_secs(8);

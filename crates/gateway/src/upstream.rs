@@ -1,10 +1,12 @@
-//! One server behind this one: where it is, how it is doing, and the connection to it while there
-//! is one. Changed by `keeper`, used by `forward`.
+//! One server behind this one: where it is, how it is doing, and what was asked of it. Its
+//! connections are in `seats`; changed by `keeper`, used by `forward`.
 
+use crate::alike::Alike;
 use crate::discretion;
+use crate::nursery::Adopting;
 use crate::recent::Recent;
-use arc_swap::ArcSwapOption;
-use haft_client::{Client, ClientError, Launch, Options, Target};
+use crate::seats::{Seats, Taken};
+use haft_client::{ClientError, Inherit, Launch, Options, Target};
 use haft_manifest::{Reach, Upstream as Settings};
 use haft_proto::error::{Mistake, Refusal};
 use haft_server::Missing;
@@ -12,12 +14,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
 /// How a server behind this one is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
+pub(crate) enum State {
     /// It was ended, as nobody used it; the next call starts it again.
     Idle,
     /// It is being connected to; calls wait.
@@ -35,22 +36,33 @@ pub enum State {
     Stopped,
 }
 
+impl State {
+    /// How an upstream is doing whose connections are in these: as the best of them.
+    fn of_all(states: &[Self]) -> Self {
+        let worth = |state: &&Self| match state {
+            Self::Ready => 4,
+            Self::Connecting => 3,
+            Self::Idle => 2,
+            Self::Down { .. } => 1,
+            Self::Stopped => 0,
+        };
+        // Of equals, the first.
+        states.iter().rev().max_by_key(worth).cloned().unwrap_or(Self::Stopped)
+    }
+}
+
 /// See above.
 pub(crate) struct Upstream {
     pub(crate) settings: Settings,
-    client: ArcSwapOption<Client>,
-    state: watch::Sender<State>,
-    /// Told when somebody could not reach it.
-    doubt: Notify,
-    /// Told when somebody needs it who finds it idle.
-    demand: Notify,
+    pub(crate) seats: Seats,
+    /// What is asked for several clients at once.
+    pub(crate) alike: Alike,
     /// How many requests have begun.
     calls: AtomicU64,
     /// And have not ended.
     running: AtomicU64,
     /// And had no result.
     failed: AtomicU64,
-    restarts: AtomicU64,
     recent: Arc<Recent>,
 }
 
@@ -94,15 +106,12 @@ impl Loss {
 impl Upstream {
     pub(crate) fn new(settings: Settings, recent: Arc<Recent>) -> Self {
         Self {
+            seats: Seats::new(settings.instances),
             settings,
-            client: ArcSwapOption::empty(),
-            state: watch::Sender::new(State::Connecting),
-            doubt: Notify::new(),
-            demand: Notify::new(),
+            alike: Alike::default(),
             calls: AtomicU64::new(0),
             running: AtomicU64::new(0),
             failed: AtomicU64::new(0),
-            restarts: AtomicU64::new(0),
             recent,
         }
     }
@@ -113,14 +122,12 @@ impl Upstream {
 
     /// How it is doing.
     pub(crate) fn state(&self) -> State {
-        self.state.borrow().clone()
+        State::of_all(&self.seats.states())
     }
 
-    /// It is in another state; there is a connection only if it is ready.
-    pub(crate) fn set(&self, state: State, client: Option<Arc<Client>>) -> Option<Arc<Client>> {
-        let before = self.client.swap(client);
-        self.state.send_replace(state);
-        before
+    /// Whether it is at an address, and so none of its failures says that it is gone.
+    pub(crate) fn is_far(&self) -> bool {
+        matches!(self.settings.reach, Reach::Url { .. })
     }
 
     /// How long a request may take.
@@ -128,27 +135,27 @@ impl Upstream {
         self.settings.timeout.unwrap_or_else(|| Options::default().timeout)
     }
 
-    /// The connection; waits while it is being made.
+    /// A connection; waits while it is being made.
     ///
     /// # Errors
     /// It is down, there is none in time, or the gateway stops.
-    pub(crate) async fn client(&self) -> Result<Arc<Client>, Refusal> {
-        if let Some(client) = self.client.load_full() {
-            return Ok(client);
+    pub(crate) async fn client(&self) -> Result<Taken, Refusal> {
+        if let Some(taken) = self.seats.take() {
+            return Ok(taken);
         }
         let limit = self.timeout();
         let late = |_| self.failed(&format!("it is not connected after {limit:?}"));
         timeout(limit, self.connected()).await.map_err(late)?
     }
 
-    async fn connected(&self) -> Result<Arc<Client>, Refusal> {
-        let mut states = self.state.subscribe();
+    async fn connected(&self) -> Result<Taken, Refusal> {
+        let mut states = self.seats.watch();
         loop {
-            let state = states.borrow_and_update().clone();
-            match (self.client.load_full(), state) {
-                (Some(client), _) => return Ok(client),
+            let state = State::of_all(&states.borrow_and_update());
+            match (self.seats.take(), state) {
+                (Some(taken), _) => return Ok(taken),
                 (None, State::Down { .. } | State::Stopped) => return Err(self.absent()),
-                (None, State::Idle) => self.demand.notify_one(),
+                (None, State::Idle) => self.seats.demand(),
                 (None, State::Connecting | State::Ready) => {}
             }
             if states.changed().await.is_err() {
@@ -157,41 +164,21 @@ impl Upstream {
         }
     }
 
-    /// A request could not be brought to an end over this connection: nobody else shall use it
-    /// before it has been looked at.
-    pub(crate) fn suspect(&self, client: &Arc<Client>) {
-        let current = self.client.compare_and_swap(client, None);
-        if current.as_ref().is_some_and(|current| Arc::ptr_eq(current, client)) {
-            // Unless it has been stopped meanwhile.
-            self.state.send_if_modified(|state| {
-                let was_ready = *state == State::Ready;
-                if was_ready {
-                    *state = State::Connecting;
-                }
-                was_ready
-            });
-            self.doubt.notify_one();
+    /// A request was lost over this connection, or is late. Over HTTP that says nothing of other
+    /// requests, unless nobody is there or nobody knows the session; they go on while it is looked
+    /// at. A process that is gone answers nobody.
+    pub(crate) fn lost(&self, taken: &Taken, loss: Loss) {
+        match loss {
+            Loss::NotBegun => self.seats.suspect(taken),
+            Loss::Unknown if !self.is_far() => self.seats.suspect(taken),
+            Loss::Unknown | Loss::Late => self.seats.doubt(taken),
+            Loss::None => {}
         }
-    }
-
-    /// Somebody waited in vain: whether it hangs is to be found out, while others go on.
-    pub(crate) fn doubt(&self) {
-        self.doubt.notify_one();
-    }
-
-    /// Waits until somebody could not reach it.
-    pub(crate) async fn doubted(&self) {
-        self.doubt.notified().await;
-    }
-
-    /// Waits until somebody needs it.
-    pub(crate) async fn demanded(&self) {
-        self.demand.notified().await;
     }
 
     /// Who answers there, while somebody does: name, version, and the revision that is spoken.
     pub(crate) fn server(&self) -> Option<(String, String, &'static str)> {
-        let client = self.client.load_full()?;
+        let client = self.seats.any()?;
         let shaken = client.handshake();
         Some((shaken.server.name.clone(), shaken.server.version.clone(), shaken.revision.as_str()))
     }
@@ -204,16 +191,12 @@ impl Upstream {
         Running { upstream: self, method, name, began, failure }
     }
 
-    pub(crate) fn note_restart(&self) {
-        self.restarts.fetch_add(1, Ordering::Relaxed);
-    }
-
     pub(crate) fn counts(&self) -> Counts {
         Counts {
             calls: self.calls.load(Ordering::Relaxed),
             running: self.running.load(Ordering::Relaxed),
             failed: self.failed.load(Ordering::Relaxed),
-            restarts: self.restarts.load(Ordering::Relaxed),
+            restarts: self.seats.counts().map(|(_, restarts)| restarts).sum(),
         }
     }
 
@@ -232,11 +215,13 @@ impl Upstream {
         let (era, timeout) = (self.settings.era, self.timeout());
         let mut options = Options { era, timeout, ..Options::default() };
         let target = match &self.settings.reach {
-            Reach::Command { argv, env, directory } => {
+            Reach::Command { argv, env, inherit, directory } => {
                 let mut words = argv.iter();
                 let program = words.next().cloned().unwrap_or_default();
                 let launch = Launch::new(program, words).variables(env.iter().cloned());
-                Target::Command(launch.directory(directory))
+                let launch = launch.directory(directory).nursery(Arc::new(Adopting));
+                let inherit = inherit.clone().map_or(Inherit::All, Inherit::Usual);
+                Target::Command(launch.inherit(inherit))
             }
             Reach::Url { url, headers } => {
                 options.headers = headers.clone();
@@ -313,6 +298,25 @@ impl Drop for Running<'_> {
         }
         if let Some(began) = *began {
             upstream.recent.end(began, method, (upstream.name(), name), failure.as_deref());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_upstream_does_as_well_as_its_best_connection() {
+        let down = |why: &str| State::Down { reason: why.into(), told: why.into() };
+        for (states, expected) in [
+            (vec![down("a"), State::Ready, State::Connecting], State::Ready),
+            (vec![down("a"), State::Idle, State::Connecting], State::Connecting),
+            (vec![down("a"), State::Idle], State::Idle),
+            (vec![State::Stopped, down("a"), down("b")], down("a")),
+            (vec![State::Stopped], State::Stopped),
+        ] {
+            assert_eq!(State::of_all(&states), expected, "{states:?}");
         }
     }
 }

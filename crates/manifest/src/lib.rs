@@ -72,7 +72,8 @@ mod walk;
 mod written;
 
 pub use around::Mistake as AroundMistake;
-pub use command::orphans::Adoption;
+pub use command::guardian::watch_over;
+pub use command::orphans::{Adoption, Call};
 pub use cost::{Cost, Part, tokens};
 pub use fault::Fault;
 pub use feed::mistake::FeedMistake;

@@ -81,8 +81,18 @@ pub const ORPHANS_GRACE: Duration = Duration::from_secs(1);
 pub const ORPHANS_BYTES_MAX: usize = 64 * 1024;
 /// How much of the environment of such a process is searched for the mark of its call, in bytes.
 pub const ENVIRON_BYTES_MAX: usize = 2 * 1024 * 1024;
+/// The most children of which the process is told that ends them if this one is killed.
+pub const GUARDED_MAX: usize = 64 * 1024;
+/// How long they may take to end then, before they are killed.
+pub const GUARDIAN_GRACE: Duration = Duration::from_secs(2);
+/// How long that process tries it.
+pub const GUARDIAN_TIME_MAX: Duration = Duration::from_secs(10);
+/// The pause between two looks of it.
+pub const GUARDIAN_PAUSE: Duration = Duration::from_millis(20);
 /// The longest name of an upstream that speaks MCP, in bytes: with a `_` behind it, it is a prefix.
 pub const UPSTREAM_NAME_MAX: usize = 31;
+/// The most processes that share the calls of one upstream.
+pub const INSTANCES_MAX: usize = 64;
 /// The longest prefix of the names of an upstream's tools, in bytes: half of a name of 64, which is
 /// as long as all clients take.
 pub const PREFIX_BYTES_MAX: usize = 32;

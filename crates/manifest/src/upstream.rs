@@ -4,13 +4,14 @@
 
 pub(crate) mod mistake;
 
+use crate::amount;
 use crate::around::Around;
 use crate::fault::{Wrong, line_of};
 use crate::fill::{Filled, Surroundings};
 use crate::http;
 use crate::http::mistake::HttpMistake;
 use crate::keys::Kinds;
-use crate::limits::{PREFIX_BYTES_MAX, UPSTREAM_NAME_MAX};
+use crate::limits::{INSTANCES_MAX, PREFIX_BYTES_MAX, UPSTREAM_NAME_MAX};
 use crate::openapi::{self, Described, Imported};
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
@@ -21,7 +22,7 @@ use crate::tree::Tree;
 use crate::upstream::mistake::UpstreamMistake;
 use crate::written::Scalar;
 use crate::written::tool::Env;
-use crate::written::upstream::{self as written, Start, Upstreams};
+use crate::written::upstream::{self as written, InheritEnv, Start, Upstreams};
 use ::http::{HeaderMap, HeaderName, HeaderValue, header};
 use haft_fetch::Url;
 use haft_proto::mirror::{METHOD_HEADER, NAME_HEADER, PARAM_HEADER_PREFIX, VERSION_HEADER};
@@ -46,6 +47,9 @@ pub struct Upstream {
     pub era: Option<Era>,
     /// When it is started or connected to.
     pub start: Start,
+    /// How many connections share its calls, each to a process of its own; 1 if it is at an
+    /// address.
+    pub instances: usize,
     /// Where it is.
     pub reach: Reach,
 }
@@ -58,8 +62,11 @@ pub enum Reach {
         /// The program, a path or a name to look up in PATH, and its arguments; one element at
         /// least.
         argv: Vec<OsString>,
-        /// Variables beside those of this process, by their names.
+        /// Variables beside those of this process that it has, by their names.
         env: Vec<(String, String)>,
+        /// The names of the variables of this process that it has beside the usual ones; all of
+        /// them if this is nothing.
+        inherit: Option<Vec<String>>,
         /// The directory that it runs in, from the root.
         directory: PathBuf,
     },
@@ -76,11 +83,12 @@ pub enum Reach {
 impl fmt::Debug for Reach {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Command { argv, env, directory } => {
+            Self::Command { argv, env, inherit, directory } => {
                 let names: Vec<_> = env.iter().map(|(name, _)| name).collect();
                 f.debug_struct("Command")
                     .field("argv", &format_args!("[{} texts]", argv.len()))
                     .field("env", &names)
+                    .field("inherit", inherit)
                     .field("directory", directory)
                     .finish()
             }
@@ -98,7 +106,7 @@ impl fmt::Debug for Reach {
 const KINDS: Kinds = Kinds {
     owners: "upstreams",
     keys: &[
-        ("command", &["env", "cwd", "era", "start"]),
+        ("command", &["env", "inherit_env", "instances", "cwd", "era", "start"]),
         ("url", &["headers", "era", "start"]),
         (
             "openapi",
@@ -220,20 +228,26 @@ fn upstream(
     surroundings: &Surroundings<'_>,
 ) -> Result<Upstream, Wrong> {
     let around = defaults.of_upstream(written.timeout.as_ref(), surroundings)?;
+    let instances = written
+        .instances
+        .as_ref()
+        .map_or(Ok(1), |written| amount::number("instances", written, 1, INSTANCES_MAX))?;
     let reach = if let Some(command) = written.command {
-        program(&command, written.env, written.cwd.as_ref(), surroundings)?
+        let env = (written.env, written.inherit_env);
+        program(&command, env, written.cwd.as_ref(), surroundings)?
     } else {
         let url = written.url.expect("an upstream of no other kind has a url");
         let url = address(&url, surroundings)?;
         Reach::Url { url, headers: headers(written.headers, surroundings)? }
     };
     let (era, start) = (written.era.map(Era::from), written.start);
-    Ok(Upstream { name: name.to_owned(), prefix, timeout: around.timeout, era, start, reach })
+    let (name, timeout) = (name.to_owned(), around.timeout);
+    Ok(Upstream { name, prefix, timeout, era, start, instances, reach })
 }
 
 fn program(
     written: &Placed<Vec<Placed<Scalar>>>,
-    env: Option<Placed<Env>>,
+    (env, inherit): (Option<Placed<Env>>, Option<Placed<InheritEnv>>),
     cwd: Option<&Placed<String>>,
     surroundings: &Surroundings<'_>,
 ) -> Result<Reach, Wrong> {
@@ -252,16 +266,28 @@ fn program(
     }
     let mut variables = Vec::new();
     for (name, value) in http::pairs(env) {
-        if name.value.is_empty() || name.value.contains(['=', '\0']) {
-            return Err(Wrong::new(name.place, Problem::BadEnvName { name: name.value }));
-        }
-        variables.push((name.value, given("env", &typed(&value), surroundings)?));
+        variables.push((variable(name)?, given("env", &typed(&value), surroundings)?));
     }
+    let inherit = match inherit.map(|inherit| inherit.value) {
+        None | Some(InheritEnv::All(false)) => Some(Vec::new()),
+        Some(InheritEnv::All(true)) => None,
+        Some(InheritEnv::Named(names)) => {
+            Some(names.into_iter().map(variable).collect::<Result<_, _>>()?)
+        }
+    };
     let directory = match cwd {
         Some(cwd) => surroundings.directory.join(given("cwd", cwd, surroundings)?),
         None => surroundings.directory.to_owned(),
     };
-    Ok(Reach::Command { argv, env: variables, directory })
+    Ok(Reach::Command { argv, env: variables, inherit, directory })
+}
+
+/// The name of a variable.
+fn variable(name: Placed<String>) -> Result<String, Wrong> {
+    if name.value.is_empty() || name.value.contains(['=', '\0']) {
+        return Err(Wrong::new(name.place, Problem::BadEnvName { name: name.value }));
+    }
+    Ok(name.value)
 }
 
 /// A text that a program is given.

@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// One use of a prompt.
 #[derive(Clone)]
@@ -84,6 +85,14 @@ impl Prompt {
     {
         let far = Some(Far::new(definition, relay));
         Self { far, ..Self::new(name, |_| std::future::ready("")) }
+    }
+
+    /// How long another server may take to answer, where it is one that has this; without it, as
+    /// long as any request that is no call.
+    #[must_use]
+    pub fn relayed_within(mut self, limit: Duration) -> Self {
+        self.far = self.far.map(|far| far.within(limit));
+        self
     }
 
     /// The name that programs use.

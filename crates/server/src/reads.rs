@@ -68,7 +68,7 @@ pub(crate) fn read(
     };
     let uri = uri.into_owned();
     if let Some(far) = far(snapshot, &uri) {
-        return relay::relay((core, snapshot), ask, (&far.relay, &uri), out);
+        return relay::relay((core, snapshot), ask, (far, &uri), out);
     }
     let Some(found) = find(snapshot, &uri) else {
         let nothing = ReadEnding::new((core, face), ask, uri, Defaults::default());
@@ -139,7 +139,7 @@ pub(crate) fn get(
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
     if let Some(far) = &prompt.far {
-        return relay::relay((core, snapshot), ask, (&far.relay, prompt.name()), out);
+        return relay::relay((core, snapshot), ask, (far, prompt.name()), out);
     }
     let admitted = admit_get(prompt, ask).and_then(|arguments| {
         let define = |out: &mut Vec<u8>| prompt.write(out, Revision::LATEST);

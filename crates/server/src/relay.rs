@@ -182,13 +182,15 @@ pub struct Relaying {
 }
 
 /// The way to another server. Dropping the future takes the request back.
-pub(crate) type Relay = Arc<dyn Fn(Relaying) -> Answering<Relayed> + Send + Sync>;
+type Relay = Arc<dyn Fn(Relaying) -> Answering<Relayed> + Send + Sync>;
 
 /// What another server has: what that tells of it, and the way there.
 #[derive(Clone)]
 pub(crate) struct Far {
     pub(crate) told: Box<RawValue>,
-    pub(crate) relay: Relay,
+    relay: Relay,
+    /// How long an answer may take; as long as any request if nothing is said.
+    limit: Option<Duration>,
 }
 
 impl Far {
@@ -199,7 +201,12 @@ impl Far {
     where
         F: Future<Output = Result<Relayed, Refusal>> + Send + 'static,
     {
-        Self { told, relay: Arc::new(move |asked| Box::pin(relay(asked))) }
+        Self { told, relay: Arc::new(move |asked| Box::pin(relay(asked))), limit: None }
+    }
+
+    /// The same with a limit of its own for answers.
+    pub(crate) fn within(self, limit: Duration) -> Self {
+        Self { limit: Some(limit), ..self }
     }
 }
 
@@ -207,7 +214,7 @@ impl Far {
 pub(crate) fn relay(
     (core, snapshot): (&Arc<Core>, &Arc<Snapshot>),
     ask: &Ask<'_>,
-    (relay, name): (&Relay, &str),
+    (far, name): (&Far, &str),
     out: &mut Vec<u8>,
 ) -> Turn {
     let context = match begin_context((core, snapshot), ask, |_| {}, false) {
@@ -218,9 +225,9 @@ pub(crate) fn relay(
     let params = ask.message.params.raw.unwrap_or("{}").into();
     let asked = Relaying { method: ask.method, params, context: context.clone() };
     let work: Answering<Relayed> = if core.middleware.is_empty() {
-        relay(asked)
+        (far.relay)(asked)
     } else {
-        let relay = Arc::clone(relay);
+        let relay = Arc::clone(&far.relay);
         let made = |made| match made {
             Outcome::Relayed(text) => Ok(Relayed::Whole(text)),
             Outcome::Refused(refusal) => Err(refusal),
@@ -237,7 +244,7 @@ pub(crate) fn relay(
     };
     let ending =
         Passed { face: Arc::clone(&snapshot.face), revision: ask.revision, method: ask.method };
-    let timeout = core.limits.request_timeout;
+    let timeout = far.limit.unwrap_or(core.limits.request_timeout);
     Job::new(core, ask, ending, work, Some(context), timeout).start(false, out)
 }
 

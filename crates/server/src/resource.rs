@@ -18,6 +18,7 @@ use haft_proto::spec::resource::ReadResult;
 use serde_json::value::RawValue;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// One reading of a resource.
 #[derive(Clone)]
@@ -131,6 +132,14 @@ impl Resource {
         Self { far, ..Self::new(uri, "", |_| std::future::ready(None::<String>)) }
     }
 
+    /// How long another server may take to answer, where it is one that has this; without it, as
+    /// long as any request that is no call.
+    #[must_use]
+    pub fn relayed_within(mut self, limit: Duration) -> Self {
+        self.far = self.far.map(|far| far.within(limit));
+        self
+    }
+
     /// A resource whose text never changes.
     pub fn text(uri: impl Into<String>, name: impl Into<String>, text: impl Into<String>) -> Self {
         let text: Arc<str> = text.into().into();
@@ -213,6 +222,14 @@ impl ResourceTemplate {
     {
         let far = Some(Far::new(definition, relay));
         Self { far, ..Self::new(uri_template, "", |_| std::future::ready(None::<String>)) }
+    }
+
+    /// How long another server may take to answer, where it is one that has this; without it, as
+    /// long as any request that is no call.
+    #[must_use]
+    pub fn relayed_within(mut self, limit: Duration) -> Self {
+        self.far = self.far.map(|far| far.within(limit));
+        self
     }
 
     /// The URI template.

@@ -7,7 +7,7 @@ use crate::driver::{Ending, Job, Written};
 use crate::face::Face;
 use crate::reads::{shown, timed_out};
 use crate::registry::Snapshot;
-use crate::relay::{self, Relay};
+use crate::relay::{self, Far};
 use crate::schema::wording::one_line;
 use haft_proto::encode;
 use haft_proto::error::{Mistake, Refusal};
@@ -28,8 +28,8 @@ pub(crate) fn complete(
     out: &mut Vec<u8>,
 ) -> Turn {
     let (completer, typing) = match admit_completion(snapshot, ask) {
-        Ok(Suggester::Far(relay, name)) => {
-            return relay::relay((core, snapshot), ask, (relay, &name), out);
+        Ok(Suggester::Far(far, name)) => {
+            return relay::relay((core, snapshot), ask, (far, &name), out);
         }
         Ok(Suggester::Here(completer, typing)) => (completer, typing),
         Err(refusal) => return refuse(out, ask.id, &refusal),
@@ -49,7 +49,7 @@ pub(crate) fn complete(
 /// Who suggests values.
 enum Suggester<'a> {
     /// Another server, for what has that name here.
-    Far(&'a Relay, String),
+    Far(&'a Far, String),
     Here(Option<Completer>, Completing),
 }
 
@@ -91,7 +91,7 @@ fn admit_completion<'a>(snapshot: &'a Snapshot, ask: &Ask<'_>) -> Result<Suggest
             let unknown = || invalid(format!("Unknown prompt: {:?}", shown(name)));
             let prompt = prompt.ok_or_else(unknown)?;
             if let Some(far) = &prompt.far {
-                return Ok(Suggester::Far(&far.relay, prompt.name().to_owned()));
+                return Ok(Suggester::Far(far, prompt.name().to_owned()));
             }
             let mut arguments = prompt.spec.arguments.iter();
             (&prompt.completers, arguments.any(|known| known.name == *argument), name)
@@ -101,7 +101,7 @@ fn admit_completion<'a>(snapshot: &'a Snapshot, ask: &Ask<'_>) -> Result<Suggest
             let unknown = || invalid(format!("Unknown resource template: {:?}", shown(uri)));
             let family = family.ok_or_else(unknown)?;
             if let Some(far) = &family.built.far {
-                return Ok(Suggester::Far(&far.relay, family.built.uri_template().to_owned()));
+                return Ok(Suggester::Far(far, family.built.uri_template().to_owned()));
             }
             let mut variables = family.template.variables();
             (&family.built.completers, variables.any(|known| known == argument), uri)

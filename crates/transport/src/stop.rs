@@ -2,7 +2,7 @@
 //! command line and handed to the wires; ends no process itself.
 
 use std::io;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 #[cfg(target_os = "linux")]
 use {
     rustix::process::{PidfdFlags, pidfd_open},
@@ -19,30 +19,57 @@ pub enum Stop {
     Gracefully,
 }
 
+/// Orders to stop, from when this is made: none that comes after ends the process at once, nor is
+/// missed.
+#[derive(Debug)]
+pub struct Orders {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Option<Signal>,
+}
+
+impl Orders {
+    /// SIGTERM and SIGINT: for a server that takes SIGHUP as an order to read its file again. In a
+    /// runtime.
+    ///
+    /// # Errors
+    /// Signal handlers cannot be installed.
+    pub fn new() -> io::Result<Self> {
+        let (terminate, interrupt) = (SignalKind::terminate(), SignalKind::interrupt());
+        Ok(Self { terminate: signal(terminate)?, interrupt: signal(interrupt)?, hangup: None })
+    }
+
+    /// These, and SIGHUP, which is the terminal's end.
+    ///
+    /// # Errors
+    /// As of [`Orders::new`].
+    pub fn with_hangups() -> io::Result<Self> {
+        Ok(Self { hangup: Some(signal(SignalKind::hangup())?), ..Self::new()? })
+    }
+
+    /// Waits for one.
+    pub async fn next(&mut self) -> Stop {
+        let hangup = async {
+            match &mut self.hangup {
+                Some(hangup) => hangup.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+            _ = hangup => {}
+        }
+        Stop::Gracefully
+    }
+}
+
 /// Waits for SIGTERM, SIGINT, or SIGHUP, which is the terminal's end.
 ///
 /// # Errors
 /// Signal handlers cannot be installed.
 pub async fn signalled() -> io::Result<Stop> {
-    let mut hangup = signal(SignalKind::hangup())?;
-    tokio::select! {
-        _ = hangup.recv() => Ok(Stop::Gracefully),
-        ordered = ordered() => ordered,
-    }
-}
-
-/// Waits for SIGTERM or SIGINT: for a server that takes SIGHUP as an order to read its file again.
-///
-/// # Errors
-/// Signal handlers cannot be installed.
-pub async fn ordered() -> io::Result<Stop> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
-    Ok(Stop::Gracefully)
+    Ok(Orders::with_hangups()?.next().await)
 }
 
 /// Waits for the end of the process that launched this one. For ever, if that is the first process

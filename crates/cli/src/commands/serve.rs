@@ -5,16 +5,18 @@
 use crate::behind;
 use crate::edits::{self, Hangups, Places, Teller};
 use crate::exit::{Exit, Failure};
+use crate::guardian;
 use crate::metrics;
 use crate::print::{NAME, Printer};
 use crate::profile::Profiling;
 use crate::{inside, instruments};
 use haft_manifest::{Adoption, Listen, Live, Reading};
 use haft_proto::limits::Limits;
+use haft_proto::service::Service;
 use haft_server::Server;
 use haft_transport::http::{self, Listener, Options, Threads, TwoPaths};
 use haft_transport::stdio;
-use haft_transport::stop::{self, Stop};
+use haft_transport::stop::{self, Orders, Stop};
 use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -160,6 +162,11 @@ fn serve_stdio(
 ) -> Result<Exit, Failure> {
     let server = Arc::new(live.server().clone());
     let runtime = started(runtime::Builder::new_current_thread().enable_all().build())?;
+    // Before anything is started that would be left behind.
+    let mut orders = {
+        let _entered = runtime.enter();
+        Orders::with_hangups().map_err(|error| no_signals(&error))?
+    };
     let limits = server.limits().clone();
     let served = runtime.block_on(ending_orphans(async {
         if let Some(address) = metrics {
@@ -172,12 +179,13 @@ fn serve_stdio(
         }
         let stop = async {
             tokio::select! {
-                signal = stop::signalled() => signal.unwrap_or(Stop::AtOnce),
+                ordered = orders.next() => ordered,
                 gone = stop::parent_died() => gone,
             }
         };
         let gateway = behind::begin(live, admin, printer).await?;
-        let served = stdio::serve(server, &limits, stop).await;
+        let service = gateway.patient(server, &limits);
+        let served = stdio::serve(service, &limits, stop).await;
         gateway.stop().await;
         served.map_err(|error| Failure::new(Exit::Other, format!("stdin or stdout: {error}")))
     }));
@@ -189,6 +197,7 @@ fn serve_stdio(
 /// Serves, and leaves no process behind that a tool has started.
 async fn ending_orphans<T>(serving: impl Future<Output = T>) -> T {
     let adoption = Adoption::begin();
+    let adoption = adoption.map(|adoption| adoption.guarded(guardian::command()));
     let served = serving.await;
     if let Some(adoption) = adoption {
         adoption.end().await;
@@ -218,16 +227,17 @@ async fn serve_http(
     }
     tokio::spawn(Arc::clone(&live).watch_resources(move |line| printer.warn(line)));
     let gateway = behind::begin(&live, admin, printer).await?;
+    let service = gateway.patient(server, &limits);
     let teller = Teller::new(&live, places, printer);
     let served = match reading {
         Reading::Orders => {
-            serve_all(listeners, server, limits, hangups.take_orders(live, teller)).await
+            serve_all(listeners, service, limits, hangups.take_orders(live, teller)).await
         }
         Reading::Edits | Reading::Never => {
             if reading == Reading::Edits {
                 tokio::spawn(edits::follow(live, teller));
             }
-            serve_all(listeners, server, limits, hangups.end()).await
+            serve_all(listeners, service, limits, hangups.end()).await
         }
     };
     gateway.stop().await;
@@ -266,24 +276,23 @@ async fn bind(
 
 async fn serve_all(
     listeners: Vec<Listener>,
-    server: Arc<Server>,
+    service: Arc<dyn Service>,
     limits: Limits,
-    ended: impl Future<Output = io::Result<Stop>>,
+    ended: impl Future<Output = Stop>,
 ) -> Result<Exit, Failure> {
     let (order, orders) = watch::channel(None);
     let mut serving = JoinSet::new();
     for listener in listeners {
-        let (server, limits, mut orders) = (Arc::clone(&server), limits.clone(), orders.clone());
+        let (service, limits, mut orders) = (Arc::clone(&service), limits.clone(), orders.clone());
         serving.spawn(async move {
             let stop = async {
                 let ordered = orders.wait_for(Option::is_some).await;
                 ordered.ok().and_then(|stop| *stop).unwrap_or(Stop::AtOnce)
             };
-            listener.serve(server, &limits, stop).await;
+            listener.serve(service, &limits, stop).await;
         });
     }
-    let stop = ended.await.map_err(|error| no_signals(&error))?;
-    order.send_replace(Some(stop));
+    order.send_replace(Some(ended.await));
     while serving.join_next().await.is_some() {}
     Ok(Exit::Ok)
 }

@@ -13,8 +13,8 @@ const VARIABLES: &[(&str, &str, &str)] = &[
     (
         "HAFT_CALL",
         "`serve`, `dev`",
-        "set for every program that a tool runs, so that what it starts is known as its call's; \
-         a haft that a tool runs adds to it",
+        "set for every program that a tool runs and every upstream, so that what they start is \
+         known as theirs; a haft that a tool runs adds to it",
     ),
     (
         "HAFT_CLIENT_SECRET",

@@ -49,6 +49,11 @@ pub(crate) fn serve(file: &str) -> Served {
 pub(crate) fn serve_with(file: &str, more: &[&str]) -> Served {
     let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
     command.args(["serve", file, "--http", "127.0.0.1:0"]).args(more);
+    started(command)
+}
+
+/// The same, as it is started.
+pub(crate) fn started(mut command: Command) -> Served {
     let mut child = Guard(command.stderr(Stdio::piped()).spawn().expect("it is built"));
     let stderr = BufReader::new(child.0.stderr.take().expect("stderr is piped"));
     let mut lines = stderr.lines().map_while(Result::ok);

@@ -2,10 +2,15 @@
 //! answered promptly all the while, callers of the faulty one are told which it is and why, and
 //! neither memory, processes nor descriptors are left.
 
+mod alike;
 mod bed;
 mod crowds;
+mod entries;
 mod floods;
 mod lists;
+mod lives;
+mod remains;
+mod starts;
 
 use self::bed::{Bed, DEADLINE, TIMEOUT, Watch, wait_until};
 use crate::gateway::signal;

@@ -1,10 +1,13 @@
 //! Tools that run a program: as run, checked from as typed. `handler` runs them, `group` keeps
-//! their processes together, `orphans` finds those that left, `spoken` understands what they print.
+//! their processes together, `orphans` finds those that left, `guardian` ends them when nobody else
+//! is left to, `process` is what the system tells of each; `spoken` understands what they print.
 //! Called by `kind`.
 
 pub(crate) mod group;
+pub(crate) mod guardian;
 pub(crate) mod handler;
 pub(crate) mod orphans;
+pub(crate) mod process;
 pub(crate) mod spoken;
 
 use crate::fault::Wrong;

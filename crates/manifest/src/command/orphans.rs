@@ -6,21 +6,20 @@
 //! waits for those, their numbers cannot become another's in between. Out of reach stays what
 //! wiped the mark from its environment, or runs as another user.
 
-use crate::limits::{ENVIRON_BYTES_MAX, ORPHANS_BYTES_MAX, ORPHANS_GRACE};
+use crate::command::guardian::Guardian;
+use crate::command::process::{Process, VARIABLE, environment, marked};
+use crate::limits::{ORPHANS_BYTES_MAX, ORPHANS_GRACE};
 use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
+    Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process, kill_process_group, waitid,
 };
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::time::{Instant, timeout_at};
-
-/// The variable that has the mark of a call, behind those of the calls around it.
-const VARIABLE: &str = "HAFT_CALL";
 
 /// Of the process, once it adopts.
 static ORPHANS: OnceLock<Orphans> = OnceLock::new();
@@ -33,7 +32,7 @@ impl Adoption {
     /// Makes this process the parent of all orphans below it, until it ends. `None` where the
     /// system has no such thing, or does not tell of children; then a call's group is all that ends
     /// with it. Must be called in a runtime. From then on this process must start no programs but
-    /// those of tools: others would have their status taken.
+    /// those of tools and by [`Call::start`]: others would have their status taken.
     #[must_use]
     pub fn begin() -> Option<Self> {
         if ORPHANS.get().is_none() {
@@ -50,6 +49,15 @@ impl Adoption {
             }
         });
         Some(Self(orphans))
+    }
+
+    /// The same, and if this process is killed, what it leaves is ended by another one, which runs
+    /// this command and in it [`watch_over`](crate::watch_over). That one is started with the first
+    /// child that [`Call::guard`] is told of.
+    #[must_use]
+    pub fn guarded(self, by: std::process::Command) -> Self {
+        *lock(&self.0.guardian) = Some(Guardian::new(by));
+        self
     }
 
     /// Kills all that is left of any call, and waits for it. No program is started afterwards.
@@ -78,7 +86,7 @@ impl Adoption {
 
 #[cfg(target_os = "linux")]
 fn become_reaper() -> io::Result<()> {
-    Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
+    Ok(rustix::process::set_child_subreaper(Some(getpid()))?)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -86,17 +94,22 @@ fn become_reaper() -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// A call whose program was started. Dropped when its first process has been waited for.
+/// A call whose program was started, or another program whose orphans are to end with it. Dropped
+/// when its first process has been waited for.
 #[derive(Debug)]
-pub(crate) struct Call {
+pub struct Call {
     orphans: &'static Orphans,
     number: u64,
     leader: Pid,
+    is_guarded: bool,
 }
 
 impl Call {
     /// Starts the program of a call, marked as such if orphans are adopted.
-    pub(crate) fn start(command: &mut Command) -> io::Result<(Child, Pid, Option<Self>)> {
+    ///
+    /// # Errors
+    /// It cannot be started, or the server is stopping.
+    pub fn start(command: &mut Command) -> io::Result<(Child, Pid, Option<Self>)> {
         let Some(orphans) = ORPHANS.get() else {
             let (leader, id) = spawn(command)?;
             return Ok((leader, id, None));
@@ -109,7 +122,7 @@ impl Call {
         match spawned {
             Ok((leader, id)) => {
                 state.leaders.insert(id);
-                Ok((leader, id, Some(Self { orphans, number, leader: id })))
+                Ok((leader, id, Some(Self { orphans, number, leader: id, is_guarded: false })))
             }
             Err(error) => {
                 state.calls.remove(&number);
@@ -118,8 +131,21 @@ impl Call {
         }
     }
 
+    /// If this process is killed, this program shall not be left behind, though it may hide.
+    pub fn guard(&mut self) {
+        let Some(leader) = Process::of(self.leader) else { return };
+        let orphans = self.orphans;
+        let mut guardian = lock(&orphans.guardian);
+        let Some(guardian) = &mut *guardian else { return };
+        // It may be that a process is started, which nobody else must wait for meanwhile.
+        orphans.state().starting += 1;
+        guardian.take(leader.identity, &orphans.prefix);
+        orphans.state().starting -= 1;
+        self.is_guarded = true;
+    }
+
     /// Kills the orphans that it has, and those that it will have when they come.
-    pub(crate) fn forsake(&self) {
+    pub fn forsake(&self) {
         self.orphans.state().calls.remove(&self.number);
         self.orphans.sweep();
     }
@@ -133,7 +159,7 @@ impl Call {
     }
 
     /// The same, and waits for all of that, though not for ever.
-    pub(crate) async fn end(self, ends: &mut Signals) {
+    pub async fn end(self, ends: &mut Signals) {
         let orphans = self.orphans;
         drop(self);
         let until = Instant::now() + ORPHANS_GRACE;
@@ -147,6 +173,11 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
+        if self.is_guarded
+            && let Some(guardian) = &mut *lock(&self.orphans.guardian)
+        {
+            guardian.release(self.leader);
+        }
         let mut state = self.orphans.state();
         state.calls.remove(&self.number);
         state.leaders.remove(&self.leader);
@@ -168,8 +199,10 @@ struct Orphans {
     /// The marks of the calls around this process, and the start of its own.
     prefix: String,
     /// Where programs are started: this process's group and session.
-    here: Place,
+    here: Process,
     state: Mutex<State>,
+    /// Locked before `state`, if both are.
+    guardian: Mutex<Option<Guardian>>,
 }
 
 #[derive(Debug, Default)]
@@ -200,14 +233,15 @@ impl Orphans {
         Ok(Self {
             children,
             prefix: prefix.trim_start().to_owned(),
-            here: place("self").ok_or(io::ErrorKind::Unsupported)?,
+            here: Process::of(getpid()).ok_or(io::ErrorKind::Unsupported)?,
             state: Mutex::default(),
+            guardian: Mutex::default(),
         })
     }
 
     /// What holds in between is true whenever a thread may panic.
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// The number of a new call whose program is about to be started.
@@ -271,9 +305,7 @@ impl Orphans {
         if let Some(known) = state.known.get(&orphan) {
             return *known;
         }
-        let path = format!("/proc/{}/environ", orphan.as_raw_pid());
-        let environ = File::open(path).ok()?;
-        let bytes = beginning(environ, ENVIRON_BYTES_MAX).ok()?;
+        let bytes = environment(orphan).ok()?;
         let whose = marked(&bytes, &self.prefix);
         // One that is becoming another program has none for a moment, and what is being started
         // shows ours.
@@ -286,31 +318,12 @@ impl Orphans {
     /// That a child cannot be one that is just being started: those are in our session, and in
     /// our group or one of their own.
     fn is_adopted(&self, child: Pid) -> bool {
-        let child = child.as_raw_pid();
-        let is_started_here = place(&child.to_string()).is_some_and(|place| {
-            place.session == self.here.session
-                && (place.group == child || place.group == self.here.group)
+        let is_started_here = Process::of(child).is_some_and(|process| {
+            process.session == self.here.session
+                && [child.as_raw_pid(), self.here.group].contains(&process.group)
         });
         !is_started_here
     }
-}
-
-/// The group and the session of a process. Each is 0 if it began outside of the namespace of
-/// processes that this one is in, as in a container that somebody entered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
-    group: i32,
-    session: i32,
-}
-
-/// Where a process is, by its number or `self`.
-fn place(process: &str) -> Option<Place> {
-    let stat = std::fs::read(format!("/proc/{process}/stat")).ok()?;
-    // The name before the last bracket may have anything in it. Behind it: state, parent, group,
-    // session (proc_pid_stat(5)).
-    let name = stat.iter().rposition(|&byte| byte == b')')?;
-    let mut words = std::str::from_utf8(&stat[name + 1..]).ok()?.split_ascii_whitespace().skip(2);
-    Some(Place { group: words.next()?.parse().ok()?, session: words.next()?.parse().ok()? })
 }
 
 /// That a child has not ended. Its status is not taken.
@@ -322,11 +335,8 @@ fn is_running(child: Pid) -> bool {
 const LOOKING: WaitIdOptions =
     WaitIdOptions::EXITED.union(WaitIdOptions::NOWAIT).union(WaitIdOptions::NOHANG);
 
-/// The start of an environment.
-fn beginning(environ: impl Read, limit: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    environ.take(limit as u64).read_to_end(&mut bytes)?;
-    Ok(bytes)
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A file from its start, within a limit.
@@ -346,49 +356,10 @@ fn numbers(list: &[u8]) -> impl Iterator<Item = Pid> {
     whole.filter_map(|word| Pid::from_raw(std::str::from_utf8(word).ok()?.trim().parse().ok()?))
 }
 
-/// The number of the call whose mark is in an environment, after this prefix.
-fn marked(environ: &[u8], prefix: &str) -> Option<u64> {
-    let mark = environ.split(|&byte| byte == 0).find_map(|variable| {
-        variable
-            .strip_prefix(VARIABLE.as_bytes())?
-            .strip_prefix(b"=")?
-            .strip_prefix(prefix.as_bytes())
-    })?;
-    // Behind it are those of calls within that call.
-    let number = mark.split(|&byte| byte == b' ').next()?;
-    std::str::from_utf8(number).ok()?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::io::Write;
-
-    #[test]
-    fn a_mark_is_known_among_those_of_other_calls() {
-        for (environ, expected) in [
-            ("A=1\0HAFT_CALL=ab.7\0B=2\0", Some(7)),
-            ("HAFT_CALL=ab.7 cd.9\0", Some(7)),
-            ("HAFT_CALL=cd.7\0", None),
-            ("XHAFT_CALL=ab.7\0", None),
-            ("HAFT_CALL=ab.\0", None),
-            ("HAFT_CALL=ab.7", Some(7)),
-            ("", None),
-        ] {
-            assert_eq!(marked(environ.as_bytes(), "ab."), expected, "{environ}");
-        }
-        assert_eq!(marked(b"HAFT_CALL=cd.9 ab.7\0", "cd.9 ab."), Some(7));
-    }
-
-    #[test]
-    fn of_a_long_environment_the_start_is_searched() {
-        let environ = format!("A={}\0HAFT_CALL=ab.7\0", "x".repeat(100));
-        let whose = |limit| {
-            let start = beginning(environ.as_bytes(), limit).expect("it is in memory");
-            marked(&start, "ab.")
-        };
-        assert_eq!((whose(environ.len()), whose(100)), (Some(7), None));
-    }
 
     #[test]
     fn a_list_of_children_that_is_too_long_is_read_as_far_as_it_may() {

@@ -7,8 +7,8 @@ use crate::written::http::{AllowPrivate, Auth, Send};
 use crate::written::tool::Env;
 use haft_proto::version;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -24,8 +24,14 @@ pub(crate) struct Upstreams(pub(crate) Vec<(Placed<String>, Placed<Upstream>)>);
 pub(crate) struct Upstream {
     /// A program that speaks MCP over its stdin and stdout, and its arguments: no shell sees them.
     pub(crate) command: Option<Placed<Vec<Placed<Scalar>>>>,
-    /// Environment variables of the program beside those that haft has.
+    /// Environment variables of an upstream's program. Beside these it has those of haft that
+    /// programs commonly need, like PATH, HOME, LANG and proxies, and no others.
     pub(crate) env: Option<Placed<Env>>,
+    /// More variables of haft for the program: a list of their names, or `true` for all.
+    pub(crate) inherit_env: Option<Placed<InheritEnv>>,
+    /// How many processes of the program share its calls, from 1 to 64; 1 without this key. Each
+    /// call goes to the one with the fewest running.
+    pub(crate) instances: Option<Placed<u32>>,
     /// The directory that the program runs in; without this key, that of this file.
     pub(crate) cwd: Option<Placed<String>>,
     /// The address of a server that speaks MCP, like `https://docs.example.com/mcp`: over
@@ -74,6 +80,40 @@ pub(crate) struct Upstream {
     /// Clients may refuse answers that differ, and models pay for every word.
     #[serde(default)]
     pub(crate) output_schemas: bool,
+}
+
+/// Which variables of haft a program has beside the usual ones.
+#[derive(Debug, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum InheritEnv {
+    /// All or none.
+    All(bool),
+    /// Those of these names.
+    Named(Vec<Placed<String>>),
+}
+
+impl<'de> Deserialize<'de> for InheritEnv {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(InheritVisitor)
+    }
+}
+
+struct InheritVisitor;
+
+impl<'de> Visitor<'de> for InheritVisitor {
+    type Value = InheritEnv;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("true, false or a list of names")
+    }
+
+    fn visit_bool<E>(self, all: bool) -> Result<InheritEnv, E> {
+        Ok(InheritEnv::All(all))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<InheritEnv, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(InheritEnv::Named)
+    }
 }
 
 /// The two ways to speak MCP.

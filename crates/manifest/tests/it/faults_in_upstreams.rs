@@ -83,6 +83,8 @@ fn a_key_of_another_kind_is_refused_with_the_kinds_that_have_it() {
     for (kind, key, kinds) in [
         (url, "env: { A: b }", "`command`"),
         (url, "cwd: /tmp", "`command`"),
+        (url, "inherit_env: true", "`command`"),
+        (url, "instances: 2", "`command`"),
         (url, "base_url: https://a.example", "`openapi`"),
         ("command: [a]", "output_schemas: true", "`openapi`"),
         ("command: [a]", "allow_private: true", "`openapi`"),
@@ -124,6 +126,8 @@ fn a_command_that_cannot_be_run_is_drawn() {
             Some("give it one, or remove the line"),
         ),
         ("command: [a, \"b\\0\"]", "4:18: a text of `command` has a character 0 in it", nul),
+        ("command: [a]\ninstances: 0", "5:16: `instances` must be from 1 to 64", None),
+        ("command: [a]\ninstances: 65", "5:16: `instances` must be from 1 to 64", None),
         ("command: [a]\nenv: { B: \"\\0\" }", "5:15: a text of `env` has a character 0 in it", nul),
         ("command: [a]\ncwd: \"\\0\"", "5:10: a text of `cwd` has a character 0 in it", nul),
         (

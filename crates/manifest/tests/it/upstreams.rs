@@ -15,6 +15,8 @@ upstreams:
   github:
     command: [github-mcp-server, stdio, '--key=${file:key}', 5]
     env: { TOKEN: '${file:key}', DEBUG: true }
+    inherit_env: [GITHUB_HOST]
+    instances: 3
     cwd: ./work
     prefix: gh-
     timeout: 2m
@@ -59,9 +61,11 @@ fn what_is_typed_is_what_is_meant() {
         timeout: Some(Duration::from_secs(120)),
         era: Some(Era::Legacy),
         start: Start::Lazy,
+        instances: 3,
         reach: Reach::Command {
             argv: texts(&["github-mcp-server", "stdio", &key, "5"]),
             env: [("TOKEN", SECRET), ("DEBUG", "true")].map(|(k, v)| (k.into(), v.into())).into(),
+            inherit: Some(vec!["GITHUB_HOST".to_owned()]),
             directory: desk.path().join("./work"),
         },
     };
@@ -81,9 +85,11 @@ fn what_is_typed_is_what_is_meant() {
         timeout: Some(Duration::from_secs(7)),
         era: None,
         start: Start::Eager,
+        instances: 1,
         reach: Reach::Command {
             argv: vec![desk.path().join("./bin/own").into()],
             env: Vec::new(),
+            inherit: Some(Vec::new()),
             directory: desk.path().to_owned(),
         },
     };

@@ -11,6 +11,8 @@ use haft_server::{
 };
 use serde_json::json;
 use serde_json::value::RawValue;
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// Another server, which has one answer.
 struct Far(&'static str);
@@ -183,6 +185,34 @@ async fn resources_and_prompts_are_told_and_answered_as_the_other_server_does() 
         let unknown = json!({"uri": "far:other"});
         let answer = ask(&server, Revision::LATEST, "resources/read", unknown).await;
         assert_eq!(answer["error"]["code"], -32602);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_server_has_its_own_time_for_what_it_has() {
+    let limit = Duration::from_secs(90);
+    let never = |_: Relaying| std::future::pending();
+    let note = raw(r#"{"uri":"far:note","name":"note"}"#);
+    let notes = raw(r#"{"uriTemplate":"far:notes/{id}","name":"notes"}"#);
+    let prompt = raw(r#"{"name":"ask"}"#);
+    let notes = ResourceTemplate::relayed("far:notes/{id}", notes, never);
+    let server = Server::builder("gate", "1")
+        .resource(Resource::relayed("far:note", note, never).relayed_within(limit))
+        .resource_template(notes.relayed_within(limit))
+        .prompt(Prompt::relayed("far_ask", prompt, never).relayed_within(limit));
+    let server = server.open_ended().build().expect("right");
+    let of_prompt = json!({"type": "ref/prompt", "name": "far_ask"});
+    let typed = json!({"name": "anything", "value": "v"});
+    for (method, params) in [
+        ("resources/read", json!({"uri": "far:note"})),
+        ("resources/read", json!({"uri": "far:notes/7"})),
+        ("prompts/get", json!({"name": "far_ask"})),
+        ("completion/complete", json!({"ref": of_prompt, "argument": typed})),
+    ] {
+        let began = Instant::now();
+        let answer = ask(&server, Revision::LATEST, method, params).await;
+        assert!(answer["error"]["message"].as_str().is_some_and(|why| why.contains("90s")));
+        assert_eq!(began.elapsed().as_secs(), limit.as_secs(), "{method}: {answer}");
     }
 }
 

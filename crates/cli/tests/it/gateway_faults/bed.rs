@@ -2,7 +2,8 @@
 //! be seen of it from outside: answers, memory, descriptors, processes.
 
 use crate::desk::Desk;
-use crate::gateway::{Served, serve, signal};
+use crate::gateway::{Served, serve_with, signal};
+use crate::gateway_admin::Door;
 use crate::guard::Guard;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -24,7 +25,7 @@ const PACE: Duration = Duration::from_millis(20);
 const MARK: &str = "FAULTY_BED";
 
 /// The built program. It is another crate's, so that Cargo has to be asked for it.
-fn faulty() -> &'static str {
+pub(crate) fn faulty() -> &'static str {
     static BUILT: OnceLock<String> = OnceLock::new();
     let build = || {
         let haft = PathBuf::from(env!("CARGO_BIN_EXE_haft"));
@@ -96,10 +97,23 @@ impl Bed {
     }
 
     fn with(bad: &Value, far: Option<Guard>) -> Self {
+        let mut bad = bad.clone();
+        bad["timeout"] = json!(format!("{}s", TIMEOUT.as_secs()));
+        Self::of(&bad, far)
+    }
+
+    /// The faulty upstream is a child that follows these rules, with these keys beside.
+    pub(crate) fn piped_with(rules: &[&str], keys: &Value) -> Self {
+        let mut bad = keys.clone();
+        bad["command"] = json!([&[faulty()], rules].concat());
+        Self::of(&bad, None)
+    }
+
+    /// The faulty upstream has these keys.
+    pub(crate) fn of(bad: &Value, far: Option<Guard>) -> Self {
         let desk = Desk::with("");
         let mark = json!({ MARK: desk.file() });
         let mut bad = bad.clone();
-        bad["timeout"] = json!(format!("{}s", TIMEOUT.as_secs()));
         if far.is_none() {
             bad["env"] = mark.clone();
         }
@@ -108,12 +122,33 @@ impl Bed {
             "upstreams": { "bad": bad, "good": { "command": [faulty()], "env": mark } },
         });
         std::fs::write(&desk.file, file.to_string()).expect("it is ours");
-        Self { gate: serve(desk.file()), desk, _far: far }
+        let gate = serve_with(desk.file(), &["--admin", "127.0.0.1:0"]);
+        Self { gate, desk, _far: far }
+    }
+
+    /// A page of the gateway's admin.
+    pub(crate) fn see(&self, page: &str) -> Value {
+        Door::of(&self.gate).see(page)
+    }
+
+    /// Writes the file anew, with other keys of the faulty upstream, and has it read.
+    pub(crate) fn edit(&self, change: impl Fn(&mut Value)) {
+        let text = std::fs::read_to_string(&self.desk.file).expect("it is ours");
+        let mut file: Value = serde_json::from_str(&text).expect("it is ours");
+        change(&mut file["upstreams"]["bad"]);
+        std::fs::write(&self.desk.file, file.to_string()).expect("it is ours");
+        let (status, told) = Door::of(&self.gate).ask("POST /admin/v1/reload");
+        assert_eq!(status, 200, "{told}");
     }
 
     /// Calls a tool, as a modern client does.
     pub(crate) fn call(&self, tool: &str) -> Answer {
         call(&self.gate.url, tool)
+    }
+
+    /// Reads a resource, as a modern client does.
+    pub(crate) fn read(&self, uri: &str) -> Answer {
+        exchange(&self.gate.url, &read_request(&self.gate.url, uri))
     }
 
     /// The names of all tools.
@@ -155,6 +190,31 @@ impl Bed {
         names.filter(|name| name.parse::<u32>().is_ok()).filter(is_ours).collect()
     }
 
+    /// All processes below the gateway, whatever they did to their environment.
+    pub(crate) fn family(&self) -> Vec<String> {
+        let parent = |process: &str| {
+            let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+            stat.rsplit(')').next()?.split_whitespace().nth(1).map(str::to_owned)
+        };
+        let all = std::fs::read_dir("/proc").expect("there is one").filter_map(Result::ok);
+        let names = all.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut others: Vec<(String, String)> =
+            names.filter_map(|name| Some((parent(&name)?, name))).collect();
+        let mut family = vec![self.gate.child.0.id().to_string()];
+        let mut next = 0;
+        while let Some(known) = family.get(next).cloned() {
+            next += 1;
+            others.retain(|(parent, name)| {
+                let is_child = *parent == known;
+                if is_child {
+                    family.push(name.clone());
+                }
+                !is_child
+            });
+        }
+        family.split_off(1)
+    }
+
     /// Stops the gateway, and says how long that took; nothing of it may be left.
     pub(crate) fn stop(mut self) -> Result<Duration, String> {
         let began = Instant::now();
@@ -190,8 +250,12 @@ pub(crate) fn pause() {
 }
 
 fn call(url: &str, tool: &str) -> Answer {
+    exchange(url, &request(url, tool))
+}
+
+fn exchange(url: &str, request: &str) -> Answer {
     let began = Instant::now();
-    let told = send(url, &request(url, tool));
+    let told = send(url, request);
     // One message, or a stream of events with the answer at its end.
     let (_, body) = told.split_once("\r\n\r\n").expect("a response");
     let event = body.lines().rev().find_map(|line| line.strip_prefix("data: "));
@@ -202,15 +266,22 @@ fn call(url: &str, tool: &str) -> Answer {
 
 /// A call of a tool, as a modern client sends it.
 pub(crate) fn request(url: &str, tool: &str) -> String {
-    let meta = json!({
+    modern(url, ("tools/call", tool), json!({ "name": tool, "arguments": {} }))
+}
+
+/// The same for a resource.
+pub(crate) fn read_request(url: &str, uri: &str) -> String {
+    modern(url, ("resources/read", uri), json!({ "uri": uri }))
+}
+
+fn modern(url: &str, (method, name): (&str, &str), mut params: Value) -> String {
+    params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
     });
-    let params = json!({ "name": tool, "arguments": {}, "_meta": meta });
-    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-    let mirrors = format!(
-        "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: {tool}\r\n"
-    );
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+    let mirrors =
+        format!("mcp-protocol-version: 2026-07-28\r\nmcp-method: {method}\r\nmcp-name: {name}\r\n");
     posted(url, &mirrors, &body.to_string())
 }
 

@@ -1,0 +1,63 @@
+//! Clients that read the same at the same time: the upstream is asked once, and each is answered.
+
+use super::bed::{Bed, address, pause, read_request, wait_until};
+use super::entries::HAS_ALL;
+use std::io::Write;
+use std::net::TcpStream;
+use std::thread;
+
+const RESOURCES: &str = r#"resources/list send {"jsonrpc":"2.0","id":$id,"result":{
+    "resources":[{"uri":"bad:one","name":"one"},{"uri":"bad:two","name":"two"}]}}"#;
+/// What is read has another number each time.
+const READ: &str = r#"resources/read send {"jsonrpc":"2.0","id":$id,"result":{
+    "contents":[{"uri":"bad:one","text":"$n"}]}}"#;
+
+fn bed(rules: &[&str]) -> Bed {
+    let rules: Vec<String> = [&[HAS_ALL, RESOURCES], rules]
+        .concat()
+        .iter()
+        .map(|rule| rule.replace('\n', " "))
+        .collect();
+    let bed = Bed::far(&rules.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(wait_until(|| bed.see("upstreams")[0]["state"] == "ready"));
+    bed
+}
+
+/// What is read at once, each in its own connection.
+fn read_all(bed: &Bed, uris: &[&str]) -> Vec<String> {
+    thread::scope(|scope| {
+        let read = |uri| bed.read(uri).message["result"]["contents"][0]["text"].to_string();
+        let reading: Vec<_> = uris.iter().map(|uri| scope.spawn(move || read(uri))).collect();
+        reading.into_iter().map(|reading| reading.join().expect("an answer")).collect()
+    })
+}
+
+#[test]
+fn what_is_read_by_many_at_once_is_read_once() {
+    let bed = bed(&["resources/read wait 700", READ]);
+    let first = read_all(&bed, &["bad:one"; 6]);
+    assert!(first.iter().all(|text| *text == first[0] && text != "null"), "{first:?}");
+    assert_eq!(bed.see("upstreams")[0]["joined"], 5);
+    // What is over is over, and other things are other things.
+    let then = read_all(&bed, &["bad:one", "bad:two"]);
+    assert!(then[0] != first[0] && then[0] != then[1] && then[1] != first[0], "{then:?}");
+    assert_eq!(bed.see("upstreams")[0]["joined"], 5);
+    bed.stop().expect("an orderly end");
+}
+
+#[test]
+fn who_goes_takes_nobody_elses_answer_away() {
+    let bed = bed(&["resources/read wait 800", READ]);
+    let mut gone = TcpStream::connect(address(&bed.gate.url)).expect("it listens");
+    let request = read_request(&bed.gate.url, "bad:one");
+    gone.write_all(request.as_bytes()).expect("it reads");
+    assert!(wait_until(|| bed.see("upstreams")[0]["running"] == 1));
+    let other = thread::scope(|scope| {
+        let other = scope.spawn(|| read_all(&bed, &["bad:one"]));
+        (0..15).for_each(|_| pause());
+        drop(gone);
+        other.join().expect("an answer")
+    });
+    assert_eq!(other, ["\"1\""], "it is the answer that was waited for");
+    bed.stop().expect("an orderly end");
+}

@@ -1,0 +1,115 @@
+//! The lists of an upstream, all asked for at once. An entry that is none, and a list that cannot
+//! be had, is left out alone, with the reason. Called by `keeper` for each look; what is served
+//! of it is for `catalogue` to say.
+
+use crate::catalogue::{Listed, Offer};
+use crate::upstream::Loss;
+use haft_client::{Client, ClientError, Dropped, Listing};
+use haft_proto::method::Method;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// What it has, of the kinds that it says it has.
+///
+/// # Errors
+/// The connection is lost, or no list can be had.
+pub(crate) async fn look(
+    client: &Client,
+    limit: Duration,
+    is_far: bool,
+) -> Result<Offer, ClientError> {
+    let has = |kind| client.handshake().capabilities.get(kind).is_some();
+    let tools = async {
+        let list = client.list_tools().await?;
+        let (entries, dropped, ttl) = (list.tools, list.dropped, list.ttl);
+        Ok(Listing { entries, dropped, ttl, ..Listing::default() })
+    };
+    let (resources, prompts) = (client.list_resources(), client.list_prompts());
+    let templates = client.list_resource_templates();
+    let is_resourceful = has("resources");
+    let (tools, resources, templates, prompts) = tokio::join!(
+        list(has("tools"), Method::ToolsList, limit, tools, |one| (one.name, one.raw)),
+        list(is_resourceful, Method::ResourcesList, limit, resources, |one| (one.uri, one.raw)),
+        list(is_resourceful, Method::ResourcesTemplatesList, limit, templates, |one| {
+            (one.uri_template, one.raw)
+        }),
+        list(has("prompts"), Method::PromptsList, limit, prompts, |one| (one.name, one.raw)),
+    );
+    let mut had = Had { offer: Offer::default(), error: None, lists: 0, is_far };
+    had.offer.tools = had.take("tool", "tools", tools)?;
+    had.offer.resources = had.take("resource", "resources", resources)?;
+    had.offer.templates = had.take("resource template", "resource templates", templates)?;
+    had.offer.prompts = had.take("prompt", "prompts", prompts)?;
+    match had.error {
+        Some(error) if had.lists == 0 => Err(error),
+        _ => Ok(had.offer),
+    }
+}
+
+/// A list, if there is one.
+type Found = Option<Result<(Vec<Listed>, Vec<Dropped>, Option<Duration>), ClientError>>;
+
+async fn list<T>(
+    is_there: bool,
+    method: Method,
+    limit: Duration,
+    asking: impl Future<Output = Result<Listing<T>, ClientError>>,
+    listed: impl FnMut(T) -> Listed,
+) -> Found {
+    if !is_there {
+        return None;
+    }
+    let late = ClientError::TimedOut { method: method.name(), after: limit };
+    let list = timeout(limit, asking).await.unwrap_or(Err(late));
+    Some(list.map(|list| {
+        let listed = list.entries.into_iter().map(listed).collect();
+        (listed, list.dropped, list.ttl)
+    }))
+}
+
+/// What has been had so far.
+struct Had {
+    offer: Offer,
+    /// Why the first list that could not be had could not.
+    error: Option<ClientError>,
+    /// How many could.
+    lists: usize,
+    is_far: bool,
+}
+
+impl Had {
+    /// Takes a list of a kind, which has that name.
+    fn take(
+        &mut self,
+        kind: &'static str,
+        name: &str,
+        found: Found,
+    ) -> Result<Vec<Listed>, ClientError> {
+        match found {
+            None => Ok(Vec::new()),
+            Some(Ok((listed, dropped, ttl))) => {
+                self.lists += 1;
+                self.offer.ttl = self.offer.ttl.into_iter().chain(ttl).min();
+                let dropped = dropped.into_iter().map(|one| (kind, one.name, one.reason));
+                self.offer.dropped.extend(dropped);
+                Ok(listed)
+            }
+            Some(Err(error)) if is_end(&error, self.is_far) => Err(error),
+            Some(Err(error)) => {
+                self.offer.dropped.push(("list", name.to_owned(), error.to_string()));
+                self.offer.is_partial = true;
+                self.error.get_or_insert(error);
+                Ok(Vec::new())
+            }
+        }
+    }
+}
+
+/// Whether a failure says that the connection is lost, and not only an answer.
+fn is_end(error: &ClientError, is_far: bool) -> bool {
+    match Loss::by(error) {
+        Loss::NotBegun => true,
+        Loss::Unknown => !is_far,
+        Loss::Late | Loss::None => false,
+    }
+}
