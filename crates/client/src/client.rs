@@ -188,7 +188,7 @@ impl Client {
         match rounds::ask(&self.wire, subject, listener).await? {
             Outcome::Complete(raw) => an_object(raw, subject.method),
             Outcome::Task(seed) => {
-                tasks::follow(&self.wire, subject.revision, &seed, listener).await
+                tasks::follow(&self.wire, subject.revision, &seed, None, listener).await
             }
         }
     }
@@ -214,7 +214,8 @@ impl Client {
         self.ask_rounds(&subject, listener).await
     }
 
-    fn headers_for(
+    /// The headers that repeat arguments of a call.
+    pub(crate) fn headers_for(
         &self,
         name: &str,
         arguments: &str,
@@ -228,7 +229,7 @@ impl Client {
     }
 
     /// Whether headers repeat parameters.
-    fn is_mirrored(&self) -> bool {
+    pub(crate) fn is_mirrored(&self) -> bool {
         self.handshake.era == Era::Modern && self.wire.http().is_some()
     }
 
