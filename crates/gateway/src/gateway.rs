@@ -6,6 +6,7 @@ use crate::catalogue::{self, Catalogue, LeftOut, Offer};
 use crate::keeper::{Report, end, keep};
 use crate::limits::STOP_TIME_MAX;
 use crate::recent::Recent;
+use crate::subscriptions;
 use crate::upstream::{State, Upstream};
 use haft_manifest::Live;
 use std::collections::HashSet;
@@ -26,13 +27,13 @@ pub struct Gateway {
 }
 
 pub(crate) struct Shared {
-    live: Arc<Live>,
+    pub(crate) live: Arc<Live>,
     /// In the file's order.
     pub(crate) kept: Mutex<Vec<Kept>>,
     pub(crate) left_out: Mutex<HashSet<LeftOut>>,
     pub(crate) recent: Arc<Recent>,
     /// Told when one has answered, or failed to.
-    settled: watch::Sender<()>,
+    pub(crate) settled: watch::Sender<()>,
     /// Told when one has something else than before.
     pub(crate) changed: Notify,
     tell: Telling,
@@ -80,6 +81,7 @@ impl Gateway {
         shared.follow_file();
         let mut tasks = JoinSet::new();
         tasks.spawn(Arc::clone(&shared).publish());
+        tasks.spawn(subscriptions::follow(Arc::clone(&shared)));
         let followed = Arc::clone(&shared);
         tasks.spawn(async move {
             while swaps.changed().await.is_ok() {

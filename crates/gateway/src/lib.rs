@@ -3,16 +3,20 @@
 //! arguments and no results that pass through.
 //!
 //! `upstream` is one server behind this one; `keeper` keeps it connected; `catalogue` names what
-//! they all have; `forward` passes a request on; `admin` says what becomes of it all.
+//! they all have; `forward` passes a request on, and `asking` what is asked because of it;
+//! `subscriptions` hears of what changes; `admin` says what becomes of it all.
 
 mod admin;
+mod asking;
 mod catalogue;
 mod discretion;
 mod forward;
 mod gateway;
 mod keeper;
 pub mod limits;
+mod parked;
 mod recent;
+mod subscriptions;
 mod upstream;
 
 pub use admin::Admin;
