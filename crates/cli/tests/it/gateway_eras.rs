@@ -3,6 +3,7 @@
 //! back. The server is the fixture of the official suite.
 
 mod by_hand;
+mod others;
 mod watching;
 
 use crate::desk::Desk;
@@ -45,7 +46,7 @@ impl Answerer for Person {
         self.asked.lock().expect("free").push(form.message.clone());
         let values = json!({
             "name": "Ada", "color": "blue", "ok": true, "confirm": true, "context": "rain",
-            "username": "ada", "email": "ada@example.com",
+            "username": "ada", "email": "ada@example.com", "yes": true,
         });
         let known = form.fields.iter().map(|field| field.name.clone());
         let values: Map<String, Value> =
