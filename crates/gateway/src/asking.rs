@@ -6,6 +6,7 @@ use crate::forward::{Forward, Wish, tell};
 use crate::limits::{COME_AGAIN, COME_AGAIN_MAX, ROUNDS_MAX};
 use crate::parked::Calling;
 use crate::upstream::Running;
+use crate::visits;
 use haft_client::{Client, ClientError, Inquirer, Needed, Notice, Passing};
 use haft_proto::encode;
 use haft_proto::envelope::LOG_LEVEL;
@@ -118,7 +119,13 @@ impl<'a> Asking<'a> {
             };
             let raw = match asked {
                 Ok(raw) => raw,
-                Err(error) => return Ok(Err(error)),
+                Err(error) => match visits::wanted(&error) {
+                    Some(pages) if context.revision().asks_in_rounds() => {
+                        self.visit_first(&pages).await?;
+                        continue;
+                    }
+                    _ => return Ok(Err(error)),
+                },
             };
             if self.client.handshake().era == Era::Legacy {
                 return Ok(Ok(raw));
@@ -143,6 +150,17 @@ impl<'a> Asking<'a> {
             more = More { answers: Some(responses(keys.zip(answers))), state };
         }
         Err(upstream.failed(&format!("it asks for more than {ROUNDS_MAX} times")))
+    }
+
+    /// Has the client's person visit pages, without which the upstream does nothing.
+    async fn visit_first(&self, pages: &[Inquiry]) -> Result<(), Refusal> {
+        let upstream = &self.way.upstream;
+        let answers = self.context.pass(pages, Answers::Used).await;
+        let answers = answers.map_err(|error| upstream.failed(&error.to_string()))?;
+        match visits::are_accepted(&answers) {
+            true => Ok(()),
+            false => Err(upstream.failed("it wants a page to be visited first, which nobody did")),
+        }
     }
 
     /// What an upstream may ask while the request runs, which may then have to wait for the

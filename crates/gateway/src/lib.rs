@@ -18,6 +18,7 @@ mod parked;
 mod recent;
 mod subscriptions;
 mod upstream;
+mod visits;
 
 pub use admin::Admin;
 pub use gateway::{Gateway, Telling};

@@ -296,6 +296,25 @@ pub(crate) fn not_ours() -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use haft_proto::method::Method;
+    use haft_proto::spec::question::Passed;
+
+    #[test]
+    fn an_answer_counts_for_the_words_of_another_server_that_it_was_given_to() {
+        let asked = |message: &str, id: &str| {
+            let params = format!(r#"{{"message":"{message}","_meta":{{"progressToken":"{id}"}}}}"#);
+            let (method, id) = (Method::Elicit, id.to_owned());
+            Question::Passed(Box::new(Passed { method, params: params.into(), id }))
+        };
+        let mut rounds = Rounds::default();
+        let answer = RawValue::from_string("{}".to_owned()).expect("JSON");
+        rounds.fresh.insert("a".to_owned(), answer);
+        assert!(rounds.answer("a", asked("one", "1"), 9).is_some());
+        assert!(rounds.answer("a", asked("one", "2"), 9).is_some(), "what varies is not the words");
+        assert!(rounds.answer("a", asked("two", "1"), 9).is_none());
+        rounds.forget("a", &asked("one", "3"));
+        assert!(rounds.answer("a", asked("one", "1"), 9).is_none(), "it was used");
+    }
 
     fn is_same(one: &str, other: &str) -> bool {
         let text = |arguments: &str| {

@@ -19,7 +19,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -96,7 +96,11 @@ fn piped(era: Era) -> (Desk, PathBuf) {
     let desk = Desk::with("");
     let heard = desk.path("heard");
     let fixture = fixture::words().remove(0);
-    let script = format!("tee -a {heard:?} | {:?} --stdio", fixture.display().to_string());
+    // What is sent is written down first, so that whoever has an answer finds the question.
+    let (fixture, pipe) = (fixture.display().to_string(), desk.path("pipe"));
+    let script = format!(
+        "rm -f {pipe:?}; mkfifo {pipe:?}; {fixture:?} --stdio < {pipe:?} & exec tee {pipe:?} >> {heard:?}"
+    );
     let file = format!(
         "server: {{ name: gate, state_keys: [correct horse battery staple] }}\n\
          upstreams:\n  it: {{ command: [sh, -c, {script:?}], era: {}, prefix: \"\" }}\n",
@@ -378,8 +382,10 @@ fn kill(gate: &Gate) {
     assert!(!all.is_empty(), "it has none");
     // The outermost first: nobody sees the end of another, and ends in an orderly way.
     all.reverse();
-    let killed = Command::new("kill").arg("-KILL").args(all).status();
+    let killed = Command::new("kill").arg("-KILL").arg(&all[0]).status();
     assert!(killed.expect("there is a kill").success());
+    // The gateway may have ended the rest by now.
+    _ = Command::new("kill").arg("-KILL").args(&all[1..]).stderr(Stdio::null()).status();
 }
 
 fn below(process: &str) -> Vec<String> {

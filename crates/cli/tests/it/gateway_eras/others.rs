@@ -60,6 +60,13 @@ fn what_others_ask_reaches_clients_of_either_era() {
                 let said = call(&client, &format!("{server}_steps"), json!({})).await;
                 assert_eq!(said.ok().as_deref(), Some("two steps"), "{server} {era:?}");
             }
+            if era == Era::Modern {
+                // It has no such error as the server's, and is asked to go there.
+                for tool in ["old_visit", "oldhttp_visit"] {
+                    let said = call(&client, tool, json!({})).await;
+                    assert_eq!(said.expect("an answer"), "you were there", "{tool}");
+                }
+            }
             client.close().await;
         }
     });
