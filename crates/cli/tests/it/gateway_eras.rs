@@ -9,7 +9,7 @@ mod watching;
 use crate::desk::Desk;
 use crate::foreign::fixture;
 use crate::foreign_servers::{Listening, listening_fixture};
-use crate::gateway::{DEADLINE, Served, serve};
+use crate::gateway::{DEADLINE, Served, serve, signal};
 use haft_client::{
     Answerer, Answering, Asker, CallResult, Client, ClientError, Consent, Declined, Elicited, Form,
     Notice, Offers, Options, Root, SampleRequest, Target, Visit, connect, text_message,
@@ -19,7 +19,6 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -99,7 +98,8 @@ fn piped(era: Era) -> (Desk, PathBuf) {
     // What is sent is written down first, so that whoever has an answer finds the question.
     let (fixture, pipe) = (fixture.display().to_string(), desk.path("pipe"));
     let script = format!(
-        "rm -f {pipe:?}; mkfifo {pipe:?}; {fixture:?} --stdio < {pipe:?} & exec tee {pipe:?} >> {heard:?}"
+        "rm -f {pipe:?}; mkfifo {pipe:?}; {fixture:?} --stdio < {pipe:?} & \
+         exec tee {pipe:?} >> {heard:?}"
     );
     let file = format!(
         "server: {{ name: gate, state_keys: [correct horse battery staple] }}\n\
@@ -376,16 +376,14 @@ fn tasks_of_a_server_are_waited_for() {
     });
 }
 
-/// Kills what a gateway has started.
+/// Kills the server behind a gateway.
 fn kill(gate: &Gate) {
-    let mut all = below(&gate.served.child.0.id().to_string());
-    assert!(!all.is_empty(), "it has none");
-    // The outermost first: nobody sees the end of another, and ends in an orderly way.
-    all.reverse();
-    let killed = Command::new("kill").arg("-KILL").arg(&all[0]).status();
-    assert!(killed.expect("there is a kill").success());
-    // The gateway may have ended the rest by now.
-    _ = Command::new("kill").arg("-KILL").args(&all[1..]).stderr(Stdio::null()).status();
+    let all = below(&gate.served.child.0.id().to_string());
+    let is_it = |process: &&String| {
+        let name = fs::read_to_string(format!("/proc/{process}/comm"));
+        name.is_ok_and(|name| name.starts_with("haft-conform"))
+    };
+    signal(all.iter().find(is_it).expect("it runs"), "-KILL");
 }
 
 fn below(process: &str) -> Vec<String> {
