@@ -16,9 +16,11 @@ use crate::tools::{CallResult, ToolList, read_call, read_tools};
 use crate::wire::{Question, Wire, nobody};
 use haft_proto::error::Mistake;
 use haft_proto::method::Method;
+use haft_proto::spec::level::Level;
 use haft_proto::version::Era;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::time::timeout;
 
@@ -30,6 +32,8 @@ pub struct Client {
     handshake: Handshake,
     /// What a legacy server asks may come on a stream that belongs to no request.
     _standing: Option<Arc<Standing>>,
+    /// From which level on a legacy server has been asked for its log; past the last for none.
+    logged: AtomicU8,
     /// By tool, which arguments HTTP repeats in headers; filled by listing.
     param_headers: Mutex<HashMap<String, ParamHeaders>>,
 }
@@ -44,8 +48,8 @@ impl Client {
             false => Ok(Ok(None)),
         };
         let standing = standing.ok().and_then(Result::ok).flatten();
-        let param_headers = Mutex::default();
-        Self { wire: Arc::new(wire), handshake, _standing: standing, param_headers }
+        let (logged, param_headers) = (AtomicU8::new(u8::MAX), Mutex::default());
+        Self { wire: Arc::new(wire), handshake, _standing: standing, logged, param_headers }
     }
 
     /// Who the server is and how it is spoken with.
@@ -159,6 +163,22 @@ impl Client {
             self.wire.ask(question, &mut nobody).await?;
         }
         Ok(())
+    }
+
+    /// Asks a legacy server for log messages from that level up, unless it has been asked for as
+    /// much: for who passes requests on of clients of which each wants its own. A server that keeps
+    /// no log is not asked.
+    ///
+    /// # Errors
+    /// A [`ClientError`].
+    pub async fn hear_logs(&self, level: Level) -> Result<(), ClientError> {
+        let has_log = || self.handshake.capabilities.get("logging").is_some();
+        let is_legacy = self.handshake.era == Era::Legacy;
+        let before = self.logged.fetch_min(level as u8, Ordering::Relaxed);
+        if !is_legacy || before <= level as u8 || !has_log() {
+            return Ok(());
+        }
+        self.set_log_level(level.as_str()).await
     }
 
     /// Ends the session, and a child process with patience.

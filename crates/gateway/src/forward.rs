@@ -83,6 +83,10 @@ impl Forward {
         let mut is_first = true;
         loop {
             let client = self.upstream.client().await?;
+            if let Some(level) = context.log_level() {
+                // Whatever becomes of its log, the request is made.
+                _ = Box::pin(client.hear_logs(level)).await;
+            }
             let asked = match Asking::of(self, wish, &client, context) {
                 None => wish.ask(&self.upstream, &client, context).await,
                 Some(asking) => Box::pin(asking.ask()).await?,

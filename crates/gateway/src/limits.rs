@@ -33,6 +33,8 @@ pub const LISTENING_TIME_MAX: Duration = Duration::from_secs(2);
 pub const PARKED_MAX: usize = 256;
 /// And how long each: as long as what such a client keeps for this server is good.
 pub const PARKED_TIME_MAX: Duration = Duration::from_secs(10 * 60);
+/// How long an upstream may take between questions that it asks of one client at the same time.
+pub const GATHERED: Duration = Duration::from_millis(10);
 /// How often in one request of a client an upstream may say that it needs more.
 pub const ROUNDS_MAX: u32 = 16;
 /// How long an upstream is left alone that needs more and does not say what; twice as long each

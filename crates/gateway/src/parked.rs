@@ -3,15 +3,17 @@
 //! not found any more it is made again, or refused, by `asking`. Bounded in number and in time.
 
 use crate::asking::declined;
-use crate::limits::{PARKED_MAX, PARKED_TIME_MAX};
+use crate::limits::{GATHERED, PARKED_MAX, PARKED_TIME_MAX};
 use haft_client::{Asks, ClientError};
 use haft_proto::method::Method;
 use haft_server::{Answers, AskError, Context, Inquiry};
 use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
+use std::mem::take;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep};
@@ -48,40 +50,65 @@ impl Calling {
         let mut held = Held { calling: Some(self), ticket: None, lot, context };
         let calling = held.calling.as_mut().expect("it is held until the end");
         let mut passing = JoinSet::new();
-        for (inquiry, _) in &calling.open {
-            passing.spawn(pass(context.clone(), inquiry.clone()));
-        }
         if !calling.open.is_empty() {
             held.ticket = Some(ticket(context, key));
+            let open = calling.open.iter().map(|(inquiry, _)| inquiry.clone()).collect();
+            passing.spawn(pass(context.clone(), open));
         }
+        // Where the client is asked by the end of this request, what is asked at the same time goes
+        // together.
+        let pause = if context.revision().asks_in_rounds() { GATHERED } else { Duration::ZERO };
+        let mut gathered: Vec<Inquiry> = Vec::new();
         loop {
             tokio::select! {
                 biased;
                 Some(asks) = calling.asked.recv() => {
                     calling.count += 1;
                     let inquiry = inquiry(&asks, calling.count);
+                    if let Err(error) = context.can_be_asked(&inquiry) {
+                        asks.answer(Err(declined(&error)));
+                        continue;
+                    }
                     held.ticket.get_or_insert_with(|| ticket(context, key));
-                    passing.spawn(pass(context.clone(), inquiry.clone()));
+                    gathered.push(inquiry.clone());
                     calling.open.push((inquiry, asks));
+                    if pause.is_zero() {
+                        passing.spawn(pass(context.clone(), take(&mut gathered)));
+                    }
                 }
                 Some(passed) = passing.join_next() => {
-                    // If it panicked, the question stays open until the call is over.
-                    let Ok((key, answer)) = passed else { continue };
-                    let at = calling.open.iter().position(|(inquiry, _)| inquiry.key == key);
-                    if let Some((_, asks)) = at.map(|at| calling.open.swap_remove(at)) {
-                        asks.answer(answer.map_err(|error| declined(&error)));
+                    // If it panicked, its questions stay open until the call is over.
+                    if let Ok((keys, answers)) = passed {
+                        calling.answer(&keys, answers);
                     }
+                }
+                () = sleep(pause), if !gathered.is_empty() => {
+                    _ = passing.spawn(pass(context.clone(), take(&mut gathered)));
                 }
                 ended = &mut calling.work => return ended,
             }
         }
     }
+
+    fn answer(&mut self, keys: &[String], answers: Result<Vec<Box<RawValue>>, AskError>) {
+        for (place, key) in keys.iter().enumerate() {
+            let at = self.open.iter().position(|(inquiry, _)| inquiry.key == *key);
+            let Some((_, asks)) = at.map(|at| self.open.swap_remove(at)) else { continue };
+            asks.answer(match &answers {
+                Ok(answers) => Ok(answers[place].clone()),
+                Err(error) => Err(declined(error)),
+            });
+        }
+    }
 }
 
-/// Puts a question to the client.
-async fn pass(context: Context, inquiry: Inquiry) -> (String, Result<Box<RawValue>, AskError>) {
-    let passed = context.pass(std::slice::from_ref(&inquiry), Answers::Kept).await;
-    (inquiry.key, passed.map(|mut answers| answers.remove(0)))
+/// Puts questions to the client; their keys, and the answers in that order.
+async fn pass(
+    context: Context,
+    asked: Vec<Inquiry>,
+) -> (Vec<String>, Result<Vec<Box<RawValue>>, AskError>) {
+    let answers = context.pass(&asked, Answers::Kept).await;
+    (asked.into_iter().map(|inquiry| inquiry.key).collect(), answers)
 }
 
 /// What tells it from the others of the call, the same when the call is made again.
@@ -198,7 +225,7 @@ mod tests {
             lot.park(number.to_string(), calling);
             alive.push(gone);
             tokio::task::yield_now().await;
-            tokio::time::advance(std::time::Duration::from_millis(1)).await;
+            tokio::time::advance(Duration::from_millis(1)).await;
         }
         assert_eq!(alive[0].recv().await, None, "the oldest has gone");
         assert!(lot.take("0").is_none());

@@ -60,7 +60,7 @@ impl Context {
         answers: Answers,
     ) -> Result<Vec<Box<RawValue>>, AskError> {
         for inquiry in asked {
-            self.is_able(inquiry)?;
+            self.can_be_asked(inquiry)?;
         }
         let keys: Vec<Cow<'_, str>> = asked.iter().map(|inquiry| self.key(&inquiry.key)).collect();
         let way = {
@@ -130,8 +130,11 @@ impl Context {
         object.ok_or_else(reason)
     }
 
-    /// A client that lacks what a question needs is told so, should the call fail.
-    fn is_able(&self, inquiry: &Inquiry) -> Result<(), AskError> {
+    /// Whether the client offers to answer that. One that does not is told so, should the call fail.
+    ///
+    /// # Errors
+    /// [`AskError::Unsupported`].
+    pub fn can_be_asked(&self, inquiry: &Inquiry) -> Result<(), AskError> {
         let (client, revision) = (self.client(), self.revision());
         match inquiry.method {
             Method::Elicit if inquiry.is("mode", r#""url""#) => {
@@ -156,7 +159,7 @@ impl Context {
     pub fn lacks(&self, method: Method) {
         let inquiry = Inquiry { key: String::new(), method, params: "{}".into() };
         // What it offers is what it was asked for in other words.
-        _ = self.is_able(&inquiry);
+        _ = self.can_be_asked(&inquiry);
     }
 
     /// What the client has brought of what was asked under these keys, as it came: what it left out

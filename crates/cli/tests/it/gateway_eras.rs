@@ -326,25 +326,22 @@ fn progress_and_cancellation_cross() {
 
 #[test]
 fn a_server_logs_for_the_client_that_wants_it() {
-    let gate = Gate::http(Era::Modern);
-    run(async {
-        for era in ERAS {
-            let level = Some("info".to_owned());
-            let options = Options { era: Some(era), log_level: level, ..Options::default() };
-            let target = Target::Url(gate.served.url.clone());
-            let client = connect(&target, &options).await.expect("it listens");
-            client.set_log_level("info").await.expect("it logs");
-            let mut said = Vec::new();
-            let mut listener = |notice| {
-                if let Notice::Log { data, .. } = notice {
-                    said.push(data.get().to_owned());
-                }
-            };
-            let none = raw(&json!({}));
-            let called = client.call_tool("test_tool_with_logging", &none, &mut listener).await;
-            called.expect("an answer");
-            assert_eq!(said.len(), 3, "{said:?} {era:?}");
-        }
+    everywhere(async |gate, era| {
+        let level = Some("info".to_owned());
+        let options = Options { era: Some(era), log_level: level, ..Options::default() };
+        let target = Target::Url(gate.served.url.clone());
+        let client = connect(&target, &options).await.expect("it listens");
+        client.set_log_level("info").await.expect("it logs");
+        let mut said = Vec::new();
+        let mut listener = |notice| {
+            if let Notice::Log { data, .. } = notice {
+                said.push(data.get().to_owned());
+            }
+        };
+        let none = raw(&json!({}));
+        let called = client.call_tool("test_tool_with_logging", &none, &mut listener).await;
+        called.expect("an answer");
+        assert_eq!(said.len(), 3, "{said:?} {:?} {era:?}", gate.era);
     });
 }
 

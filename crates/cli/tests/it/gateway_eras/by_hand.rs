@@ -96,6 +96,21 @@ fn another_replica_makes_the_call_again_if_it_may_and_refuses_it_if_not() {
 }
 
 #[test]
+fn what_is_asked_at_the_same_time_is_asked_in_one_round() {
+    for upstream in ERAS {
+        let gate = Gate::piped(upstream);
+        let tool = "test_input_required_result_multiple_inputs";
+        let params = json!({"name": tool, "arguments": {}});
+        let asked = post(&gate.served.url, "tools/call", tool, &params);
+        let requests = asked["result"]["inputRequests"].as_object();
+        let requests = requests.unwrap_or_else(|| panic!("{asked}"));
+        let kinds: Vec<_> = requests.values().filter_map(|one| one["method"].as_str()).collect();
+        let all = ["elicitation/create", "sampling/createMessage", "roots/list"];
+        assert!(all.iter().all(|kind| kinds.contains(kind)), "{asked}");
+    }
+}
+
+#[test]
 fn a_call_that_waits_for_an_answer_is_lost_with_its_server_and_says_so() {
     let gate = Gate::piped(Era::Legacy);
     let tool = "test_input_required_result_multi_round";
