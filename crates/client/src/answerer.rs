@@ -91,6 +91,12 @@ pub struct Offers {
     pub roots: bool,
 }
 
+impl Offers {
+    /// All there is.
+    pub(crate) const ALL: Self =
+        Self { forms: true, visits: true, sampling: true, sampling_tools: true, roots: true };
+}
+
 /// Who asks. A server's own words: nothing may be decided by them.
 #[derive(Clone, Debug, Default)]
 pub struct Asker {

@@ -19,9 +19,11 @@ use crate::tools::{CallResult, ToolList, read_call, read_tools};
 use crate::wire::{Question, Wire, nobody};
 use haft_proto::error::Mistake;
 use haft_proto::method::Method;
+use haft_proto::spec::level::Level;
 use haft_proto::version::Era;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::time::timeout;
 
@@ -35,6 +37,8 @@ pub struct Client {
     _standing: Option<Arc<Standing>>,
     /// The short way, if there is one.
     express: Option<Express>,
+    /// From which level on a legacy server has been asked for its log; past the last for none.
+    logged: AtomicU8,
     /// By tool, which arguments HTTP repeats in headers; filled by listing.
     param_headers: Mutex<HashMap<String, ParamHeaders>>,
 }
@@ -50,8 +54,9 @@ impl Client {
         };
         let standing = standing.ok().and_then(Result::ok).flatten();
         let express = Express::new(&wire, handshake.revision);
-        let param_headers = Mutex::default();
-        Self { wire: Arc::new(wire), handshake, _standing: standing, express, param_headers }
+        let (logged, param_headers) = (AtomicU8::new(u8::MAX), Mutex::default());
+        let wire = Arc::new(wire);
+        Self { wire, handshake, _standing: standing, express, logged, param_headers }
     }
 
     /// Who the server is and how it is spoken with.
@@ -144,7 +149,8 @@ impl Client {
             }
             None => {
                 let question = Question::new(method, revision, members);
-                an_object(Box::pin(self.wire.ask(question, listener)).await?, method).map(text)
+                an_object(Box::pin(self.wire.ask(question, listener)).await?, method)
+                    .map(Passed::from)
             }
         }
     }
@@ -174,6 +180,22 @@ impl Client {
             self.wire.ask(question, &mut nobody).await?;
         }
         Ok(())
+    }
+
+    /// Asks a legacy server for log messages from that level up, unless it has been asked for as
+    /// much: for who passes requests on of clients of which each wants its own. A server that keeps
+    /// no log is not asked.
+    ///
+    /// # Errors
+    /// A [`ClientError`].
+    pub async fn hear_logs(&self, level: Level) -> Result<(), ClientError> {
+        let has_log = || self.handshake.capabilities.get("logging").is_some();
+        let is_legacy = self.handshake.era == Era::Legacy;
+        let before = self.logged.fetch_min(level as u8, Ordering::Relaxed);
+        if !is_legacy || before <= level as u8 || !has_log() {
+            return Ok(());
+        }
+        self.set_log_level(level.as_str()).await
     }
 
     /// Ends the session, and a child process with patience.
@@ -219,7 +241,7 @@ impl Client {
             None => None,
         };
         // The long way is long in memory too, and most never go it.
-        Box::pin(self.ask_on(subject, first, listener)).await.map(text)
+        Box::pin(self.ask_on(subject, first, listener)).await.map(Passed::from)
     }
 
     async fn ask_on(
@@ -231,7 +253,7 @@ impl Client {
         match rounds::ask(&self.wire, subject, first, listener).await? {
             Outcome::Complete(raw) => an_object(raw, subject.method),
             Outcome::Task(seed) => {
-                tasks::follow(&self.wire, subject.revision, &seed, listener).await
+                tasks::follow(&self.wire, subject.revision, &seed, None, listener).await
             }
         }
     }
@@ -257,7 +279,8 @@ impl Client {
         self.pass_on(&subject, listener).await
     }
 
-    fn headers_for(
+    /// The headers that repeat arguments of a call.
+    pub(crate) fn headers_for(
         &self,
         name: &str,
         arguments: &str,
@@ -271,7 +294,7 @@ impl Client {
     }
 
     /// Whether headers repeat parameters.
-    fn is_mirrored(&self) -> bool {
+    pub(crate) fn is_mirrored(&self) -> bool {
         self.handshake.era == Era::Modern && self.wire.http().is_some()
     }
 
@@ -284,10 +307,6 @@ impl Client {
             && (method == Method::ResourcesTemplatesList
                 || capabilities.is_object() && capabilities.get(capability).is_none())
     }
-}
-
-fn text(raw: Box<RawValue>) -> Passed {
-    Passed::Whole(String::from(Box::<str>::from(raw)).into())
 }
 
 /// A result as it came, if it is one: passed on, anything else would be seen by nobody.

@@ -9,24 +9,28 @@ use crate::limits::{
     QUESTIONS_OPEN_MAX, QUESTIONS_PER_REQUEST_MAX, QUESTIONS_SAVED_MAX, VISIT_ID_BYTES_MAX,
     VISIT_TIME_MAX, VISITS_KEPT_MAX,
 };
+use crate::message::Ask;
 use crate::options::Options;
+use crate::passing::{Running, Whom};
+use crate::patience::{Patience, Rest};
 use haft_proto::version::Era;
 use std::collections::VecDeque;
-use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::sleep;
 
 /// Takes a server's questions to whoever answers them.
 #[derive(Debug)]
 pub(crate) struct Desk {
     answerer: Option<Arc<dyn Answerer>>,
     offers: Offers,
+    /// Questions go to whoever made the request that they belong to.
+    passes: bool,
+    running: Running,
     has_tasks: bool,
     asker: OnceLock<Asker>,
-    busy: watch::Sender<Busy>,
+    patience: Arc<Patience>,
     /// How many questions a legacy server may still ask.
     allowance: AtomicUsize,
     /// Visits that are over, by the server's word, the latest last. It may say so before anybody
@@ -35,36 +39,21 @@ pub(crate) struct Desk {
     hub: Hub,
 }
 
-/// Whether somebody is being asked.
-#[derive(Clone, Copy, Debug)]
-struct Busy {
-    open: usize,
-    /// When the last question was answered.
-    since: Option<Instant>,
-}
-
-/// A question that may be asked. While it lives, no request runs out of time.
-#[derive(Debug)]
-pub(crate) struct Admitted(Arc<Desk>);
-
-impl Drop for Admitted {
-    fn drop(&mut self) {
-        self.0.busy.send_modify(|busy| {
-            busy.open -= 1;
-            busy.since = Some(Instant::now());
-        });
-    }
-}
-
 impl Desk {
     pub(crate) fn new(options: &Options) -> Self {
         let answerer = options.answerer.clone();
         Self {
-            offers: answerer.as_ref().map(|answerer| answerer.offers()).unwrap_or_default(),
+            offers: match (&answerer, options.passes) {
+                (Some(answerer), _) => answerer.offers(),
+                (None, true) => Offers::ALL,
+                (None, false) => Offers::default(),
+            },
+            passes: options.passes && answerer.is_none(),
+            running: Running::default(),
             answerer,
             has_tasks: options.tasks,
             asker: OnceLock::new(),
-            busy: watch::Sender::new(Busy { open: 0, since: None }),
+            patience: Patience::new(),
             allowance: AtomicUsize::new(QUESTIONS_PER_REQUEST_MAX),
             visits_ended: watch::Sender::default(),
             hub: Hub::default(),
@@ -85,6 +74,25 @@ impl Desk {
         &self.hub
     }
 
+    /// The requests that run over this connection.
+    pub(crate) fn running(&self) -> &Running {
+        &self.running
+    }
+
+    /// Who is asked what comes on the stream of a request, or on one that belongs to none.
+    pub(crate) fn whom(&self, ask: Option<&Ask>) -> Whom {
+        match ask {
+            _ if !self.passes => Whom::Answerer,
+            Some(ask) => ask.inquirer.clone().map_or(Whom::Nobody, Whom::Inquirer),
+            None => self.running.whom(),
+        }
+    }
+
+    /// The time of requests.
+    pub(crate) fn patience(&self) -> &Arc<Patience> {
+        &self.patience
+    }
+
     /// Whether a call may become a task.
     pub(crate) fn has_tasks(&self) -> bool {
         self.has_tasks
@@ -92,7 +100,10 @@ impl Desk {
 
     /// What the server is told that this client can do: a JSON object.
     pub(crate) fn capabilities(&self, era: Era) -> String {
-        let Offers { forms, visits, sampling, sampling_tools, roots } = self.offers;
+        // Each request says to a modern server what its own client can do.
+        let is_said_each_time = self.passes && era == Era::Modern;
+        let offers = if is_said_each_time { Offers::default() } else { self.offers };
+        let Offers { forms, visits, sampling, sampling_tools, roots } = offers;
         let list = |members: &[(bool, &str)]| {
             let on = members.iter().filter(|(is_on, _)| *is_on).map(|(_, text)| *text);
             format!("{{{}}}", on.collect::<Vec<_>>().join(","))
@@ -170,61 +181,24 @@ impl Desk {
     }
 
     /// Lets a question of a legacy server in, unless there were too many.
-    pub(crate) fn admit(self: &Arc<Self>) -> Option<Admitted> {
+    pub(crate) fn admit(&self) -> Option<Rest> {
         let less = |left: usize| left.checked_sub(1);
         self.allowance.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).ok()?;
-        let is_in = self.busy.send_if_modified(|busy| {
-            let has_room = busy.open < QUESTIONS_OPEN_MAX;
-            busy.open += usize::from(has_room);
-            has_room
-        });
-        is_in.then(|| Admitted(Arc::clone(self)))
+        self.patience.rest(QUESTIONS_OPEN_MAX)
     }
 
     /// Stops the time of all requests, for whoever asks somebody on their behalf.
-    pub(crate) fn pause(self: &Arc<Self>) -> Admitted {
-        self.busy.send_modify(|busy| busy.open += 1);
-        Admitted(Arc::clone(self))
+    pub(crate) fn pause(&self) -> Option<Rest> {
+        self.patience.rest(usize::MAX)
     }
-
-    /// Waits for `work` as long as `limit`, not counting the time in which somebody is asked;
-    /// after an answer the whole limit begins anew.
-    pub(crate) async fn patiently<T>(
-        &self,
-        limit: Duration,
-        work: impl Future<Output = T>,
-    ) -> Option<T> {
-        let began = Instant::now();
-        let mut busy = self.busy.subscribe();
-        let mut work = pin!(work);
-        loop {
-            let impatience = async {
-                let since = busy.wait_for(|busy| busy.open == 0).await.map(|busy| busy.since);
-                sleep_until(after(since.ok().flatten(), began, limit)).await;
-            };
-            tokio::select! {
-                biased;
-                done = &mut work => return Some(done),
-                () = impatience => {}
-            }
-            let Busy { open, since } = *self.busy.borrow();
-            if open == 0 && after(since, began, limit) <= Instant::now() {
-                return None;
-            }
-        }
-    }
-}
-
-/// When the time is over. A time that cannot be told is far away.
-fn after(since: Option<Instant>, began: Instant, limit: Duration) -> Instant {
-    const FAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-    since.map_or(began, |since| since.max(began)) + limit.min(FAR)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::answerer::Answering;
+    use std::time::Duration;
+    use tokio::time::Instant;
 
     #[derive(Debug)]
     struct Offering(Offers);
@@ -290,12 +264,13 @@ mod tests {
             drop(question);
             std::future::pending::<()>().await;
         };
-        assert_eq!(desk.patiently(limit, asking).await, None);
+        assert_eq!(desk.patience().wait(limit, asking).await, None);
         assert_eq!(began.elapsed().as_secs(), 119, "the whole limit after the answer");
         let never = std::future::pending::<()>();
-        assert_eq!(desk.patiently(limit, never).await, None);
+        assert_eq!(desk.patience().wait(limit, never).await, None);
         assert_eq!(began.elapsed().as_secs(), 129);
-        assert_eq!(desk.patiently(Duration::MAX, std::future::ready(7)).await, Some(7));
+        let at_once = std::future::ready(7);
+        assert_eq!(desk.patience().wait(Duration::MAX, at_once).await, Some(7));
     }
 
     #[derive(Debug)]

@@ -119,7 +119,7 @@ pub(crate) async fn discover_or_initialize(wire: &Wire, patience: Duration) -> V
     tokio::select! {
         verdict = &mut discovering => return verdict,
         // A person who is asked for consent meanwhile is not waited for in vain.
-        _ = wire.desk().patiently(patience, std::future::pending::<()>()) => {}
+        _ = wire.desk().patience().wait(patience, std::future::pending::<()>()) => {}
     }
     let mut initializing = Box::pin(initialize(wire));
     tokio::select! {

@@ -72,6 +72,7 @@ impl Express {
         if subject.revision.era() == Era::Modern {
             return self.ask_with(id, wire, subject, listener).await;
         }
+        let _runs = wire.desk().running().begin(None);
         let listener = Mutex::new(listener);
         let mut here = |notice| lock(&listener)(notice);
         let answer = pin!(self.ask_with(id, wire, subject, &mut here));
@@ -104,6 +105,7 @@ impl Express {
             revision: subject.revision,
             target: None,
             headers: Vec::new(),
+            inquirer: None,
         };
         let reading = Box::pin(async {
             match answer {
@@ -114,7 +116,7 @@ impl Express {
                 }
             }
         });
-        match wire.desk().patiently(limit, reading).await {
+        match wire.desk().patience().wait(limit, reading).await {
             Some(answer) => Ok(Expressed::Open(answer)),
             None => Err(ClientError::TimedOut { method, after: limit }),
         }

@@ -7,6 +7,7 @@ use crate::limits::{LANE_SILENCE_MAX, TAIL_BYTES_MAX};
 use bytes::Bytes;
 use bytestring::ByteString;
 use haft_proto::long::Passing;
+use serde_json::value::RawValue;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -31,6 +32,12 @@ pub enum Passed {
     Whole(ByteString),
     /// The same, while it comes.
     Long(Box<LongResult>),
+}
+
+impl From<Box<RawValue>> for Passed {
+    fn from(raw: Box<RawValue>) -> Self {
+        Self::Whole(String::from(Box::<str>::from(raw)).into())
+    }
 }
 
 impl Passed {

@@ -4,6 +4,7 @@
 use crate::answerer::Declined;
 use crate::changes::{Change, Interest};
 use crate::error::{ClientError, RpcError};
+use crate::passing::Inquirer;
 use crate::questions::Asked;
 use haft_proto::encode;
 use haft_proto::envelope::{
@@ -37,6 +38,11 @@ pub enum Notice {
         /// One line for a person.
         message: Option<String>,
     },
+    /// It asked something that was refused: whoever made the request does not offer it.
+    Unasked {
+        /// What was asked.
+        method: Method,
+    },
     /// The call has become a task, and this is how it is.
     Status {
         /// One line for a person.
@@ -62,6 +68,8 @@ pub(crate) struct Ask {
     pub(crate) target: Option<String>,
     /// `Mcp-Param-*` headers.
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    /// Where a legacy server's questions go that belong to it, if it is passed on.
+    pub(crate) inquirer: Option<Inquirer>,
 }
 
 impl Ask {
@@ -129,6 +137,8 @@ pub(crate) struct Meta<'a> {
     pub(crate) log_level: Option<&'a str>,
     /// The token of progress notifications, as JSON text.
     pub(crate) progress_token: Option<&'a str>,
+    /// What others want to be told.
+    pub(crate) more: &'a [(&'a str, &'a str)],
 }
 
 impl Meta<'_> {
@@ -137,13 +147,14 @@ impl Meta<'_> {
         const KEYS: usize = 256;
         let texts = [Some(self.client_info), Some(self.capabilities), self.progress_token];
         let texts: usize = texts.into_iter().flatten().map(str::len).sum();
-        KEYS + texts + self.log_level.map_or(0, |level| 2 + level.len())
+        let more: usize = self.more.iter().map(|(key, value)| key.len() + value.len() + 4).sum();
+        KEYS + texts + more + self.log_level.map_or(0, |level| 2 + level.len())
     }
 
     /// Appends the member, if it has any.
     fn write(&self, out: &mut String) {
         let is_modern = self.revision.era() == Era::Modern;
-        if !is_modern && self.progress_token.is_none() {
+        if !is_modern && self.progress_token.is_none() && self.more.is_empty() {
             return;
         }
         member(out, "_meta", "{");
@@ -159,6 +170,9 @@ impl Meta<'_> {
         }
         if let Some(token) = self.progress_token {
             member(out, "progressToken", token);
+        }
+        for (key, value) in self.more {
+            member(out, key, value);
         }
         out.push('}');
     }
@@ -227,6 +241,12 @@ pub(crate) fn hear(message: &Envelope<'_>) -> Heard {
 fn read(raw: &str) -> Result<Box<RawValue>, ReplyError> {
     RawValue::from_string(raw.to_owned())
         .map_err(|error| ReplyError::Unreadable(format!("`result` is not JSON: {error}")))
+}
+
+/// What a server asks by that method; nothing if there is no such question.
+pub(crate) fn is_asked_in(method: &str) -> Option<Method> {
+    let asked = [Method::Elicit, Method::CreateMessage, Method::RootsList];
+    Method::find(method).filter(|method| asked.contains(method))
 }
 
 /// The answer to a request of the server; the id and the result are JSON text.
@@ -349,6 +369,7 @@ mod tests {
             capabilities: r#"{"roots":{}}"#,
             log_level: Some("info"),
             progress_token: Some("3"),
+            more: &[],
         }
     }
 
@@ -366,6 +387,9 @@ mod tests {
         assert_eq!(modern["_meta"][LOG_LEVEL], "info");
         let bare = Meta { progress_token: None, ..meta(Revision::LATEST_LEGACY) };
         assert_eq!(params(&[], &bare), "{}");
+        let traced = Meta { more: &[("traceparent", "\"00-1\"")], ..bare };
+        assert_eq!(params(&[], &traced), r#"{"_meta":{"traceparent":"00-1"}}"#);
+        let bare = Meta { more: &[], ..traced };
         // A key that somebody else has written stays as it is.
         assert_eq!(params(&[(r"n\u0061me", "1")], &bare), r#"{"n\u0061me":1}"#);
     }
@@ -379,6 +403,7 @@ mod tests {
             revision: Revision::LATEST,
             target: None,
             headers: Vec::new(),
+            inquirer: None,
         };
         let message = String::from_utf8(ask.message()).expect("UTF-8");
         assert!(!message.contains(['\n', '\r']), "{message}");

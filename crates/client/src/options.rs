@@ -26,6 +26,9 @@ pub struct Options {
     pub log_level: Option<String>,
     /// Who answers what servers ask back; `None` answers nothing, and servers are told so.
     pub answerer: Option<Arc<dyn Answerer>>,
+    /// What a legacy server asks goes to whoever made the request that it belongs to, by
+    /// [`Client::pass`](crate::Client::pass). Means nothing beside an `answerer`.
+    pub passes: bool,
     /// Who sends a person to an authorization server; `None` sends nobody. Means nothing to a child
     /// process, nor beside an `Authorization` among the headers.
     pub authorizer: Option<Arc<dyn Authorizer>>,
@@ -51,6 +54,7 @@ impl Default for Options {
             headers: HeaderMap::new(),
             log_level: None,
             answerer: None,
+            passes: false,
             authorizer: None,
             oauth: OAuth::default(),
             tasks: false,

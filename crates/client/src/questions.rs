@@ -7,6 +7,7 @@ use crate::desk::Desk;
 use crate::error::ClientError;
 use crate::inquiry::Inquiry;
 use crate::message::{answered, declined};
+use crate::passing::{Whom, not_offered, unknown};
 use haft_proto::error::Mistake;
 use haft_proto::method::Method;
 use serde_json::value::RawValue;
@@ -41,6 +42,7 @@ impl OpenQuestions {
     pub(crate) fn take<F>(
         &mut self,
         asked: Asked,
+        whom: Whom,
         send: impl FnOnce(Vec<u8>) -> F + Send + 'static,
     ) -> Option<Vec<u8>>
     where
@@ -49,6 +51,18 @@ impl OpenQuestions {
         let Asked { id, method, params } = asked;
         if Method::find(&method) == Some(Method::Ping) {
             return Some(answered(&id, "{}"));
+        }
+        match whom {
+            Whom::Answerer => {}
+            Whom::Nobody => return Some(declined(&id, &not_offered(&method))),
+            Whom::Unknown(running) => return Some(declined(&id, &unknown(running))),
+            Whom::Inquirer(inquirer) => match inquirer.put(&method, params.as_deref()) {
+                Ok(answer) => {
+                    self.answer(id, answer, send);
+                    return None;
+                }
+                Err(why) => return Some(declined(&id, &why)),
+            },
         }
         let inquiry = match Inquiry::read(&method, params.as_deref(), self.desk.offers()) {
             Ok(inquiry) => inquiry,
@@ -59,22 +73,37 @@ impl OpenQuestions {
             let code = Mistake::Overloaded.code();
             return Some(declined(&id, &Declined { code, message }));
         };
-        while self.tasks.try_join_next().is_some() {}
-        self.by_id.retain(|_, task| !task.is_finished());
         let desk = Arc::clone(&self.desk);
-        let ours = id.clone();
-        let task = self.tasks.spawn(async move {
+        let answer = async move {
             let answer = desk.answer(&inquiry).await;
             // From here on it is the server that takes time.
             drop(admitted);
-            send(match answer {
+            answer
+        };
+        self.answer(id, answer, send);
+        None
+    }
+
+    /// Sends the answer once it is there.
+    fn answer<F>(
+        &mut self,
+        id: String,
+        answer: impl Future<Output = Result<String, Declined>> + Send + 'static,
+        send: impl FnOnce(Vec<u8>) -> F + Send + 'static,
+    ) where
+        F: Future<Output = Result<(), ClientError>> + Send + 'static,
+    {
+        while self.tasks.try_join_next().is_some() {}
+        self.by_id.retain(|_, task| !task.is_finished());
+        let ours = id.clone();
+        let task = self.tasks.spawn(async move {
+            send(match answer.await {
                 Ok(result) => answered(&ours, &result),
                 Err(why) => declined(&ours, &why),
             })
             .await
         });
         self.by_id.insert(id, task);
-        None
     }
 
     /// The server no longer waits for an answer.

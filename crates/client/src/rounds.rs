@@ -9,7 +9,7 @@ use crate::inquiry::{Inquiry, Unasked, read_visits};
 use crate::limits::{
     IDLE_ROUND, IDLE_ROUND_MAX, QUESTIONS_PER_REQUEST_MAX, ROUNDS_MAX, STATE_BYTES_MAX,
 };
-use crate::message::{Listener, quoted};
+use crate::message::{Listener, is_asked_in, quoted};
 use crate::wire::{Question, Wire};
 use haft_proto::method::Method;
 use haft_proto::version::{Era, Revision};
@@ -50,6 +50,8 @@ pub(crate) async fn ask(
 ) -> Result<Outcome, ClientError> {
     let desk = wire.desk();
     let has_tasks = desk.has_tasks() && subject.method == Method::ToolsCall;
+    let is_legacy = subject.revision.era() == Era::Legacy;
+    let _runs = is_legacy.then(|| desk.running().begin(None));
     let mut more = More::default();
     let mut questions_left = QUESTIONS_PER_REQUEST_MAX;
     let mut idle_rounds = 0;
@@ -67,7 +69,7 @@ pub(crate) async fn ask(
                 continue;
             }
         };
-        if subject.revision.era() == Era::Legacy {
+        if is_legacy {
             return Ok(Outcome::Complete(raw));
         }
         let (questions, state) = match read_needs(&raw, subject.method, has_tasks)? {
@@ -101,8 +103,8 @@ fn idle_pause(rounds_before: u32) -> Duration {
 #[derive(Debug)]
 pub(crate) struct Keyed {
     pub(crate) key: String,
-    method: String,
-    params: Option<Box<RawValue>>,
+    pub(crate) method: String,
+    pub(crate) params: Option<Box<RawValue>>,
 }
 
 /// Answers questions one after the other, in the server's order: the JSON text of
@@ -154,7 +156,43 @@ impl More {
             members,
             target: Some(subject.target),
             headers: subject.headers.clone(),
+            passing: None,
         }
+    }
+}
+
+/// What a modern server needs before it answers, as it came.
+#[derive(Debug)]
+pub struct Needed {
+    /// What it asks: keys, methods and parameters, in its order.
+    pub questions: Vec<(String, Method, Box<str>)>,
+    /// What is to be brought back: JSON text of a string.
+    pub state: Option<Box<RawValue>>,
+}
+
+impl Needed {
+    /// What a result says that is needed; nothing if it is the answer.
+    ///
+    /// # Errors
+    /// A [`ClientError`]: it says something else, or asks too much.
+    pub fn read(raw: &RawValue, method: Method) -> Result<Option<Self>, ClientError> {
+        let Needs::Answers(questions, state) = read_needs(raw, method, false)? else {
+            return Ok(None);
+        };
+        if questions.len() > QUESTIONS_PER_REQUEST_MAX {
+            return Err(ClientError::TooManyQuestions { limit: QUESTIONS_PER_REQUEST_MAX });
+        }
+        let read = |Keyed { key, method, params }| match is_asked_in(&method) {
+            Some(asked) => {
+                Ok((key, asked, params.map_or_else(|| "{}".into(), |raw| raw.get().into())))
+            }
+            None => {
+                let reason = "a server may not ask that".to_owned();
+                Err(ClientError::BadQuestion { method, reason })
+            }
+        };
+        let questions = questions.into_iter().map(read).collect::<Result<_, _>>()?;
+        Ok(Some(Self { questions, state }))
     }
 }
 

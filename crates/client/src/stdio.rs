@@ -5,7 +5,8 @@ use crate::desk::Desk;
 use crate::error::{ClientError, excerpt};
 use crate::flood::Flood;
 use crate::limits::LONG_LINE_FACTOR;
-use crate::message::{Ask, Heard, Listener, Notice, ReplyError, cancelled, hear};
+use crate::message::{Ask, Heard, Listener, Notice, ReplyError, cancelled, hear, is_asked_in};
+use crate::passing::Whom;
 use crate::process::{Launch, Process};
 use crate::questions::{Asked, OpenQuestions};
 use haft_proto::envelope::{self, Envelope, Incoming, Rejected};
@@ -389,6 +390,10 @@ impl Inbox<'_> {
     }
 
     fn take_question(&mut self, asked: Asked) {
+        let whom = self.state.desk.whom(None);
+        if let (Whom::Nobody, Some(method)) = (&whom, is_asked_in(&asked.method)) {
+            self.state.take_notice(None, &Notice::Unasked { method });
+        }
         let outgoing = self.outgoing.clone();
         let send = |message| async move {
             if let Some(outgoing) = outgoing.upgrade() {
@@ -398,7 +403,7 @@ impl Inbox<'_> {
             Ok(())
         };
         if let (Some(answer), Some(outgoing)) =
-            (self.questions.take(asked, send), self.outgoing.upgrade())
+            (self.questions.take(asked, whom, send), self.outgoing.upgrade())
         {
             // A child that asks faster than it reads gets no answer.
             _ = outgoing.try_send(answer);

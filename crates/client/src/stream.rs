@@ -7,7 +7,8 @@ use crate::error::{ClientError, excerpt};
 use crate::flood::Flood;
 use crate::http::Http;
 use crate::limits::{LIVED, RETRY_DEFAULT, RETRY_MIN, RETURNS_MAX};
-use crate::message::{Ask, Heard, Listener, hear};
+use crate::message::{Ask, Heard, Listener, Notice, hear, is_asked_in};
+use crate::passing::Whom;
 use crate::questions::OpenQuestions;
 use crate::reply::{Body, is_event_stream};
 use haft_proto::envelope::{self, Envelope, Incoming};
@@ -183,9 +184,13 @@ impl<'a> Stream<'a> {
         match hear(message) {
             // A modern server has no requests, and nobody to take an answer.
             Heard::Asked(asked) if self.is_legacy() => {
+                let whom = self.http.desk().whom(self.ask);
+                if let (Whom::Nobody, Some(method)) = (&whom, is_asked_in(&asked.method)) {
+                    listener(Notice::Unasked { method });
+                }
                 let http = self.http.clone();
                 let send = |answer| async move { http.tell(answer).await };
-                if let Some(answer) = self.questions.take(asked, send) {
+                if let Some(answer) = self.questions.take(asked, whom, send) {
                     self.http.tell(answer).await?;
                 }
             }

@@ -2,12 +2,14 @@
 //! is cancelled if nobody waits any more (the extension `io.modelcontextprotocol/tasks`). Used by
 //! `client`, only if the options ask for tasks.
 
+use crate::answerer::Declined;
 use crate::error::{ClientError, RpcError};
 use crate::limits::{
     QUESTIONS_PER_REQUEST_MAX, TASK_POLL_DEFAULT, TASK_POLL_MAX, TASK_POLL_MIN, TASK_TIME_MAX,
 };
 use crate::message::{Listener, Notice, quoted};
 use crate::pages::malformed;
+use crate::passing::{Inquirer, Passing};
 use crate::rounds::{Keyed, Questions, answer_all};
 use crate::wire::{Question, Wire, nobody};
 use haft_proto::method::Method;
@@ -23,6 +25,7 @@ pub(crate) async fn follow(
     wire: &Arc<Wire>,
     revision: Revision,
     seed: &RawValue,
+    passing: Option<&Passing<'_>>,
     listener: Listener<'_>,
 ) -> Result<Box<RawValue>, ClientError> {
     let seed = Task::read(seed, Method::ToolsCall)?;
@@ -33,6 +36,8 @@ pub(crate) async fn follow(
         target: seed.task_id.clone(),
         answered: Vec::new(),
         is_over: false,
+        capabilities: passing.map(|passing| passing.capabilities.to_owned()),
+        inquirer: passing.and_then(|passing| passing.inquirer.cloned()),
     };
     match timeout(TASK_TIME_MAX, task.wait(seed, listener)).await {
         Ok(result) => result,
@@ -89,6 +94,10 @@ struct Followed {
     /// The questions that were answered, by key: each is asked once.
     answered: Vec<String>,
     is_over: bool,
+    /// What can be done by whoever made the call, if it is passed on.
+    capabilities: Option<String>,
+    /// Where its questions go then.
+    inquirer: Option<Inquirer>,
 }
 
 impl Followed {
@@ -140,7 +149,10 @@ impl Followed {
         if self.answered.len() + new.len() > QUESTIONS_PER_REQUEST_MAX {
             return Err(ClientError::TooManyQuestions { limit: QUESTIONS_PER_REQUEST_MAX });
         }
-        let answers = answer_all(self.wire.desk(), &new).await?;
+        let answers = match &self.inquirer {
+            Some(inquirer) => pass_all(inquirer, &new).await?,
+            None => answer_all(self.wire.desk(), &new).await?,
+        };
         self.answered.extend(new.into_iter().map(|one| one.key));
         self.ask(Method::TasksUpdate, &[("inputResponses", &answers)]).await.map(|_| ())
     }
@@ -153,7 +165,9 @@ impl Followed {
         let mut members = vec![("taskId", &*self.id)];
         members.extend_from_slice(more);
         let question = Question::new(method, self.revision, &members);
-        let question = Question { target: Some(&self.target), ..question };
+        let passing = self.capabilities.as_deref().map(telling);
+        let question =
+            Question { target: Some(&self.target), passing: passing.as_ref(), ..question };
         self.wire.ask(question, &mut nobody).await
     }
 }
@@ -165,11 +179,35 @@ impl Drop for Followed {
         }
         let (wire, revision) = (Arc::clone(&self.wire), self.revision);
         let (id, target) = (std::mem::take(&mut self.id), std::mem::take(&mut self.target));
+        let capabilities = self.capabilities.take();
         self.wire.farewells().say(async move {
             let question = Question::new(Method::TasksCancel, revision, &[("taskId", &id)]);
-            wire.ask(Question { target: Some(&target), ..question }, &mut nobody).await
+            let passing = capabilities.as_deref().map(telling);
+            let passing = passing.as_ref();
+            wire.ask(Question { target: Some(&target), passing, ..question }, &mut nobody).await
         });
     }
+}
+
+/// A request about a task, of which the server has nothing to ask.
+fn telling(capabilities: &str) -> Passing<'_> {
+    Passing { inquirer: None, capabilities, tasks: false, meta: &[] }
+}
+
+/// Puts questions to whoever made the call, all at once: the JSON text of `inputResponses`.
+async fn pass_all(inquirer: &Inquirer, questions: &[Keyed]) -> Result<String, ClientError> {
+    let failed = |Declined { message: reason, .. }| ClientError::AnswerFailed { reason };
+    let mut waiting = Vec::with_capacity(questions.len());
+    for Keyed { method, params, .. } in questions {
+        waiting.push(inquirer.put(method, params.as_deref()).map_err(failed)?);
+    }
+    let mut answers = String::from("{");
+    for (Keyed { key, .. }, answer) in questions.iter().zip(waiting) {
+        let comma = if answers.len() > 1 { "," } else { "" };
+        answers.push_str(&format!("{comma}{}:{}", quoted(key), answer.await.map_err(failed)?));
+    }
+    answers.push('}');
+    Ok(answers)
 }
 
 #[cfg(test)]

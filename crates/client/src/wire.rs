@@ -7,6 +7,7 @@ use crate::farewell::Farewells;
 use crate::http::Http;
 use crate::message::{Ask, Listener, Meta, Notice, params, quoted};
 use crate::options::Options;
+use crate::passing::Passing;
 use crate::standing::{self, Standing};
 use crate::stdio::Stdio;
 use haft_proto::method::Method;
@@ -52,11 +53,14 @@ pub(crate) struct Question<'a> {
     pub(crate) target: Option<&'a str>,
     /// `Mcp-Param-*` headers.
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    /// What is known of whoever makes it, if it is passed on.
+    pub(crate) passing: Option<&'a Passing<'a>>,
 }
 
 impl<'a> Question<'a> {
     pub(crate) fn new(method: Method, revision: Revision, members: &[(&'a str, &'a str)]) -> Self {
-        Self { method, revision, members: members.to_vec(), target: None, headers: Vec::new() }
+        let (members, headers) = (members.to_vec(), Vec::new());
+        Self { method, revision, members, target: None, headers, passing: None }
     }
 }
 
@@ -75,6 +79,7 @@ impl Wire {
                 capabilities: "",
                 log_level: None,
                 progress_token: None,
+                more: &[],
             },
         );
         Self {
@@ -111,7 +116,8 @@ impl Wire {
         let ask = self.make(question);
         self.desk.allow_questions();
         let answer = self.ask_without_limit(&ask, listener);
-        match self.desk.patiently(limit, answer).await {
+        let own = ask.inquirer.as_ref().map(|inquirer| &inquirer.patience);
+        match own.unwrap_or_else(|| self.desk.patience()).wait(limit, answer).await {
             Some(answer) => answer,
             None => Err(self.why_silent(&ask, limit)),
         }
@@ -213,29 +219,38 @@ impl Wire {
 
     /// What modern requests say of this client in `_meta`: members, as JSON text.
     pub(crate) fn meta(&self, revision: Revision) -> String {
-        let meta = self.meta_of(revision, None);
+        let meta = self.meta_of(revision, None, None);
         let text = params(&[], &meta);
         let inside = text.strip_prefix(r#"{"_meta":{"#).and_then(|rest| rest.strip_suffix("}}"));
         inside.unwrap_or_default().to_owned()
     }
 
-    fn meta_of<'a>(&'a self, revision: Revision, progress_token: Option<&'a str>) -> Meta<'a> {
+    fn meta_of<'a>(
+        &'a self,
+        revision: Revision,
+        progress_token: Option<&'a str>,
+        passing: Option<&Passing<'a>>,
+    ) -> Meta<'a> {
         Meta {
             revision,
             client_info: &self.client_info,
-            capabilities: &self.capabilities,
+            capabilities: passing.map_or(&*self.capabilities, |passing| passing.capabilities),
             log_level: self.log_level.as_deref(),
             progress_token,
+            more: passing.map_or(&[], |passing| passing.meta),
         }
     }
 
     /// A request, with an id of its own.
     pub(crate) fn make(&self, question: Question<'_>) -> Ask {
-        let Question { method, revision, members, target, headers } = question;
+        let Question { method, revision, members, target, headers, passing } = question;
         let id = self.next_id().to_string();
-        let meta = self.meta_of(revision, may_take_long(method).then_some(&*id));
+        let token = may_take_long(method).then_some(&*id);
+        let meta = self.meta_of(revision, token, passing);
         let params = params(&members, &meta);
-        Ask { id, method, params, revision, target: target.map(str::to_owned), headers }
+        let inquirer = passing.and_then(|passing| passing.inquirer.cloned());
+        let target = target.map(str::to_owned);
+        Ask { id, method, params, revision, target, headers, inquirer }
     }
 
     fn why_silent(&self, ask: &Ask, after: Duration) -> ClientError {

@@ -5,6 +5,7 @@
 use crate::forward::{Forward, members};
 use crate::gateway::lock;
 use crate::upstream::Upstream;
+use bytestring::ByteString;
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::json::member;
 use haft_proto::method::Method;
@@ -46,7 +47,8 @@ struct Flight {
     is_orphaned: AtomicBool,
 }
 
-type Ended = Result<Relayed, Refusal>;
+/// What several may share is all there.
+type Ended = Result<ByteString, Refusal>;
 
 impl Drop for Flight {
     fn drop(&mut self) {
@@ -72,7 +74,7 @@ impl Alike {
     }
 
     /// Passes on a request, or waits for the answer to one that is alike.
-    pub(crate) async fn relay(way: Forward, asked: Relaying) -> Ended {
+    pub(crate) async fn relay(way: Forward, asked: Relaying) -> Result<Relayed, Refusal> {
         let Some(key) = Key::of(&way, &asked)? else { return way.relay(asked).await };
         let alike = &way.upstream.alike;
         let (flight, is_first) = alike.join(&key, &way, &asked);
@@ -85,7 +87,7 @@ impl Alike {
             Some(Err(_)) if is_orphaned => way.clone().relay(asked).await,
             Some(answer) => {
                 alike.joined.fetch_add(u64::from(!is_first), Ordering::Relaxed);
-                answer
+                answer.map(Relayed::Whole)
             }
             // It panicked, and has said so.
             None => Err(Refusal::new(Mistake::Internal, "Internal error: the request was lost")),
@@ -105,7 +107,8 @@ impl Alike {
         let asking = tokio::spawn({
             let (way, asked, answer) = (way.clone(), asked.clone(), Arc::clone(&answer));
             async move {
-                let ended = way.relay(asked).await;
+                let whole = async { way.relay(asked).await?.whole().await };
+                let ended = whole.await;
                 *lock(&answer) = Some(ended);
                 // Whoever comes from now on asks anew.
                 drop(left);

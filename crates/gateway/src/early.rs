@@ -171,10 +171,10 @@ impl Asked {
         };
         let reply = match service.ask(ask, &mut out) {
             Turn::Done(Outcome::Refused(_)) if !is_last => return None,
-            Turn::Done(outcome) => Reply { message: out, outcome },
+            Turn::Done(outcome) => Reply::new(out, outcome),
             Turn::Listed(rest) => {
                 out.extend_from_slice(rest.as_bytes());
-                Reply { message: out, outcome: Outcome::Result }
+                Reply::new(out, Outcome::Result)
             }
             Turn::Later(later) => return Some(later),
             Turn::Stream(_) => cannot(Some(id)),
@@ -188,5 +188,5 @@ fn cannot(id: Option<Id<'_>>) -> Reply {
     let (mut message, mistake) = (Vec::new(), Mistake::Internal);
     let refusal = Refusal::new(mistake, "Internal error: the request cannot be asked again");
     encode::error(&mut message, id, &refusal);
-    Reply { message, outcome: Outcome::Refused(mistake) }
+    Reply::new(message, Outcome::Refused(mistake))
 }

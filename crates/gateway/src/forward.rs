@@ -1,6 +1,7 @@
 //! A request for what an upstream has is passed on: its parameters as they came, the answer as it
 //! comes, and what is said meanwhile. Made by `catalogue`, run by the server.
 
+use crate::asking::{Asking, Counted};
 use crate::upstream::{Loss, Upstream};
 use bytes::Bytes;
 use haft_client::{Client, ClientError, LongResult, Notice, Passed};
@@ -12,6 +13,7 @@ use haft_proto::spec::level::Level;
 use haft_proto::version::Era;
 use haft_server::handler::{Answer, Call, Handler, Made};
 use haft_server::{Context, Pieces, Relayed, Relaying};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::task::{self, Poll, ready};
 
@@ -25,8 +27,11 @@ pub(crate) struct Forward {
     pub(crate) is_repeatable: bool,
 }
 
+/// What is asked, of what, and the members of the parameters, as JSON text.
+type Parts<'a> = (Method, Option<&'a str>, Vec<(&'a str, Cow<'a, str>)>);
+
 /// What is asked of an upstream.
-enum Wish<'a> {
+pub(crate) enum Wish<'a> {
     Call { tool: &'a str, arguments: &'a str },
     Other { method: Method, target: Option<&'a str>, members: &'a [(&'a str, &'a str)] },
 }
@@ -47,9 +52,7 @@ impl Forward {
     /// that it has there.
     pub(crate) async fn relay(self, asked: Relaying) -> Result<Relayed, Refusal> {
         let Relaying { method, params, context } = asked;
-        let mut renamed = Vec::new();
-        encode::string(&mut renamed, &self.name);
-        let renamed = String::from_utf8(renamed).expect("encoders write UTF-8");
+        let renamed = quoted(&self.name);
         let reference = format!(r#"{{"type":"ref/prompt","name":{renamed}}}"#);
         let mut members = members(&params)?;
         for (key, value) in &mut members {
@@ -70,9 +73,10 @@ impl Forward {
     }
 
     async fn ask(&self, wish: &Wish<'_>, context: &Context) -> Result<Relayed, Refusal> {
-        let mut running = self.upstream.count(wish.method().name(), &self.name);
+        let running = self.upstream.count(wish.method().name(), &self.name);
+        let mut counted = Counted::new(running, context);
         let ended = self.ask_twice(wish, context).await;
-        running.end(&ended);
+        counted.end(&ended);
         ended
     }
 
@@ -81,7 +85,15 @@ impl Forward {
         let mut is_first = true;
         loop {
             let client = self.upstream.client().await?;
-            let error = match wish.ask(&self.upstream, &client, context).await {
+            if let Some(level) = context.log_level() {
+                // Whatever becomes of its log, the request is made.
+                _ = Box::pin(client.hear_logs(level)).await;
+            }
+            let asked = match Asking::of(self, wish, client.client(), context) {
+                None => wish.ask(&self.upstream, &client, context).await,
+                Some(asking) => Box::pin(asking.ask()).await?.map(Passed::from),
+            };
+            let error = match asked {
                 Ok(passed) => return Ok(relayed(&self.upstream, &client, passed)),
                 Err(error) => error,
             };
@@ -102,6 +114,20 @@ impl Wish<'_> {
         match self {
             Self::Call { .. } => Method::ToolsCall,
             Self::Other { method, .. } => *method,
+        }
+    }
+
+    /// The same for who keeps it.
+    pub(crate) fn parts(&self) -> Parts<'_> {
+        match *self {
+            Self::Call { tool, arguments } => {
+                let members = [("name", quoted(tool).into()), ("arguments", arguments.into())];
+                (Method::ToolsCall, Some(tool), members.into())
+            }
+            Self::Other { method, target, members } => {
+                let members = members.iter().map(|&(key, value)| (key, value.into()));
+                (method, target, members.collect())
+            }
         }
     }
 
@@ -148,6 +174,13 @@ impl Pieces for Long {
     }
 }
 
+/// JSON text of a string.
+fn quoted(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len() + 2);
+    encode::string(&mut out, text);
+    String::from_utf8(out).expect("encoders write UTF-8")
+}
+
 /// Whether suggestions are wanted for a prompt.
 fn is_of_prompt(reference: &str) -> bool {
     let kind = member(reference, "type").and_then(JsonStr::from_raw);
@@ -171,7 +204,7 @@ pub(crate) fn members(params: &str) -> Result<Vec<(&str, &str)>, Refusal> {
 
 /// What an upstream says while a request runs. A line of its log does not say whose it is: of
 /// several requests, it may be about that of another client.
-fn tell(upstream: &Upstream, context: &Context, notice: Notice) {
+pub(crate) fn tell(upstream: &Upstream, context: &Context, notice: Notice) {
     match notice {
         Notice::Progress { progress, total, message } => {
             context.progress(progress, total, message.as_deref());
@@ -179,6 +212,7 @@ fn tell(upstream: &Upstream, context: &Context, notice: Notice) {
         Notice::Log { level, data, .. } if upstream.runs_one() => {
             context.log(Level::parse(&level).unwrap_or(Level::Info), data);
         }
+        Notice::Unasked { method } => context.lacks(method),
         // The call is a task there, which the client need not know.
         Notice::Log { .. } | Notice::Status { .. } => {}
     }

@@ -7,6 +7,7 @@ use crate::early::Early;
 use crate::keeper::{Report, keep};
 use crate::limits::STOP_TIME_MAX;
 use crate::recent::Recent;
+use crate::subscriptions;
 use crate::upstream::Upstream;
 use haft_manifest::Live;
 use haft_proto::limits::Limits;
@@ -29,7 +30,7 @@ pub struct Gateway {
 }
 
 pub(crate) struct Shared {
-    live: Arc<Live>,
+    pub(crate) live: Arc<Live>,
     /// In the file's order.
     pub(crate) kept: Mutex<Vec<Kept>>,
     pub(crate) left_out: Mutex<HashSet<LeftOut>>,
@@ -37,7 +38,7 @@ pub(crate) struct Shared {
     /// Those that are ended.
     retiring: Mutex<JoinSet<()>>,
     /// Told when one has answered, or failed to.
-    settled: watch::Sender<()>,
+    pub(crate) settled: watch::Sender<()>,
     /// Told when one has something else than before.
     pub(crate) changed: Notify,
     tell: Telling,
@@ -86,6 +87,7 @@ impl Gateway {
         shared.follow_file();
         let mut tasks = JoinSet::new();
         tasks.spawn(Arc::clone(&shared).publish());
+        tasks.spawn(subscriptions::follow(Arc::clone(&shared)));
         let followed = Arc::clone(&shared);
         tasks.spawn(async move {
             while swaps.changed().await.is_ok() {

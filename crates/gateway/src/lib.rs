@@ -4,10 +4,12 @@
 //!
 //! `upstream` is a server behind this one, `seats` its connections; `keeper` keeps them; `lists` is
 //! what they say they have, and `catalogue` names it; `forward` passes a request on, once for all
-//! that are `alike`; `early` answers while upstreams begin; `admin` says what becomes of it all.
+//! that are `alike`, and `asking` what is asked because of it; `subscriptions` hears of what
+//! changes; `early` answers while upstreams begin; `admin` says what becomes of it all.
 
 mod admin;
 mod alike;
+mod asking;
 mod catalogue;
 mod discretion;
 mod early;
@@ -17,9 +19,12 @@ mod keeper;
 pub mod limits;
 mod lists;
 mod nursery;
+mod parked;
 mod recent;
 mod seats;
+mod subscriptions;
 mod upstream;
+mod visits;
 
 pub use admin::Admin;
 pub use gateway::{Gateway, Telling};

@@ -43,6 +43,20 @@ pub const TTL_MIN: Duration = Duration::from_secs(5);
 pub const RETRY_MIN: Duration = Duration::from_secs(1);
 /// And at most.
 pub const RETRY_MAX: Duration = Duration::from_secs(5 * 60);
+/// How many requests of one upstream may wait for the answers of clients that answer in another
+/// request; one more takes the place of the one that waits longest.
+pub const PARKED_MAX: usize = 256;
+/// And how long each: as long as what such a client keeps for this server is good.
+pub const PARKED_TIME_MAX: Duration = Duration::from_secs(10 * 60);
+/// How long an upstream may take between questions that it asks of one client at the same time.
+pub const GATHERED: Duration = Duration::from_millis(10);
+/// How often in one request of a client an upstream may say that it needs more.
+pub const ROUNDS_MAX: u32 = 16;
+/// How long an upstream is left alone that needs more and does not say what; twice as long each
+/// time.
+pub const COME_AGAIN: Duration = Duration::from_millis(100);
+/// And at most.
+pub const COME_AGAIN_MAX: Duration = Duration::from_secs(5);
 /// How many of the latest requests are kept for whoever runs the gateway.
 pub const RECENT_MAX: usize = 256;
 /// How much longer than its `timeout` a call of an upstream may take, connecting included.

@@ -49,6 +49,13 @@ impl Deref for Taken {
     }
 }
 
+impl Taken {
+    /// The connection, for a request that may outlive this use of it.
+    pub(crate) fn client(&self) -> &Arc<Client> {
+        &self.client
+    }
+}
+
 impl Using {
     fn begin(place: &Arc<Place>) -> Self {
         place.running.fetch_add(1, Ordering::Relaxed);

@@ -4,6 +4,7 @@
 use crate::alike::Alike;
 use crate::discretion;
 use crate::nursery::Adopting;
+use crate::parked::Lot;
 use crate::recent::Recent;
 use crate::seats::{Seats, Taken};
 use haft_client::{ClientError, Inherit, Launch, Options, Target};
@@ -12,7 +13,7 @@ use haft_proto::error::{Mistake, Refusal};
 use haft_server::Missing;
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
@@ -64,6 +65,10 @@ pub(crate) struct Upstream {
     /// And had no result.
     failed: AtomicU64,
     recent: Arc<Recent>,
+    /// Requests that wait for their clients' answers.
+    pub(crate) parked: Arc<Lot>,
+    /// Clients watch what it has, so that it is not idle.
+    pub(crate) watched: AtomicBool,
 }
 
 /// What has been asked of an upstream so far.
@@ -113,6 +118,8 @@ impl Upstream {
             running: AtomicU64::new(0),
             failed: AtomicU64::new(0),
             recent,
+            parked: Arc::default(),
+            watched: AtomicBool::new(false),
         }
     }
 
@@ -207,13 +214,15 @@ impl Upstream {
 
     /// How many calls have begun so far, unless one still runs.
     pub(crate) fn calls_at_rest(&self) -> Option<u64> {
-        (self.running.load(Ordering::Relaxed) == 0).then(|| self.calls.load(Ordering::Relaxed))
+        let is_watched = self.watched.load(Ordering::Relaxed);
+        let is_at_rest = self.running.load(Ordering::Relaxed) == 0 && !is_watched;
+        is_at_rest.then(|| self.calls.load(Ordering::Relaxed))
     }
 
     /// Where and how it is connected to.
     pub(crate) fn target(&self) -> (Target, Options) {
         let (era, timeout) = (self.settings.era, self.timeout());
-        let mut options = Options { era, timeout, ..Options::default() };
+        let mut options = Options { era, timeout, passes: true, ..Options::default() };
         let target = match &self.settings.reach {
             Reach::Command { argv, env, inherit, directory } => {
                 let mut words = argv.iter();
@@ -254,7 +263,8 @@ impl Upstream {
         }
     }
 
-    fn failed(&self, why: &str) -> Refusal {
+    /// What a client is told of a request that failed for that reason.
+    pub(crate) fn failed(&self, why: &str) -> Refusal {
         Refusal::new(Mistake::Upstream, self.told(why))
     }
 

@@ -110,6 +110,8 @@ pub struct Meta<'a> {
     pub log_level: Option<&'a str>,
     /// `progressToken`, without a prefix.
     pub progress_token: Option<&'a str>,
+    /// There are others, which MCP does not define.
+    pub has_more: bool,
 }
 
 /// What one line or body holds.
@@ -335,7 +337,10 @@ impl<'a> Parts<'a> {
                 CLIENT_CAPABILITIES => (&mut meta.client_capabilities, CLIENT_CAPABILITIES),
                 CLIENT_INFO => (&mut meta.client_info, CLIENT_INFO),
                 LOG_LEVEL => (&mut meta.log_level, LOG_LEVEL),
-                _ => continue,
+                _ => {
+                    meta.has_more = true;
+                    continue;
+                }
             };
             put(slot, &mut self.mistake, name, value);
         }

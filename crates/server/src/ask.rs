@@ -10,7 +10,6 @@ use crate::tasks::TaskQuestion;
 use crate::uri_template::uri_decoded;
 use haft_proto::encode;
 use haft_proto::json::member;
-use haft_proto::service::Unanswered;
 use haft_proto::spec::question::{Form, Question, Sample, SampleContent, Url};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -117,6 +116,8 @@ pub enum AskError {
     },
     /// It refused.
     Refused {
+        /// Its code; -1 is a person's no to a model.
+        code: i64,
         /// What it said.
         message: String,
     },
@@ -136,7 +137,7 @@ impl fmt::Display for AskError {
         match self {
             Self::Gone => f.write_str("the client cannot be asked: it has gone"),
             Self::Malformed { reason } => write!(f, "the client's answer is none: {reason}"),
-            Self::Refused { message } => write!(f, "the client refused: {message}"),
+            Self::Refused { message, .. } => write!(f, "the client refused: {message}"),
             Self::TimedOut => f.write_str("the client did not answer in time"),
             Self::TooMany => f.write_str("the client has too many questions to answer already"),
             Self::Unsupported { capability } => {
@@ -309,7 +310,7 @@ impl Context {
     }
 
     /// A client that lacks what is needed is told so, should the call fail.
-    fn needs(&self, can: bool, capability: &'static str) -> Result<(), AskError> {
+    pub(crate) fn needs(&self, can: bool, capability: &'static str) -> Result<(), AskError> {
         if can {
             return Ok(());
         }
@@ -366,7 +367,7 @@ impl Context {
         }
     }
 
-    fn refuse_answer(&self, key: &str, reason: &str) -> watch::Receiver<()> {
+    pub(crate) fn refuse_answer(&self, key: &str, reason: &str) -> watch::Receiver<()> {
         let mut desk = self.desk();
         if let Place::Rounds(rounds) = &mut desk.place {
             rounds.refuse(key, reason);
@@ -387,18 +388,13 @@ impl Context {
         match timeout(self.inner.core.limits.question_timeout, asked).await {
             Err(_) => Err(AskError::TimedOut),
             Ok(Ok(raw)) => read(&raw).map_err(|reason| AskError::Malformed { reason }),
-            Ok(Err(Unanswered::Gone)) => Err(AskError::Gone),
-            Ok(Err(Unanswered::TooMany)) => Err(AskError::TooMany),
-            Ok(Err(Unanswered::Refused(error))) => {
-                let said = member(&error, "message").and_then(|raw| serde_json::from_str(raw).ok());
-                Err(AskError::Refused { message: said.unwrap_or_default() })
-            }
+            Ok(Err(unanswered)) => Err(unanswered.into()),
         }
     }
 }
 
 /// A name that no other question has, of this server or of another.
-fn unique() -> String {
+pub(crate) fn unique() -> String {
     // Each state hashes the same to numbers of its own.
     let random = RandomState::new();
     format!("{:016x}{:016x}", random.hash_one(0), random.hash_one(1))
@@ -406,7 +402,7 @@ fn unique() -> String {
 
 /// The call ends here; what has been asked is its answer. Only what the handler left behind lives
 /// to hear it.
-async fn until<T>(mut over: watch::Receiver<()>) -> Result<T, AskError> {
+pub(crate) async fn until<T>(mut over: watch::Receiver<()>) -> Result<T, AskError> {
     let _ = over.changed().await;
     Err(AskError::Gone)
 }
@@ -421,7 +417,7 @@ enum Sent {
 }
 
 /// The time limit of a call rests while this lives.
-struct Waiting<'a>(&'a Context);
+pub(crate) struct Waiting<'a>(pub(crate) &'a Context);
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::SystemTime;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 /// Something that has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub(crate) struct Changes {
     index: Mutex<Index>,
     /// Told when the interest changes.
     interest: Arc<Notify>,
+    /// And this, for any number of those who wait.
+    interests: watch::Sender<()>,
 }
 
 /// Who watches what. Trees, because a table keeps the room that its most crowded hour took.
@@ -131,7 +133,7 @@ impl Changes {
             let mut index = self.lock();
             topics.for_each(|topic| watch.add(&mut index, topic));
         }
-        self.interest.notify_one();
+        self.tell_interest();
         watch
     }
 
@@ -165,6 +167,16 @@ impl Changes {
             resources: index.by_topic.iter().filter_map(resource).collect(),
             resource_lists: index.resource_lists > 0,
         }
+    }
+
+    /// Told whenever that may have changed, whoever else is.
+    pub(crate) fn interests(&self) -> watch::Receiver<()> {
+        self.interests.subscribe()
+    }
+
+    fn tell_interest(&self) {
+        self.interest.notify_one();
+        self.interests.send_replace(());
     }
 
     /// Told whenever that may have changed.
@@ -238,7 +250,7 @@ impl Watch {
         };
         if !is_full {
             self.add(&mut index, topic);
-            self.bus.interest.notify_one();
+            self.bus.tell_interest();
         }
         !is_full
     }
@@ -251,7 +263,7 @@ impl Watch {
         if marks.topics.remove(&topic).is_some() {
             marks.queue.retain(|change| change.topic().as_ref() != Some(&topic));
             forget(&mut index, &topic, self.id);
-            self.bus.interest.notify_one();
+            self.bus.tell_interest();
         }
     }
 
@@ -283,7 +295,7 @@ impl Drop for Watch {
         for topic in marks.topics.keys() {
             forget(&mut index, topic, self.id);
         }
-        self.bus.interest.notify_one();
+        self.bus.tell_interest();
     }
 }
 

@@ -43,6 +43,8 @@ pub(crate) struct Inner {
     /// What this request alone wants to be logged.
     level: Option<Level>,
     pub(crate) outlet: Arc<dyn Outlet>,
+    /// `_meta`, if it has members that are not for this server.
+    pub(crate) carried: Option<Box<str>>,
     desk: Mutex<Desk>,
     can_become_task: bool,
     /// How many calls this one has made so far, and those within it.
@@ -163,6 +165,7 @@ impl Context {
             session: ask.session.cloned(),
             level,
             outlet: ask.wire.outlet(),
+            carried: meta.raw.filter(|_| meta.has_more).map(Box::from),
             desk: Mutex::new(desk),
             can_become_task,
             calls_within: AtomicUsize::new(0),
@@ -237,11 +240,16 @@ impl Context {
     /// Whether a log message of that level would be sent.
     #[must_use]
     pub fn logs(&self, level: Level) -> bool {
-        let least = match &self.inner.session {
+        self.log_level().is_some_and(|least| level >= least)
+    }
+
+    /// The least severe level that the client wants to be sent; nothing if it wants none.
+    #[must_use]
+    pub fn log_level(&self) -> Option<Level> {
+        match &self.inner.session {
             Some(session) => session.level(),
             None => self.inner.level,
-        };
-        least.is_some_and(|least| level >= least)
+        }
     }
 
     /// Sends a log message, if the client wants such (Logging): the modern era says so with each

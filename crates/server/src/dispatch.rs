@@ -30,6 +30,7 @@ use haft_proto::spec::implementation::{Capabilities, Lists};
 use haft_proto::version::Revision;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
+use tokio::sync::watch;
 
 /// A server of tools, resources and prompts, for any number of wires at once. Cheap to clone; all
 /// clones are one server.
@@ -232,6 +233,12 @@ impl Server {
     pub fn interest_changed(&self) -> impl Future<Output = ()> + Send + 'static {
         let changes = self.core.changes.interest_changes();
         async move { changes.notified().await }
+    }
+
+    /// Told whenever the interest may have changed, whoever else waits for that.
+    #[must_use]
+    pub fn interests(&self) -> watch::Receiver<()> {
+        self.core.changes.interests()
     }
 
     fn put(&self, what: Change, act: impl FnOnce(&mut Snapshot)) -> Result<(), BuildError> {

@@ -61,7 +61,7 @@ impl Relayed {
     ///
     /// # Errors
     /// It broke off.
-    pub(crate) async fn whole(self) -> Result<ByteString, Refusal> {
+    pub async fn whole(self) -> Result<ByteString, Refusal> {
         let LongResult { begun, mut rest, .. } = match self {
             Self::Whole(text) => return Ok(text),
             Self::Long(long) => long,

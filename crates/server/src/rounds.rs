@@ -3,6 +3,7 @@
 //! been told before travels sealed in `requestState`. This is that memory; `sealed` protects it.
 
 use crate::canonical;
+use crate::passing;
 use crate::registry::Snapshot;
 use crate::sealed::{Claim, Sealer};
 use crate::tool::Registered;
@@ -149,6 +150,18 @@ impl Rounds {
         None
     }
 
+    /// The answer to that question has been used, and does not count again.
+    pub(crate) fn forget(&mut self, key: &str, question: &Question) {
+        self.answers.remove(&told(key, print(question)));
+    }
+
+    /// The answer to whatever was asked under that key, which does not count again.
+    pub(crate) fn bring(&mut self, key: &str) -> Option<Box<RawValue>> {
+        let is_its = |told: &&String| told.split('\0').next() == Some(key);
+        let known = self.answers.keys().find(is_its).cloned();
+        known.and_then(|known| self.answers.remove(&known)).or_else(|| self.fresh.remove(key))
+    }
+
     /// Waits until this round is over: what is asked in it is answered in another.
     pub(crate) fn until_over(&mut self) -> watch::Receiver<()> {
         self.open.get_or_insert_with(|| watch::Sender::new(())).subscribe()
@@ -211,11 +224,17 @@ impl Rounds {
 /// What is asked of a person, in so many bits: an answer counts for the form that it was given to.
 /// An address or a conversation may be another each time, and is what its key says.
 fn print(question: &Question) -> Option<u64> {
-    let Question::Form(form) = question else { return None };
-    let mut text = Vec::with_capacity(256);
-    encode::string(&mut text, &form.message);
-    text.extend_from_slice(form.schema.get().as_bytes());
-    Some(short(&text))
+    match question {
+        Question::Form(form) => {
+            let mut text = Vec::with_capacity(256);
+            encode::string(&mut text, &form.message);
+            text.extend_from_slice(form.schema.get().as_bytes());
+            Some(short(&text))
+        }
+        // Whoever asks gives no names, and may ask otherwise each time.
+        Question::Passed(_) => Some(short(&passing::text(question))),
+        Question::Url(_) | Question::Sample(_) | Question::Roots => None,
+    }
 }
 
 /// The same number for the same text, in every process.
@@ -277,6 +296,25 @@ pub(crate) fn not_ours() -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use haft_proto::method::Method;
+    use haft_proto::spec::question::Passed;
+
+    #[test]
+    fn an_answer_counts_for_the_words_of_another_server_that_it_was_given_to() {
+        let asked = |message: &str, id: &str| {
+            let params = format!(r#"{{"message":"{message}","_meta":{{"progressToken":"{id}"}}}}"#);
+            let (method, id) = (Method::Elicit, id.to_owned());
+            Question::Passed(Box::new(Passed { method, params: params.into(), id }))
+        };
+        let mut rounds = Rounds::default();
+        let answer = RawValue::from_string("{}".to_owned()).expect("JSON");
+        rounds.fresh.insert("a".to_owned(), answer);
+        assert!(rounds.answer("a", asked("one", "1"), 9).is_some());
+        assert!(rounds.answer("a", asked("one", "2"), 9).is_some(), "what varies is not the words");
+        assert!(rounds.answer("a", asked("two", "1"), 9).is_none());
+        rounds.forget("a", &asked("one", "3"));
+        assert!(rounds.answer("a", asked("one", "1"), 9).is_none(), "it was used");
+    }
 
     fn is_same(one: &str, other: &str) -> bool {
         let text = |arguments: &str| {

@@ -2,7 +2,7 @@
 //! over stdio and over HTTP, in both eras. Cargo runs it; it never looks at haft's own types.
 
 mod client;
-mod fixture;
+pub(crate) mod fixture;
 mod install;
 mod machine;
 mod page;

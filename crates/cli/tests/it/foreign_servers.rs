@@ -2,6 +2,7 @@
 //! those that listen. Asked by the tests of `haft` as a client; it writes nowhere
 //! but into `target/foreign-servers`.
 
+use crate::foreign::fixture;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -56,6 +57,11 @@ pub(crate) fn listening_asking(mode: &str) -> Listening {
 fn listen(command: &str) -> Listening {
     let words = shlex::split(command).expect("quotes are closed");
     start(Command::new(&words[0]).args(&words[1..]), "listening at ")
+}
+
+/// The server that the official suite asks for, on a port of its own.
+pub(crate) fn listening_fixture() -> Listening {
+    start(Command::new(&fixture::words()[0]).args(["--http", "127.0.0.1:0"]), " at ")
 }
 
 /// `haft serve` on a port of its own.

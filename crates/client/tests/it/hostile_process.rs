@@ -156,6 +156,7 @@ async fn notices_arrive_in_order_before_the_answer_and_only_with_our_token() {
             Notice::Progress { progress, .. } => format!("{progress}"),
             Notice::Log { level, data, .. } => format!("{level} {data}"),
             Notice::Status { message } => message,
+            Notice::Unasked { method } => method.name().to_owned(),
         });
     };
     client.call_tool("x", &no_arguments(), &mut listener).await.expect("an answer");

@@ -13,6 +13,9 @@ use crate::version::Revision;
 
 /// Appends the parameters of a question.
 pub fn question(out: &mut Vec<u8>, revision: Revision, question: &Question) {
+    if let Question::Passed(passed) = question {
+        return super::relay::question(out, revision, passed);
+    }
     let mut object = Object::open(out);
     match question {
         Question::Form(form) => {
@@ -31,7 +34,7 @@ pub fn question(out: &mut Vec<u8>, revision: Revision, question: &Question) {
             }
         }
         Question::Sample(request) => sample(&mut object, revision, request),
-        Question::Roots => {}
+        Question::Roots | Question::Passed(_) => {}
     }
     object.close();
 }

@@ -1,9 +1,11 @@
 //! What another server has written, as this one tells it: passed on as it came, but for what must
 //! be another here. Nothing of it is read that need not be.
 
+use super::object::Object;
 use super::{raw, string};
 use crate::json::{Cursor, DEPTH_MAX, member};
 use crate::method::Method;
+use crate::spec::question::Passed;
 use crate::version::Revision;
 
 /// Appends the definition of a tool or prompt under another name. `definition` is JSON text of an
@@ -78,6 +80,31 @@ pub fn long_result(
     }
     out.push(b',');
     out.extend_from_slice(begun.strip_prefix(b"{").unwrap_or(begun));
+}
+
+/// Appends the parameters of a question as they came, but for what is between that server and this
+/// one, and what this client's revision does not know.
+pub fn question(out: &mut Vec<u8>, revision: Revision, asked: &Passed) {
+    let mut object = Object::open(out);
+    let mut cursor = Cursor::new(&asked.params, DEPTH_MAX);
+    let mut is_first = true;
+    if cursor.enter_object().is_ok() {
+        while let Ok(Some(key)) = cursor.next_key(&mut is_first) {
+            let Ok(value) = cursor.value() else { break };
+            let is_told = match &*key.decode() {
+                "_meta" | "task" | "elicitationId" => false,
+                "mode" => asked.method != Method::Elicit || revision.has_elicitation_modes(),
+                _ => true,
+            };
+            if is_told {
+                object.raw(key.raw(), value);
+            }
+        }
+    }
+    if revision.has_elicitation_id() && asked.is_visit() {
+        object.text("elicitationId", &asked.id);
+    }
+    object.close();
 }
 
 const COMPLETE: &[u8] = br#""resultType":"complete""#;
@@ -171,6 +198,27 @@ mod tests {
         assert_eq!(told(Revision::LATEST, tool, false), expected);
         let expected = r#"{"resultType":"complete","ttlMs":0,"cacheScope":"private","content":["#;
         assert_eq!(told(Revision::LATEST, Method::ResourcesRead, false), expected);
+    }
+
+    #[test]
+    fn a_question_is_told_in_the_words_of_the_clients_revision() {
+        let params = r#"{"mode":"url","message":"m\n","url":"u","elicitationId":"theirs","x":1.50,
+            "_meta":{"progressToken":1},"task":{}}"#;
+        let told = |method, revision: Revision, params: &str| {
+            let mut out = Vec::new();
+            let asked = Passed { method, params: params.into(), id: "ours".to_owned() };
+            question(&mut out, revision, &asked);
+            String::from_utf8(out).expect("text")
+        };
+        let visit = r#""mode":"url","message":"m\n","url":"u","x":1.50"#;
+        assert_eq!(told(Method::Elicit, Revision::LATEST, params), format!("{{{visit}}}"));
+        let with_id = format!(r#"{{{visit},"elicitationId":"ours"}}"#);
+        assert_eq!(told(Method::Elicit, Revision::LATEST_LEGACY, params), with_id);
+        let before = Revision::parse("2025-06-18").expect("a revision");
+        let form = r#"{"mode":"form","message":"m"}"#;
+        assert_eq!(told(Method::Elicit, before, form), r#"{"message":"m"}"#);
+        assert_eq!(told(Method::CreateMessage, before, form), form);
+        assert_eq!(told(Method::RootsList, before, "{}"), "{}");
     }
 
     #[test]

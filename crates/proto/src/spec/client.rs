@@ -30,6 +30,31 @@ pub struct ClientCapabilities {
 }
 
 impl ClientCapabilities {
+    /// JSON text of the `capabilities` object that says so.
+    ///
+    /// ```
+    /// use haft_proto::spec::client::ClientCapabilities;
+    /// let can = ClientCapabilities { form: true, tasks: true, ..Default::default() };
+    /// assert_eq!(ClientCapabilities::read(&can.write()), can);
+    /// ```
+    #[must_use]
+    pub fn write(self) -> String {
+        let object = |members: &[(bool, &str)]| {
+            let told = members.iter().filter(|(is_told, _)| *is_told).map(|(_, text)| *text);
+            format!("{{{}}}", told.collect::<Vec<_>>().join(","))
+        };
+        let modes = object(&[(self.form, r#""form":{}"#), (self.url, r#""url":{}"#)]);
+        let sampling = object(&[(self.sampling_tools, r#""tools":{}"#)]);
+        let ui = format!(r#""{UI}":{{"mimeTypes":["{UI_MIME_TYPE}"]}}"#);
+        let extensions = object(&[(self.tasks, &format!(r#""{TASKS}":{{}}"#)), (self.ui, &ui)]);
+        object(&[
+            (self.form || self.url, &format!(r#""elicitation":{modes}"#)),
+            (self.sampling, &format!(r#""sampling":{sampling}"#)),
+            (self.roots, r#""roots":{}"#),
+            (self.tasks || self.ui, &format!(r#""extensions":{extensions}"#)),
+        ])
+    }
+
     /// Reads the JSON text of a `capabilities` object. What cannot be read is not declared; the
     /// rest is.
     ///

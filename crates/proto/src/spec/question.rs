@@ -5,6 +5,7 @@
 use super::content::Content;
 use super::content::Role;
 use super::tool::Tool;
+use crate::json::member;
 use crate::method::Method;
 use serde_json::value::RawValue;
 
@@ -19,6 +20,28 @@ pub enum Question {
     Sample(Box<Sample>),
     /// Say where the server may work.
     Roots,
+    /// What another server asks, who is behind this one.
+    Passed(Box<Passed>),
+}
+
+/// A question of another server, as it came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Passed {
+    /// What is asked.
+    pub method: Method,
+    /// The parameters: JSON text of an object.
+    pub params: Box<str>,
+    /// What `notifications/elicitation/complete` calls it, if it is an address to visit (2025-11-25
+    /// only).
+    pub id: String,
+}
+
+impl Passed {
+    /// Whether an address is to be visited.
+    #[must_use]
+    pub fn is_visit(&self) -> bool {
+        self.method == Method::Elicit && member(&self.params, "mode") == Some(r#""url""#)
+    }
 }
 
 /// A form for a person.
@@ -126,6 +149,7 @@ impl Question {
             Self::Form(_) | Self::Url(_) => Method::Elicit,
             Self::Sample(_) => Method::CreateMessage,
             Self::Roots => Method::RootsList,
+            Self::Passed(passed) => passed.method,
         }
     }
 }

@@ -16,7 +16,7 @@ const OTHER_SERVER: &str = "HAFT_INTEROP_SERVER";
 const OWN: &str = "haft-conformance";
 
 /// The command line, to which is to be added how to serve.
-pub(super) fn words() -> Vec<OsString> {
+pub(crate) fn words() -> Vec<OsString> {
     if let Ok(line) = std::env::var(OTHER_SERVER) {
         let words = shlex::split(&line).expect("quotes are closed");
         return words.into_iter().map(OsString::from).collect();

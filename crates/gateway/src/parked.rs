@@ -1,0 +1,239 @@
+//! A request that an upstream is being asked, and that can outlive the request of the client: where
+//! the client answers in another request, the first waits here for that, and goes on. Where it is
+//! not found any more it is made again, or refused, by `asking`. Bounded in number and in time.
+
+use crate::asking::declined;
+use crate::limits::{GATHERED, PARKED_MAX, PARKED_TIME_MAX};
+use haft_client::{Asks, ClientError};
+use haft_proto::method::Method;
+use haft_server::{Answers, AskError, Context, Inquiry};
+use serde_json::value::RawValue;
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::mem::take;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::{Instant, sleep};
+
+type Work = Pin<Box<dyn Future<Output = Result<Box<RawValue>, ClientError>> + Send>>;
+type Teller = Arc<Mutex<Option<Context>>>;
+
+/// A request that an upstream is being asked. Dropping it takes it back.
+pub(crate) struct Calling {
+    work: Work,
+    asked: mpsc::Receiver<Asks>,
+    /// What was asked and not answered.
+    open: Vec<(Inquiry, Asks)>,
+    /// How many questions there were.
+    count: usize,
+    /// Who is told what the upstream says meanwhile, while somebody is there.
+    teller: Teller,
+}
+
+impl Calling {
+    pub(crate) fn new(work: Work, asked: mpsc::Receiver<Asks>, teller: Teller) -> Self {
+        Self { work, asked, open: Vec::new(), count: 0, teller }
+    }
+
+    /// Carries it on for this client: to its end or, where the client answers in another request,
+    /// to a question; then it is parked by a ticket that is kept under `key`.
+    pub(crate) async fn carry(
+        self,
+        lot: &Arc<Lot>,
+        context: &Context,
+        key: &str,
+    ) -> Result<Box<RawValue>, ClientError> {
+        *lock(&self.teller) = Some(context.clone());
+        let mut held = Held { calling: Some(self), ticket: None, lot, context };
+        let calling = held.calling.as_mut().expect("it is held until the end");
+        let mut passing = JoinSet::new();
+        if !calling.open.is_empty() {
+            held.ticket = Some(ticket(context, key));
+            let open = calling.open.iter().map(|(inquiry, _)| inquiry.clone()).collect();
+            passing.spawn(pass(context.clone(), open));
+        }
+        // Where the client is asked by the end of this request, what is asked at the same time goes
+        // together.
+        let pause = if context.revision().asks_in_rounds() { GATHERED } else { Duration::ZERO };
+        let mut gathered: Vec<Inquiry> = Vec::new();
+        loop {
+            tokio::select! {
+                biased;
+                Some(asks) = calling.asked.recv() => {
+                    calling.count += 1;
+                    let inquiry = inquiry(&asks, calling.count);
+                    if let Err(error) = context.can_be_asked(&inquiry) {
+                        asks.answer(Err(declined(&error)));
+                        continue;
+                    }
+                    held.ticket.get_or_insert_with(|| ticket(context, key));
+                    gathered.push(inquiry.clone());
+                    calling.open.push((inquiry, asks));
+                    if pause.is_zero() {
+                        passing.spawn(pass(context.clone(), take(&mut gathered)));
+                    }
+                }
+                Some(passed) = passing.join_next() => {
+                    // If it panicked, its questions stay open until the call is over.
+                    if let Ok((keys, answers)) = passed {
+                        calling.answer(&keys, answers);
+                    }
+                }
+                () = sleep(pause), if !gathered.is_empty() => {
+                    _ = passing.spawn(pass(context.clone(), take(&mut gathered)));
+                }
+                ended = &mut calling.work => return ended,
+            }
+        }
+    }
+
+    fn answer(&mut self, keys: &[String], answers: Result<Vec<Box<RawValue>>, AskError>) {
+        for (place, key) in keys.iter().enumerate() {
+            let at = self.open.iter().position(|(inquiry, _)| inquiry.key == *key);
+            let Some((_, asks)) = at.map(|at| self.open.swap_remove(at)) else { continue };
+            asks.answer(match &answers {
+                Ok(answers) => Ok(answers[place].clone()),
+                Err(error) => Err(declined(error)),
+            });
+        }
+    }
+}
+
+/// Puts questions to the client; their keys, and the answers in that order.
+async fn pass(
+    context: Context,
+    asked: Vec<Inquiry>,
+) -> (Vec<String>, Result<Vec<Box<RawValue>>, AskError>) {
+    let answers = context.pass(&asked, Answers::Kept).await;
+    (asked.into_iter().map(|inquiry| inquiry.key).collect(), answers)
+}
+
+/// What tells it from the others of the call, the same when the call is made again.
+fn inquiry(asks: &Asks, count: usize) -> Inquiry {
+    let kind = match asks.method {
+        Method::Elicit => "elicitation",
+        Method::CreateMessage => "sampling",
+        _ => "roots",
+    };
+    Inquiry { key: format!("{kind}-{count}"), method: asks.method, params: asks.params.clone() }
+}
+
+/// A ticket for this round, which nobody else has.
+fn ticket(context: &Context, key: &str) -> String {
+    // Each state hashes the same to numbers of its own.
+    let random = RandomState::new();
+    let ticket = format!("{:016x}{:016x}", random.hash_one(0), random.hash_one(1));
+    context.keep(key, &ticket);
+    ticket
+}
+
+/// A request that is carried on. If its client goes to answer, it is parked.
+struct Held<'a> {
+    calling: Option<Calling>,
+    ticket: Option<String>,
+    lot: &'a Arc<Lot>,
+    context: &'a Context,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        let calling = self.calling.take().filter(|calling| !calling.open.is_empty());
+        if let (Some(calling), Some(ticket)) = (calling, self.ticket.take())
+            && self.context.is_asking()
+        {
+            // Its client is another by then, and whoever holds the call holds no server.
+            *lock(&calling.teller) = None;
+            self.lot.park(ticket, calling);
+        }
+    }
+}
+
+/// Requests that wait for the answers of their clients, by their tickets.
+#[derive(Default)]
+pub(crate) struct Lot(Mutex<HashMap<String, Parked>>);
+
+struct Parked {
+    calling: Calling,
+    since: Instant,
+    _expiry: Expiry,
+}
+
+/// Ends its wait when dropped.
+struct Expiry(AbortHandle);
+
+impl Drop for Expiry {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Lot {
+    /// Takes it back out.
+    pub(crate) fn take(&self, ticket: &str) -> Option<Calling> {
+        let parked = lock(&self.0).remove(ticket)?;
+        Some(parked.calling)
+    }
+
+    /// One too many takes the place of the one that waits longest.
+    fn park(self: &Arc<Self>, ticket: String, calling: Calling) {
+        let (lot, name) = (Arc::downgrade(self), ticket.clone());
+        let expiring = tokio::spawn(async move {
+            sleep(PARKED_TIME_MAX).await;
+            let gone = lot.upgrade().and_then(|lot| lock(&lot.0).remove(&name));
+            drop(gone);
+        });
+        let since = Instant::now();
+        let parked = Parked { calling, since, _expiry: Expiry(expiring.abort_handle()) };
+        let mut all = lock(&self.0);
+        let oldest = all.iter().min_by_key(|(_, parked)| parked.since);
+        let oldest = oldest.map(|(ticket, _)| ticket.clone()).filter(|_| all.len() >= PARKED_MAX);
+        let gone = oldest.and_then(|oldest| all.remove(&oldest));
+        all.insert(ticket, parked);
+        drop(all);
+        // It tells its upstream, with the lot free.
+        drop(gone);
+    }
+}
+
+/// A thread that panicked left it whole.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn calling() -> (Calling, mpsc::Receiver<()>) {
+        let (alive, gone) = mpsc::channel(1);
+        let work = Box::pin(async move {
+            let _alive: mpsc::Sender<()> = alive;
+            std::future::pending().await
+        });
+        (Calling::new(work, mpsc::channel(1).1, Arc::default()), gone)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_parked_is_bounded_in_number_and_in_time() {
+        let lot = Arc::new(Lot::default());
+        let mut alive = Vec::new();
+        for number in 0..=PARKED_MAX {
+            let (calling, gone) = calling();
+            lot.park(number.to_string(), calling);
+            alive.push(gone);
+            tokio::task::yield_now().await;
+            tokio::time::advance(Duration::from_millis(1)).await;
+        }
+        assert_eq!(alive[0].recv().await, None, "the oldest has gone");
+        assert!(lot.take("0").is_none());
+        assert!(lot.take("1").is_some());
+        assert!(lot.take("1").is_none(), "it is taken once");
+        let began = Instant::now();
+        assert_eq!(alive[PARKED_MAX].recv().await, None);
+        assert!(began.elapsed() <= PARKED_TIME_MAX);
+        assert!(lock(&lot.0).is_empty());
+    }
+}
