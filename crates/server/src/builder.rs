@@ -181,6 +181,13 @@ impl ServerBuilder {
         self
     }
 
+    /// Tools that other tools call with [`Context::call`](crate::Context::call), and no client.
+    #[must_use]
+    pub fn inner_tools(mut self, tools: impl IntoIterator<Item = Tool>) -> Self {
+        self.parts.inner.extend(tools);
+        self
+    }
+
     /// One more resource.
     #[must_use]
     pub fn resource(mut self, resource: Resource) -> Self {

@@ -134,6 +134,13 @@ impl Server {
         self.core.snapshot.load().tools.iter().map(|tool| tool.tool.name.clone()).collect()
     }
 
+    /// Whether there is a resource at an address: one of its own, or one of a family.
+    #[must_use]
+    pub fn has_resource(&self, uri: &str) -> bool {
+        let snapshot = self.core.snapshot.load();
+        snapshot.resources.find(uri).is_some() || snapshot.find_template(uri).is_some()
+    }
+
     /// How many values of arguments were mended so far: see [`ServerBuilder::strict_arguments`].
     #[must_use]
     pub fn repairs(&self) -> u64 {
@@ -229,7 +236,7 @@ impl Server {
 
     /// Waits until the interest may have changed since this was last waited for. For one waiter: of
     /// two, one waits longer.
-    pub fn interest_changed(&self) -> impl Future<Output = ()> + Send + 'static {
+    pub fn interest_changed(&self) -> impl Future<Output = ()> + Send + use<> {
         let changes = self.core.changes.interest_changes();
         async move { changes.notified().await }
     }

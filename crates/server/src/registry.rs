@@ -32,6 +32,8 @@ pub(crate) struct Parts {
     pub(crate) prompts: Vec<Prompt>,
     /// What is not listed, as it is not there now.
     pub(crate) missing: Vec<Missing>,
+    /// What other tools call, and no client.
+    pub(crate) inner: Vec<Tool>,
 }
 
 /// All of it at one time.
@@ -43,6 +45,8 @@ pub(crate) struct Snapshot {
     pub(crate) templates: Arc<Part<RegisteredTemplate>>,
     pub(crate) prompts: Arc<Part<Prompt>>,
     pub(crate) missing: Arc<[Missing]>,
+    /// Tools that other tools call, and no client.
+    pub(crate) inner: Arc<Part<Registered>>,
 }
 
 /// One of many in a list.
@@ -180,12 +184,17 @@ impl Snapshot {
     ) -> Result<Self, BuildError> {
         // What is made of a type is in its tools by now.
         derived::forget_known();
-        let tools = parts.tools.into_iter().map(|one| {
-            let before = before.and_then(|before| before.tools.find(one.name()));
-            one.compile(limits.request_timeout, states, before.map(|known| &**known))
-        });
-        let tools = tools.collect::<Result<Vec<_>, _>>()?;
+        let compile = |tools: Vec<Tool>, before: Option<&Part<Registered>>| {
+            let tools = tools.into_iter().map(|one| {
+                let before = before.and_then(|before| before.find(one.name()));
+                one.compile(limits.request_timeout, states, before.map(|known| &**known))
+            });
+            tools.collect::<Result<Vec<_>, BuildError>>()
+        };
+        let tools = compile(parts.tools, before.map(|before| &*before.tools))?;
         let names = names_of(&tools)?;
+        let inner = compile(parts.inner, before.map(|before| &*before.inner))?;
+        let inner = Part::new(inner.into_iter().map(Arc::new).collect())?;
         let (resources, templates) = (parts.resources, parts.templates);
         let (resources, templates) = readable(resources, templates, states)?;
         let prompts = parts.prompts.into_iter().map(|one| prompt(one, states));
@@ -199,6 +208,7 @@ impl Snapshot {
             templates: Arc::new(templates),
             prompts: Arc::new(prompts),
             missing: parts.missing.into(),
+            inner: Arc::new(inner),
         })
     }
 
@@ -217,9 +227,15 @@ impl Snapshot {
         self.prompts.list.write_latest(&self.prompts.entries, listing);
     }
 
+    /// A tool that another may call.
+    pub(crate) fn find_called(&self, name: &str) -> Option<&Arc<Registered>> {
+        self.tools.find(name).or_else(|| self.inner.find(name))
+    }
+
     /// The family that an address belongs to, and its variables.
     pub(crate) fn find_template(&self, uri: &str) -> Option<(&Arc<RegisteredTemplate>, Variables)> {
-        self.templates.iter().find_map(|family| Some((family, family.template.matches(uri)?)))
+        let mut families = self.templates.iter().filter(|family| family.built.has(uri));
+        families.find_map(|family| Some((family, family.template.matches(uri)?)))
     }
 }
 
