@@ -2,12 +2,12 @@
 //! what they have is added to what the file has. Begun and stopped by whoever serves the file.
 
 use crate::admin::Admin;
-use crate::catalogue::{self, Catalogue, LeftOut, Offer};
+use crate::catalogue::{Catalogue, Now, Offer, Told};
 use crate::keeper::{Report, end, keep};
-use crate::limits::STOP_TIME_MAX;
+use crate::limits::{LINES_MAX, STOP_TIME_MAX};
 use crate::recent::Recent;
 use crate::upstream::{State, Upstream};
-use haft_manifest::Live;
+use haft_manifest::{Live, Rules};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -26,10 +26,12 @@ pub struct Gateway {
 }
 
 pub(crate) struct Shared {
-    live: Arc<Live>,
+    pub(crate) live: Arc<Live>,
     /// In the file's order.
     pub(crate) kept: Mutex<Vec<Kept>>,
-    pub(crate) left_out: Mutex<HashSet<LeftOut>>,
+    /// What was made of what they have; held while that is served.
+    catalogue: Mutex<Catalogue>,
+    pub(crate) told: Mutex<Told>,
     pub(crate) recent: Arc<Recent>,
     /// Told when one has answered, or failed to.
     settled: watch::Sender<()>,
@@ -43,7 +45,9 @@ pub(crate) struct Kept {
     pub(crate) upstream: Arc<Upstream>,
     /// Nothing of it is served, as somebody wants it so.
     pub(crate) is_drained: bool,
-    offer: Option<Offer>,
+    /// What the file says of what it has.
+    rules: Arc<Rules>,
+    offer: Option<Arc<Offer>>,
     /// What it has is served, or why it has nothing.
     has_settled: bool,
     /// Why it is down, as it was told.
@@ -71,7 +75,8 @@ impl Gateway {
         let shared = Arc::new(Shared {
             live,
             kept: Mutex::default(),
-            left_out: Mutex::default(),
+            catalogue: Mutex::default(),
+            told: Mutex::default(),
             recent: Arc::default(),
             settled: watch::Sender::default(),
             changed: Notify::new(),
@@ -124,7 +129,7 @@ impl Gateway {
 impl Kept {
     fn new(shared: &Arc<Shared>, upstream: Upstream, before: Option<Box<Self>>) -> Self {
         let is_drained = before.as_ref().is_some_and(|before| before.is_drained);
-        let upstream = Arc::new(upstream);
+        let (rules, upstream) = (Arc::clone(&upstream.settings.rules), Arc::new(upstream));
         let report = {
             let (shared, upstream) = (Arc::downgrade(shared), Arc::downgrade(&upstream));
             move |report| {
@@ -135,11 +140,11 @@ impl Kept {
         };
         let keeper = Keeper(tokio::spawn(keep(Arc::clone(&upstream), report)));
         let (offer, has_settled, down) = (None, false, None);
-        Self { upstream, is_drained, offer, has_settled, down, before, keeper }
+        Self { upstream, is_drained, rules, offer, has_settled, down, before, keeper }
     }
 
     /// What is served of it: what it has, or had before it was edited.
-    pub(crate) fn serving(&self) -> Option<(&Self, &Offer)> {
+    fn serving(&self) -> Option<(&Self, &Arc<Offer>)> {
         if self.is_drained {
             return None;
         }
@@ -179,7 +184,9 @@ impl Shared {
             let place = before.iter().position(|one| one.upstream.name() == settings.name);
             let known = place.map(|place| before.remove(place));
             kept.push(match known {
-                Some(known) if known.upstream.settings == *settings => known,
+                Some(known) if known.upstream.settings.reaches_as(settings) => {
+                    Kept { rules: Arc::clone(&settings.rules), ..known }
+                }
                 known => {
                     let upstream = Upstream::new(settings.clone(), Arc::clone(&self.recent));
                     Kept::new(self, upstream, known.map(Box::new))
@@ -203,6 +210,9 @@ impl Shared {
         let name = upstream.name();
         let told = match report {
             Report::Has(offer) => {
+                // What is the same is not made anew.
+                let before = kept.offer.take().filter(|before| before.is_same(&offer));
+                let offer = before.unwrap_or_else(|| Arc::new(offer));
                 (kept.offer, kept.down) = (Some(offer), None);
                 None
             }
@@ -224,45 +234,47 @@ impl Shared {
 
     /// Serves what upstreams have, for ever, whenever that has changed.
     async fn publish(self: Arc<Self>) {
-        let mut told = HashSet::new();
+        let (mut before, mut untold_before) = (HashSet::new(), 0);
         loop {
             self.changed.notified().await;
             let shared = Arc::clone(&self);
             // Many schemas are much work. If it panics, it has said so.
-            let Ok(left_out) = spawn_blocking(move || shared.publish_now()).await else { continue };
-            for LeftOut { kind, upstream, name, reason } in left_out.difference(&told) {
-                (self.tell)(&format!(
-                    "the {kind} `{name}` of the upstream `{upstream}` is left out: {reason}"
-                ));
+            let Ok(told) = spawn_blocking(move || shared.publish_now()).await else { continue };
+            let lines: HashSet<String> = told.lines().collect();
+            let mut new = told.lines().filter(|line| !before.contains(line));
+            new.by_ref().take(LINES_MAX).for_each(|line| (self.tell)(&line));
+            let untold = new.count() + told.left_out_more;
+            if untold > 0 && untold != untold_before {
+                (self.tell)(&format!("{untold} more things of upstreams are left out"));
             }
-            told.clone_from(&left_out);
-            *lock(&self.left_out) = left_out;
+            (before, untold_before) = (lines, untold);
+            *lock(&self.told) = told;
             self.settle();
         }
     }
 
-    /// Serves it, and says what was left out.
-    fn publish_now(&self) -> HashSet<LeftOut> {
-        let (mut told, mut missing, mut offers) = (Vec::new(), Vec::new(), Vec::new());
+    /// Serves it, and says what came of it.
+    fn publish_now(&self) -> Told {
+        let (mut has_told, mut all) = (Vec::new(), Vec::new());
         for kept in lock(&self.kept).iter() {
-            told.extend(kept.has_told().then(|| Arc::clone(&kept.upstream)));
-            match kept.serving() {
-                Some((one, offer)) => offers.push((Arc::clone(&one.upstream), offer.clone())),
-                None => missing.push(kept.upstream.missing()),
-            }
+            has_told.extend(kept.has_told().then(|| Arc::clone(&kept.upstream)));
+            let there = match kept.serving() {
+                Some((one, offer)) => Ok((Arc::clone(&one.upstream), Arc::clone(offer))),
+                None => Err(kept.upstream.missing()),
+            };
+            let (name, rules) = (kept.upstream.name().to_owned(), Arc::clone(&kept.rules));
+            all.push(Now { name, rules, there });
         }
         let own = self.live.owned();
-        let there = offers.iter().map(|(upstream, offer)| (upstream, offer));
-        let Catalogue { mut guests, left_out } = catalogue::gather(there, &own);
-        guests.missing = missing;
+        let (guests, told) = lock(&self.catalogue).gather(all, &own);
         let is_served = self.live.set_guests(guests).inspect_err(|error| {
             (self.tell)(&format!("what upstreams have cannot be served: {error}"));
         });
         for kept in lock(&self.kept).iter_mut() {
-            let is_told = told.iter().any(|told| Arc::ptr_eq(told, &kept.upstream));
+            let is_told = has_told.iter().any(|told| Arc::ptr_eq(told, &kept.upstream));
             kept.has_settled |= is_told && (is_served.is_ok() || kept.down.is_some());
         }
-        left_out.into_iter().collect()
+        told
     }
 
     /// What was there before an edit is ended where what came of it is served, or is down.

@@ -2,8 +2,9 @@
 //! and adds what they offer to what a file has. It opens no listening socket, and parses no
 //! arguments and no results that pass through.
 //!
-//! `upstream` is one server behind this one; `keeper` keeps it connected; `catalogue` names what
-//! they all have; `forward` passes a request on; `admin` says what becomes of it all.
+//! `upstream` is one server behind this one; `keeper` keeps it connected; `made` names what it has
+//! and does what the file's `rules` say of it; `catalogue` puts together what they all have;
+//! `forward` passes a request on; `admin` says what becomes of it all.
 
 mod admin;
 mod catalogue;
@@ -12,7 +13,9 @@ mod forward;
 mod gateway;
 mod keeper;
 pub mod limits;
+mod made;
 mod recent;
+mod rules;
 mod upstream;
 
 pub use admin::Admin;

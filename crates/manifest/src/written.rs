@@ -3,17 +3,20 @@
 //! mean is `meant`'s business.
 
 pub(crate) mod around;
+pub(crate) mod by_name;
 pub(crate) mod complete;
 pub(crate) mod feed;
 pub(crate) mod http;
 pub(crate) mod pipeline;
 pub(crate) mod prompt;
 pub(crate) mod resource;
+pub(crate) mod rules;
 pub(crate) mod shape;
 pub(crate) mod shown;
 pub(crate) mod state;
 pub(crate) mod tool;
 pub(crate) mod upstream;
+pub(crate) mod view;
 
 use crate::place::Placed;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -51,6 +54,10 @@ pub(crate) struct File {
     /// document describes. Their tools come after those of this file.
     #[serde(default)]
     pub(crate) upstreams: upstream::Upstreams,
+    /// Further endpoints with a part of all this each, by names of your own. The endpoint of
+    /// `listen` has everything.
+    #[serde(default)]
+    pub(crate) views: view::Views,
 }
 
 /// Who the server is.

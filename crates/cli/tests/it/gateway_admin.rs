@@ -9,10 +9,10 @@ use std::net::TcpStream;
 use std::time::Instant;
 
 /// The door of a gateway.
-struct Door(String);
+pub(crate) struct Door(String);
 
 impl Door {
-    fn of(gate: &Served) -> Self {
+    pub(crate) fn of(gate: &Served) -> Self {
         let line = gate.told(&["haft: admin at http://"]);
         let (_, url) = line.split_once("http://").expect("an address");
         Self(url.split('/').next().expect("a host").to_owned())
@@ -33,12 +33,12 @@ impl Door {
         (status.expect("a status"), body.to_owned())
     }
 
-    fn ask(&self, start: &str) -> (u16, Value) {
+    pub(crate) fn ask(&self, start: &str) -> (u16, Value) {
         let (status, body) = self.ask_with(start, "");
         (status, serde_json::from_str(&body).unwrap_or_else(|_| panic!("{body}")))
     }
 
-    fn see(&self, page: &str) -> Value {
+    pub(crate) fn see(&self, page: &str) -> Value {
         let (status, seen) = self.ask(&format!("GET /admin/v1/{page}"));
         assert_eq!(status, 200, "{seen}");
         seen

@@ -21,6 +21,8 @@ mod gateway;
 mod gateway_admin;
 mod gateway_faults;
 mod gateway_foreign;
+mod gateway_rules;
+mod gateway_views;
 mod guard;
 mod haft;
 mod inside;

@@ -4,6 +4,7 @@ use crate::fixture::{Desk, check_fault};
 use haft_manifest::{Live, Reach, Reading, Start, Upstream};
 use haft_proto::version::Era;
 use std::ffi::OsString;
+use std::sync::Arc;
 use std::time::Duration;
 
 const SECRET: &str = "hunter-of-secrets";
@@ -64,6 +65,7 @@ fn what_is_typed_is_what_is_meant() {
             env: [("TOKEN", SECRET), ("DEBUG", "true")].map(|(k, v)| (k.into(), v.into())).into(),
             directory: desk.path().join("./work"),
         },
+        rules: Arc::default(),
     };
     assert_eq!(*github, expected);
     let (Start::Eager, Some(Era::Modern), "") = (docs.start, docs.era, &*docs.prefix) else {
@@ -86,6 +88,7 @@ fn what_is_typed_is_what_is_meant() {
             env: Vec::new(),
             directory: desk.path().to_owned(),
         },
+        rules: Arc::default(),
     };
     assert_eq!(*own, expected);
 }
