@@ -15,14 +15,16 @@ use crate::seen::Print;
 use crate::shown;
 use crate::state::Kept;
 use crate::template::Compiler;
-use crate::tool::{self, Tool};
+use crate::tool::{self, Tool, out_of_range};
 use crate::tree::Tree;
 use crate::upstream::{self, Upstream};
+use crate::view::mistake::ViewMistake;
 use crate::view::{self, View};
+use crate::written::search::Search;
 use crate::written::{self, Scalar};
 use haft_proto::encode::fields::Caching;
 use haft_proto::spec::icon::Icon;
-use haft_server::StateKey;
+use haft_server::{CALL, FIND, StateKey};
 use minijinja::Environment;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -72,6 +74,8 @@ pub(crate) struct Server {
     pub(crate) caching: Option<Caching>,
     pub(crate) state_keys: Vec<StateKey>,
     pub(crate) strict_arguments: bool,
+    /// From how many tools on they are found, and not listed.
+    pub(crate) search: Option<usize>,
 }
 
 /// An address that the server listens on, for HTTP.
@@ -141,6 +145,7 @@ impl Meant {
         let described = imported.owners.clone();
         prints.tools.iter_mut().for_each(|print| *print = print.with(defaults));
         let notes = join((imported, &names), &mut tools, surroundings)?;
+        check_search((&server, &views), &tools, &names)?;
         pipeline::link::link(&mut tools, &[], surroundings.text)?;
         let prints_of = &mut prints.resources;
         let resources = resources(file.resources, tree, surroundings, &mut compiler, prints_of)?;
@@ -200,6 +205,24 @@ fn join(
     }
     tools.extend(imported.tools);
     Ok(imported.notes)
+}
+
+/// The tools by which others are found and called have names of their own.
+fn check_search(
+    (server, views): (&Server, &[View]),
+    tools: &[Tool],
+    names: &[Placed<String>],
+) -> Result<(), Wrong> {
+    if server.search.is_none() && views.iter().all(|view| view.search.is_none()) {
+        return Ok(());
+    }
+    let mut named = tools.iter().map(|tool| &tool.name).chain(names);
+    match named.find(|name| [FIND, CALL].contains(&&*name.value)) {
+        Some(name) => {
+            Err(view::bad(name.place, ViewMistake::SearchName { name: name.value.clone() }))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The same item of a list in the file.
@@ -280,6 +303,7 @@ impl Server {
             caching: shown::caching(written.caching.as_ref(), surroundings)?,
             state_keys: state_keys(written.state_keys, surroundings)?,
             strict_arguments: written.strict_arguments,
+            search: written.search.map(|search| self::search(&search)).transpose()?.flatten(),
         })
     }
 }
@@ -322,6 +346,15 @@ fn listen(written: written::Listen, surroundings: &Surroundings<'_>) -> Result<L
     };
     let (origins, hosts) = (fill(&written.origins)?, fill(&written.hosts)?);
     Ok(Listen { address, path, origins, hosts, sse: written.sse })
+}
+
+/// From how many tools on they are found, and not listed.
+pub(crate) fn search(written: &Placed<Search>) -> Result<Option<usize>, Wrong> {
+    match written.value {
+        Search::Always(always) => Ok(always.then_some(1)),
+        Search::From(0) => Err(out_of_range("search", "`true`, or 1 or more", written.place)),
+        Search::From(least) => Ok(Some(usize::try_from(least).unwrap_or(usize::MAX))),
+    }
 }
 
 /// The path of an endpoint.

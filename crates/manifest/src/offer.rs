@@ -70,11 +70,14 @@ impl Ways {
 /// A server of everything, or of a part of it.
 pub(crate) fn builder(meant: &Meant, means: &Means, view: Option<&View>) -> ServerBuilder {
     let who = &meant.server;
-    let (name, title, description, instructions) = match view {
-        None => (&who.name, &who.title, &who.description, &who.instructions),
-        Some(view) => (&view.name, &view.title, &view.description, &view.instructions),
+    let (name, title, description, instructions, search) = match view {
+        None => (&who.name, &who.title, &who.description, &who.instructions, who.search),
+        Some(view) => (&view.name, &view.title, &view.description, &view.instructions, view.search),
     };
     let mut builder = Server::builder(name, &who.version);
+    if let Some(least) = search {
+        builder = builder.search_from(least);
+    }
     if means.measured {
         builder = builder.middleware(Measure);
     }

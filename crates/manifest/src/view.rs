@@ -6,7 +6,7 @@ pub(crate) mod mistake;
 use crate::fault::{Wrong, line_of};
 use crate::fill::Surroundings;
 use crate::limits::UPSTREAM_NAME_MAX;
-use crate::meant::{Listen, path};
+use crate::meant::{Listen, path, search};
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::rules::{Selection, What, filled_list};
@@ -24,6 +24,8 @@ pub struct View {
     pub(crate) title: Option<String>,
     pub(crate) description: Option<String>,
     pub(crate) instructions: Option<String>,
+    /// From how many tools on they are found, and not listed.
+    pub(crate) search: Option<usize>,
     /// Of which upstreams it has something; of all, if the file does not say it.
     upstreams: Option<Vec<String>>,
     selection: Selection,
@@ -85,7 +87,7 @@ pub(crate) fn check(
     Ok(views.into_iter().map(|(view, _)| view).collect())
 }
 
-fn bad(place: Place, mistake: ViewMistake) -> Wrong {
+pub(crate) fn bad(place: Place, mistake: ViewMistake) -> Wrong {
     Wrong::new(place, Problem::View(mistake))
 }
 
@@ -122,5 +124,6 @@ fn view(
     let selection = Selection::check(lists(written.include), lists(written.exclude), surroundings)?;
     let (title, description) = (fill(written.title)?, fill(written.description)?);
     let instructions = fill(written.instructions)?;
-    Ok(View { name, path, title, description, instructions, upstreams, selection })
+    let search = written.search.map(|written| search(&written)).transpose()?.flatten();
+    Ok(View { name, path, title, description, instructions, search, upstreams, selection })
 }

@@ -188,6 +188,14 @@ impl ServerBuilder {
         self
     }
 
+    /// Tools are not listed where there are so many or more: `find_tools` and `call_tool` stand for
+    /// them in the list, and find and call them. Each can be called by its own name all the same.
+    #[must_use]
+    pub fn search_from(mut self, least: usize) -> Self {
+        self.parts.search_from = Some(least);
+        self
+    }
+
     /// One more resource.
     #[must_use]
     pub fn resource(mut self, resource: Resource) -> Self {

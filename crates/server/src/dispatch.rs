@@ -6,9 +6,10 @@ use crate::calls::{self, refuse};
 use crate::changes::{Change, Changes, Interest};
 use crate::core::Core;
 use crate::face::Face;
+use crate::kinds::Kinds;
 use crate::prompt::Prompt;
 use crate::reads;
-use crate::registry::{self, Entry, Kinds, Part, Snapshot};
+use crate::registry::{self, Entry, Part, Snapshot};
 use crate::resource::{Resource, ResourceTemplate};
 use crate::sealed::{KeysFrom, Sealer, StateKey};
 use crate::subscriptions;
@@ -257,7 +258,7 @@ impl Server {
         let listing = snapshot.face.listing(&self.core.limits);
         let (revision, cursor) = (ask.revision, ask.message.params.cursor);
         let page = match ask.method {
-            Method::ToolsList => snapshot.tools.page(&listing, revision, cursor),
+            Method::ToolsList => snapshot.listed_tools().page(&listing, revision, cursor),
             Method::PromptsList => snapshot.prompts.page(&listing, revision, cursor),
             Method::ResourcesList => snapshot.resources.page(&listing, revision, cursor),
             _ => snapshot.templates.page(&listing, revision, cursor),

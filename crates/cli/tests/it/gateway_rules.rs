@@ -33,6 +33,7 @@ resources:
   - { uri: "tracker://a", name: a, text: A }
   - { uri: "secret://b", name: b, text: B }
   - { uri: "secret://{c}", name: c, command: [echo, "{{ c }}"] }
+  - { uri: "public://{d}", name: d, command: [echo, "{{ d }}"] }
 prompts:
   - { name: plan, text: Plan. }
   - { name: gossip, text: Gossip. }
@@ -40,7 +41,7 @@ prompts:
 
 const RULES: &str = "
     include: { tools: [create_issue, get_*, process] }
-    exclude: { tools: ['*_secret'], resources: ['secret://*'], prompts: [gossip] }
+    exclude: { tools: ['*_secret'], resources: ['secret://*', 'public://no*'], prompts: [gossip] }
     tools:
       create_issue:
         name: open_ticket
@@ -103,7 +104,10 @@ fn what_is_left_out_is_not_there_in_either_era() {
             .concat()
         );
         assert_eq!(named(&listed, "resources", "uri"), ["tracker://a"]);
-        assert_eq!(named(&listed, "resourceTemplates", "uriTemplate"), [""; 0]);
+        assert_eq!(named(&listed, "resourceTemplates", "uriTemplate"), ["public://{d}"]);
+        let read = |uri: &str| haft(["read", &gate.url, uri, "--era", era]);
+        assert_eq!(read("public://yes").printed().trim(), "yes");
+        assert_ne!(read("public://nothing").code, Some(0));
         assert_eq!(named(&listed, "prompts", "name"), ["near_plan", "far_plan"]);
         let gone = haft(["call", &gate.url, "near_get_secret", "--era", era]);
         assert!(gone.code != Some(0) && !gone.stdout.contains("hush"), "{gone:?}");

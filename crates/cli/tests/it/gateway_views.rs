@@ -121,6 +121,34 @@ fn an_edit_adds_and_removes_views_and_leaves_all_else() {
 }
 
 #[test]
+fn tools_of_upstreams_are_found_and_called_where_they_are_many() {
+    let (north, south) = (Desk::with(&city("north")), Desk::with(&city("south")));
+    let south = serve(south.file());
+    let desk = gate(&format!(
+        "  north: {{ {} }}\n  south: {{ url: {:?} }}\nviews: {{ few: {{ search: 5 }} }}\n",
+        pipe(&north),
+        south.url
+    ));
+    let gate = serve(desk.file());
+    let few = at(&gate.url, "/few/mcp");
+    for era in ["legacy", "modern"] {
+        assert_eq!(tools(&few, era), ["find_tools", "call_tool"]);
+        assert_eq!(tools(&gate.url, era).len(), 7);
+        let found = called(&few, era, "find_tools", &json!({"query": "give back", "limit": 2}));
+        let found: Value = serde_json::from_str(&found).expect("it is JSON");
+        assert_eq!(found[0]["name"], "north_echo", "{found}");
+        assert_eq!(found[1]["name"], "south_echo", "{found}");
+        for tool in ["north_echo", "south_echo"] {
+            let call = json!({"name": tool, "arguments": {"text": "é"}});
+            assert_eq!(called(&few, era, "call_tool", &call), "é");
+        }
+    }
+    // As few as these are listed.
+    drop(south);
+    wait_for(&few, &["own", "north_whoami", "north_echo", "north_process"]);
+}
+
+#[test]
 fn over_pipes_one_view_is_served() {
     let north = Desk::with(&city("north"));
     let desk = gate(&format!("  north: {{ {} }}\n{}", pipe(&north), VIEWS.replace("south_", "n")));

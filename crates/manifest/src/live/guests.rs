@@ -6,7 +6,9 @@ use crate::load::Manifest;
 use crate::offer::{self, Means};
 use crate::rules::What;
 use crate::view::View;
-use haft_server::{BuildError, Missing, Prompt, Resource, ResourceTemplate, ServerBuilder, Tool};
+use haft_server::{
+    BuildError, CALL, FIND, Missing, Prompt, Resource, ResourceTemplate, ServerBuilder, Tool,
+};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -128,8 +130,14 @@ impl Owned {
     fn of(manifest: &Manifest, means: &Means) -> Self {
         let meant = &manifest.meant;
         let (resources, templates) = offer::readable(meant, means, None);
+        let mut tools: HashSet<String> =
+            meant.tools.iter().map(|tool| tool.name.value.clone()).collect();
+        let mut searches = meant.views.iter().map(|view| view.search).chain([meant.server.search]);
+        if searches.any(|search| search.is_some()) {
+            tools.extend([FIND, CALL].map(str::to_owned));
+        }
         Self {
-            tools: meant.tools.iter().map(|tool| tool.name.value.clone()).collect(),
+            tools,
             resources: resources.iter().map(|one| one.uri().to_owned()).collect(),
             templates: templates.iter().map(|one| one.uri_template().to_owned()).collect(),
             prompts: meant.prompts.iter().map(|prompt| prompt.name.value.clone()).collect(),

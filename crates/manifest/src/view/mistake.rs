@@ -12,6 +12,8 @@ pub enum ViewMistake {
     BadName { name: String },
     /// The path of another view.
     SamePath { path: String, first_line: usize },
+    /// The name of a tool by which tools are found or called.
+    SearchName { name: String },
     /// The path of something else.
     TakenPath { path: String },
     /// An upstream that is not in the file.
@@ -25,6 +27,7 @@ impl ViewMistake {
             Self::SamePath { path, first_line } => {
                 format!("the view of line {first_line} is at {path} already")
             }
+            Self::SearchName { name } => format!("`{name}` is the name of a tool of `search`"),
             Self::TakenPath { path } => format!("{path} is a path of `listen` already"),
             Self::UnknownUpstream { name, .. } => format!("there is no upstream `{name}`"),
         }
@@ -35,6 +38,7 @@ impl ViewMistake {
             Self::BadName { .. } => {
                 format!("use 1 to {UPSTREAM_NAME_MAX} letters, digits, `_` or `-`")
             }
+            Self::SearchName { .. } => "give it another name".to_owned(),
             Self::SamePath { .. } | Self::TakenPath { .. } => {
                 "give it another `path`, like /docs/mcp".to_owned()
             }

@@ -3,6 +3,7 @@
 use crate::place::Placed;
 use crate::written::by_name::by_name;
 use crate::written::rules::Texts;
+use crate::written::search::Search;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use std::borrow::Cow;
@@ -26,6 +27,9 @@ pub(crate) struct View {
     pub(crate) description: Option<Placed<String>>,
     /// How a model should use its tools together.
     pub(crate) instructions: Option<Placed<String>>,
+    /// List `find_tools` and `call_tool` in place of its tools, as in `server`: `true`, or from how
+    /// many tools on.
+    pub(crate) search: Option<Placed<Search>>,
     /// The upstreams that it has something of, by name; all without this key. What the file has
     /// itself is there in any case, unless the next two keys say otherwise.
     pub(crate) upstreams: Option<Texts>,

@@ -124,6 +124,35 @@ fn an_upstream_that_is_not_in_the_file_is_drawn() {
 }
 
 #[test]
+fn a_search_has_tools_of_its_own() {
+    check(
+        "docs: { search: 0 }",
+        &[
+            "haft.yaml:4:19: `search` must be `true`, or 1 or more",
+            "4 |   docs: { search: 0 }",
+            "  |                   ^",
+        ],
+    );
+    check(
+        "docs: { search: yes }",
+        &[
+            "haft.yaml:4:19: `search` must be true, false or a number, not text",
+            "4 |   docs: { search: yes }",
+            "  |                   ^^^",
+        ],
+    );
+    check_fault(
+        "server: { name: a, search: 5 }\ntools: [{ name: call_tool, text: b }]\n",
+        &[
+            "haft.yaml:2:17: `call_tool` is the name of a tool of `search`",
+            "2 | tools: [{ name: call_tool, text: b }]",
+            "  |                 ^^^^^^^^^",
+            "  = help: give it another name",
+        ],
+    );
+}
+
+#[test]
 fn a_list_that_says_nothing_is_drawn() {
     let help = "  = help: name some, with `*` for any text, or remove the line";
     check(

@@ -1,6 +1,6 @@
 //! Views: what of a file each has, and what becomes of them when the file is edited.
 
-use crate::fixture::{Desk, refusal};
+use crate::fixture::{Desk, refusal, text};
 use haft_manifest::{Guest, Guests, Live, Reading};
 use haft_server::handler::{Answer, Call, Handler, Made};
 use haft_server::{Missing, Server, Tool};
@@ -135,6 +135,15 @@ fn edits_add_change_and_remove_views_and_keep_their_servers() {
     assert_eq!(tools(&live, "all").len(), 5);
     assert_eq!(tools(&live, "sums"), ["report", "shop_buy"]);
     assert_eq!(live.manifest().views().len(), 4);
+}
+
+#[tokio::test]
+async fn a_pipeline_calls_what_its_view_has_not() {
+    let (_desk, live) = desk(FILE);
+    let server = view(&live, "reports").1;
+    assert_eq!(text(&server, "report", json!({})).await, "b");
+    let (_, answer) = refusal(&server, "tools/call", json!({"name": "ops_own"})).await;
+    assert!(answer.contains("Unknown tool"), "{answer}");
 }
 
 #[tokio::test]
