@@ -133,8 +133,7 @@ fn tool(
     };
     // The connection knows better what was waited for, and says it first.
     let tool = tool.timeout(upstream.timeout().saturating_add(SLACK));
-    tool.verify().map_err(|error| error.to_string())?;
-    Ok(tool)
+    tool.verified().map_err(|error| error.to_string())
 }
 
 /// What a rule says of arguments and cannot be meant.
