@@ -54,6 +54,7 @@ async fn answer(
         ["upstreams"] => (Method::GET, Some(admin.upstreams())),
         ["catalogue"] => (Method::GET, Some(admin.catalogue())),
         ["calls"] => (Method::GET, Some(admin.calls())),
+        ["views"] => (Method::GET, Some(admin.views())),
         ["reload"] => (Method::POST, None),
         ["upstreams", _, "drain" | "resume"] => (Method::POST, None),
         _ => return wrong(StatusCode::NOT_FOUND, "there is no such page; see the book"),

@@ -170,6 +170,7 @@ fn what(edit: &Edit) -> String {
         ("resources", &edit.resources),
         ("prompts", &edit.prompts),
         ("upstreams", &edit.upstreams),
+        ("views", &edit.views),
     ];
     let differing = kinds.into_iter().filter(|(_, difference)| !difference.is_empty());
     let mut parts: Vec<_> =
@@ -202,6 +203,7 @@ pub(crate) fn told_edit(edit: &Edit) -> Value {
         "resources": of(&edit.resources),
         "prompts": of(&edit.prompts),
         "upstreams": of(&edit.upstreams),
+        "views": of(&edit.views),
     })
 }
 

@@ -29,6 +29,7 @@ mod reference;
 mod side_door;
 mod signature;
 mod table;
+mod views;
 
 use crate::args::Cli;
 use crate::exit::{Exit, Failure};

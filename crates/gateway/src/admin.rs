@@ -1,7 +1,7 @@
 //! What whoever runs a gateway may see and do, as JSON values. Asked by who listens for that; opens
 //! no door itself.
 
-use crate::catalogue::{LeftOut, Offer};
+use crate::catalogue::{LeftOut, Line, Odd, Told};
 use crate::gateway::{Kept, Shared, lock};
 use crate::upstream::State;
 use serde_json::{Value, json};
@@ -26,35 +26,38 @@ impl Admin {
     /// What of upstreams is served, and what is left out and why.
     #[must_use]
     pub fn catalogue(&self) -> Value {
-        let kept = lock(&self.0.kept);
-        let mut of: [Vec<Value>; 4] = Default::default();
-        for (one, offer) in kept.iter().filter_map(Kept::serving) {
-            let upstream = &*one.upstream;
-            let Offer { tools, resources, templates, prompts, .. } = offer;
-            let kinds = [tools, resources, templates, prompts];
-            for (told, (kind, listed)) in of.iter_mut().zip(kinds.into_iter().enumerate()) {
-                let here = |name: &str| match kind {
-                    0 | 3 => crate::catalogue::exposed(&upstream.settings.prefix, name),
-                    _ => name.to_owned(),
-                };
-                told.extend(listed.iter().map(|(name, _)| {
-                    json!({"name": here(name), "upstream": upstream.name(), "there": name})
-                }));
-            }
-        }
-        drop(kept);
-        let [tools, resources, templates, prompts] = of;
-        let left_out = lock(&self.0.left_out);
+        let Told { served, left_out, left_out_more, odd } = lock(&self.0.told).clone();
+        let lines = |lines: Vec<Line>| -> Value {
+            let lines = lines.into_iter().map(|Line { upstream, here, there }| {
+                json!({"name": here, "upstream": &*upstream, "there": there})
+            });
+            lines.collect()
+        };
+        let [tools, resources, templates, prompts] = served.map(lines);
         let left_out = left_out.iter().map(|LeftOut { kind, upstream, name, reason }| {
-            json!({"kind": kind, "upstream": upstream, "there": name, "reason": reason})
+            json!({"kind": kind, "upstream": &**upstream, "there": name, "reason": reason})
         });
+        let odd =
+            odd.iter().map(|Odd { upstream, what }| json!({"upstream": &**upstream, "what": what}));
         json!({
             "tools": tools,
             "resources": resources,
             "resourceTemplates": templates,
             "prompts": prompts,
             "leftOut": left_out.collect::<Vec<_>>(),
+            "leftOutMore": left_out_more,
+            "warnings": odd.collect::<Vec<_>>(),
         })
+    }
+
+    /// The views of the file: where each is, and the tools that it has now.
+    #[must_use]
+    pub fn views(&self) -> Value {
+        let views = self.0.live.views().into_iter();
+        let told = views.map(|(view, server)| {
+            json!({"name": view.name, "path": view.path, "tools": server.tool_names()})
+        });
+        told.collect()
     }
 
     /// The latest requests that were passed on, the last first, since somebody first asked.

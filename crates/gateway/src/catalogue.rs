@@ -1,16 +1,13 @@
 //! What all upstreams have, under names of this server: prefixed, short enough for every client,
-//! and the same whatever other upstreams there are. Resources keep their addresses. What cannot be
-//! served is left out alone, with the reason. Made anew by `gateway` when an upstream has something
-//! else than before.
+//! and the same whatever other upstreams there are and whether they are there. Resources keep their
+//! addresses. What cannot be served is left out alone, with the reason. Put together by `gateway`
+//! when an upstream has something else than before; of others, what was made stays.
 
-use crate::alike::Alike;
-use crate::forward::Forward;
-use crate::limits::{NAME_BYTES_MAX, SLACK};
+use crate::limits::LEFT_OUT_MAX;
+use crate::made::{Made, Thing};
 use crate::upstream::Upstream;
-use haft_manifest::{Guests, Owned};
-use haft_proto::json::member;
-use haft_proto::spec::tool::is_valid_name;
-use haft_server::{Prompt, Resource, ResourceTemplate, Tool};
+use haft_manifest::{Guest, Guests, Owned, Rules};
+use haft_server::{Missing, Prompt, Resource, ResourceTemplate, Tool};
 use serde_json::value::RawValue;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -34,61 +31,129 @@ pub(crate) struct Offer {
 
 pub(crate) type Listed = (String, Box<RawValue>);
 
-impl Offer {
-    /// Whether another one says the same, to the letter.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        let is_same = |one: &[Listed], other: &[Listed]| {
-            let pairs = one.iter().zip(other);
-            one.len() == other.len()
-                && pairs.into_iter().all(|(one, other)| one.1.get() == other.1.get())
-        };
-        is_same(&self.tools, &other.tools)
-            && is_same(&self.resources, &other.resources)
-            && is_same(&self.templates, &other.templates)
-            && is_same(&self.prompts, &other.prompts)
-            && self.dropped == other.dropped
-    }
-}
-
-/// All of it.
+/// What was made of what upstreams have, by their names, also of those that are down: their names
+/// stay theirs.
 #[derive(Default)]
-pub(crate) struct Catalogue {
-    pub(crate) guests: Guests,
-    pub(crate) left_out: Vec<LeftOut>,
+pub(crate) struct Catalogue(HashMap<String, Known>);
+
+/// What an upstream had when it last said it.
+struct Known {
+    upstream: Arc<Upstream>,
+    rules: Arc<Rules>,
+    offer: Arc<Offer>,
+    made: Made,
 }
 
-/// Something that is not served.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// An upstream of the file, as it is now.
+pub(crate) struct Now {
+    pub(crate) name: String,
+    pub(crate) rules: Arc<Rules>,
+    pub(crate) there: Result<(Arc<Upstream>, Arc<Offer>), Missing>,
+}
+
+/// What is told of it all to whoever runs it.
+#[derive(Clone, Default)]
+pub(crate) struct Told {
+    /// Tools, resources, templates and prompts.
+    pub(crate) served: [Vec<Line>; 4],
+    /// As many as are kept.
+    pub(crate) left_out: Vec<LeftOut>,
+    /// How many more there are.
+    pub(crate) left_out_more: usize,
+    pub(crate) odd: Vec<Odd>,
+}
+
+/// Something that is served.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    pub(crate) upstream: Arc<str>,
+    pub(crate) here: Box<str>,
+    pub(crate) there: Box<str>,
+}
+
+/// Something that is not.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LeftOut {
     /// "tool", say.
     pub(crate) kind: &'static str,
-    pub(crate) upstream: String,
+    pub(crate) upstream: Arc<str>,
     /// Its name there.
-    pub(crate) name: String,
+    pub(crate) name: Box<str>,
     pub(crate) reason: String,
 }
 
-/// Puts together what there is; of two with one name the first is served, and `own` is what the
-/// file has itself.
-pub(crate) fn gather<'o>(
-    offers: impl Iterator<Item = (&'o Arc<Upstream>, &'o Offer)>,
-    own: &Owned,
-) -> Catalogue {
-    let mut gathering = Gathering {
-        catalogue: Catalogue::default(),
-        tools: Names::new("tool", &own.tools),
-        resources: Names::new("resource", &own.resources),
-        templates: Names::new("resource template", &own.templates),
-        prompts: Names::new("prompt", &own.prompts),
-    };
-    for (upstream, offer) in offers {
-        gathering.take(upstream, offer);
+/// A rule of the file that does nothing, or not what was meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Odd {
+    pub(crate) upstream: Arc<str>,
+    pub(crate) what: String,
+}
+
+impl Offer {
+    /// Whether the other says the same, to the letter.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let is_same = |one: &[Listed], other: &[Listed]| {
+            let mut both = one.iter().zip(other);
+            one.len() == other.len() && both.all(|(a, b)| a.0 == b.0 && a.1.get() == b.1.get())
+        };
+        self.dropped == other.dropped
+            && is_same(&self.tools, &other.tools)
+            && is_same(&self.resources, &other.resources)
+            && is_same(&self.templates, &other.templates)
+            && is_same(&self.prompts, &other.prompts)
     }
-    gathering.catalogue
+}
+
+impl Catalogue {
+    /// Puts together what there is, in the order of the file. Of two things with one name the first
+    /// is served, and `own` is what the file has itself.
+    pub(crate) fn gather(&mut self, all: Vec<Now>, own: &Owned) -> (Guests, Told) {
+        let names: HashSet<&str> = all.iter().map(|now| now.name.as_str()).collect();
+        self.0.retain(|name, _| names.contains(name.as_str()));
+        let mut gathering = Gathering {
+            guests: Guests::default(),
+            told: Told::default(),
+            tools: Names::new("tool", &own.tools),
+            resources: Names::new("resource", &own.resources),
+            templates: Names::new("resource template", &own.templates),
+            prompts: Names::new("prompt", &own.prompts),
+        };
+        for Now { name, rules, there } in all {
+            let of: Arc<str> = name.as_str().into();
+            match there {
+                Ok((upstream, offer)) => {
+                    self.make(&name, upstream, rules, offer);
+                    gathering.take(&of, &self.0[&name].made);
+                }
+                Err(missing) => {
+                    if let Some(known) = self.0.get(&name) {
+                        gathering.reserve(&of, &known.made);
+                    }
+                    let missing = Some(missing);
+                    gathering.guests.of.push(Guest { upstream: name, missing, ..Guest::default() });
+                }
+            }
+        }
+        (gathering.guests, gathering.told)
+    }
+
+    /// Makes what is not made yet.
+    fn make(&mut self, name: &str, upstream: Arc<Upstream>, rules: Arc<Rules>, offer: Arc<Offer>) {
+        let is_made = self.0.get(name).is_some_and(|known| {
+            Arc::ptr_eq(&known.upstream, &upstream)
+                && Arc::ptr_eq(&known.offer, &offer)
+                && known.rules == rules
+        });
+        if !is_made {
+            let made = Made::new(&upstream, &rules, &offer);
+            self.0.insert(name.to_owned(), Known { upstream, rules, offer, made });
+        }
+    }
 }
 
 struct Gathering {
-    catalogue: Catalogue,
+    guests: Guests,
+    told: Told,
     tools: Names,
     resources: Names,
     templates: Names,
@@ -98,166 +163,129 @@ struct Gathering {
 /// Whose each name of one kind is.
 struct Names {
     kind: &'static str,
-    owners: HashMap<String, String>,
+    owners: HashMap<String, Owner>,
+}
+
+#[derive(Clone)]
+enum Owner {
+    File,
+    Upstream(Arc<str>),
+    /// One that is not there now.
+    Away(Arc<str>),
 }
 
 impl Names {
     fn new(kind: &'static str, own: &HashSet<String>) -> Self {
-        let owner = |name: &String| (name.clone(), "this server's file".to_owned());
-        Self { kind, owners: own.iter().map(owner).collect() }
+        Self { kind, owners: own.iter().map(|name| (name.clone(), Owner::File)).collect() }
     }
 
     /// Takes a name for an upstream.
-    fn take(&mut self, name: &str, upstream: &Upstream) -> Result<(), String> {
-        if let Some(owner) = self.owners.get(name) {
-            let help = if self.kind.starts_with("resource") { "" } else { "; set `prefix`" };
-            return Err(format!("`{name}` is the name of a {} of {owner}{help}", self.kind));
+    fn take(&mut self, name: &str, upstream: &Arc<str>) -> Result<(), String> {
+        let owner = match self.owners.get(name) {
+            None => {
+                self.owners.insert(name.to_owned(), Owner::Upstream(Arc::clone(upstream)));
+                return Ok(());
+            }
+            Some(Owner::File) => "this server's file".to_owned(),
+            Some(Owner::Upstream(owner)) => format!("the upstream `{owner}`"),
+            Some(Owner::Away(owner)) => format!("the upstream `{owner}`, which is away"),
+        };
+        let help = if self.kind.starts_with("resource") { "" } else { "; set `prefix`" };
+        Err(format!("`{name}` is the name of a {} of {owner}{help}", self.kind))
+    }
+
+    /// Keeps names for an upstream that is not there now.
+    fn reserve<T>(&mut self, things: &[Thing<T>], name: impl Fn(&T) -> &str, upstream: &Arc<str>) {
+        for thing in things.iter().filter_map(|thing| thing.made.as_ref().ok()) {
+            let owner = || Owner::Away(Arc::clone(upstream));
+            self.owners.entry(name(thing).to_owned()).or_insert_with(owner);
         }
-        self.owners.insert(name.to_owned(), format!("the upstream `{}`", upstream.name()));
-        Ok(())
     }
 }
 
 impl Gathering {
-    fn take(&mut self, upstream: &Arc<Upstream>, offer: &Offer) {
-        let Self { catalogue: Catalogue { guests, left_out }, .. } = self;
-        let mut leave_out = |kind, name: &str, reason| {
-            let (upstream, name) = (upstream.name().to_owned(), name.to_owned());
-            left_out.push(LeftOut { kind, upstream, name, reason });
+    fn take(&mut self, upstream: &Arc<str>, made: &Made) {
+        let Self { told, tools, resources, templates, prompts, .. } = self;
+        let [told_tools, told_resources, told_templates, told_prompts] = &mut told.served;
+        let not = |(kind, name, reason): &(&'static str, Box<str>, String)| LeftOut {
+            kind,
+            upstream: Arc::clone(upstream),
+            name: name.clone(),
+            reason: reason.clone(),
         };
-        for (kind, name, reason) in &offer.dropped {
-            leave_out(kind, name, reason.clone());
-        }
-        for (name, definition) in &offer.tools {
-            let made = tool(upstream, name, definition);
-            let taken = made.and_then(|tool| {
-                self.tools.take(tool.name(), upstream).map(|()| guests.tools.push(tool))
-            });
-            taken.unwrap_or_else(|reason| leave_out("tool", name, reason));
-        }
-        for (uri, definition) in &offer.resources {
-            let made = resource(upstream, uri, definition);
-            let taken = made.and_then(|made| {
-                self.resources.take(uri, upstream).map(|()| guests.resources.push(made))
-            });
-            taken.unwrap_or_else(|reason| leave_out("resource", uri, reason));
-        }
-        for (template, definition) in &offer.templates {
-            let made = family(upstream, template, definition);
-            let taken = made.and_then(|made| {
-                self.templates.take(template, upstream).map(|()| guests.templates.push(made))
-            });
-            taken.unwrap_or_else(|reason| leave_out("resource template", template, reason));
-        }
-        for (name, definition) in &offer.prompts {
-            let made = prompt(upstream, name, definition);
-            let taken = self.prompts.take(made.name(), upstream);
-            match taken {
-                Ok(()) => guests.prompts.push(made),
-                Err(reason) => leave_out("prompt", name, reason),
+        let mut left_out: Vec<_> = made.dropped.iter().map(not).collect();
+        let guest = Guest {
+            upstream: String::from(&**upstream),
+            tools: taken(tools, &made.tools, Tool::name, (upstream, told_tools, &mut left_out)),
+            resources: taken(
+                resources,
+                &made.resources,
+                Resource::uri,
+                (upstream, told_resources, &mut left_out),
+            ),
+            templates: taken(
+                templates,
+                &made.templates,
+                ResourceTemplate::uri_template,
+                (upstream, told_templates, &mut left_out),
+            ),
+            prompts: taken(
+                prompts,
+                &made.prompts,
+                Prompt::name,
+                (upstream, told_prompts, &mut left_out),
+            ),
+            missing: None,
+        };
+        self.guests.of.push(guest);
+        let room = LEFT_OUT_MAX - told.left_out.len();
+        told.left_out_more += left_out.len().saturating_sub(room);
+        told.left_out.extend(left_out.into_iter().take(room));
+        let odd = made.odd.iter().map(|what| (Arc::clone(upstream), what.clone()));
+        told.odd.extend(odd.map(|(upstream, what)| Odd { upstream, what }));
+    }
+
+    fn reserve(&mut self, upstream: &Arc<str>, made: &Made) {
+        self.tools.reserve(&made.tools, Tool::name, upstream);
+        self.resources.reserve(&made.resources, Resource::uri, upstream);
+        self.templates.reserve(&made.templates, ResourceTemplate::uri_template, upstream);
+        self.prompts.reserve(&made.prompts, Prompt::name, upstream);
+    }
+}
+
+/// Those of an upstream whose names are free, and which are told of; others are left out.
+fn taken<T: Clone>(
+    names: &mut Names,
+    things: &[Thing<T>],
+    name: impl Fn(&T) -> &str,
+    (upstream, told, left_out): (&Arc<str>, &mut Vec<Line>, &mut Vec<LeftOut>),
+) -> Vec<T> {
+    let mut taken = Vec::with_capacity(things.len());
+    for Thing { there, made } in things {
+        let (upstream, there) = (Arc::clone(upstream), there.clone());
+        let made = made.as_ref().map_err(Clone::clone);
+        let free = made.and_then(|made| names.take(name(made), &upstream).map(|()| made));
+        match free {
+            Ok(made) => {
+                told.push(Line { upstream, here: name(made).into(), there });
+                taken.push(made.clone());
+            }
+            Err(reason) => {
+                left_out.push(LeftOut { kind: names.kind, upstream, name: there, reason });
             }
         }
     }
+    taken
 }
 
-fn tool(upstream: &Arc<Upstream>, name: &str, definition: &RawValue) -> Result<Tool, String> {
-    let hints = member(definition.get(), "annotations").unwrap_or("null");
-    let says = |hint| member(hints, hint) == Some("true");
-    let is_repeatable = says("readOnlyHint") || says("idempotentHint");
-    let forward = Forward { is_repeatable, ..way(upstream, name) };
-    let exposed = exposed(&upstream.settings.prefix, name);
-    let tool = Tool::relayed(exposed, definition.to_owned(), forward);
-    // The connection knows better what was waited for, and says it first.
-    let tool = tool.timeout(upstream.timeout().saturating_add(SLACK));
-    tool.verify().map_err(|error| error.to_string())?;
-    Ok(tool)
-}
-
-fn resource(upstream: &Arc<Upstream>, uri: &str, told: &RawValue) -> Result<Resource, String> {
-    let way = way(upstream, uri);
-    let resource =
-        Resource::relayed(uri, told.to_owned(), move |asked| Alike::relay(way.clone(), asked));
-    let resource = resource.relayed_within(upstream.timeout().saturating_add(SLACK));
-    resource.verify().map_err(|error| error.to_string())?;
-    Ok(resource)
-}
-
-fn family(
-    upstream: &Arc<Upstream>,
-    template: &str,
-    told: &RawValue,
-) -> Result<ResourceTemplate, String> {
-    let way = way(upstream, template);
-    let relay = move |asked| Alike::relay(way.clone(), asked);
-    let family = ResourceTemplate::relayed(template, told.to_owned(), relay);
-    let family = family.relayed_within(upstream.timeout().saturating_add(SLACK));
-    family.verify().map_err(|error| error.to_string())?;
-    Ok(family)
-}
-
-fn prompt(upstream: &Arc<Upstream>, name: &str, told: &RawValue) -> Prompt {
-    let way = way(upstream, name);
-    let exposed = exposed(&upstream.settings.prefix, name);
-    let prompt =
-        Prompt::relayed(exposed, told.to_owned(), move |asked| Alike::relay(way.clone(), asked));
-    prompt.relayed_within(upstream.timeout().saturating_add(SLACK))
-}
-
-fn way(upstream: &Arc<Upstream>, name: &str) -> Forward {
-    Forward { upstream: Arc::clone(upstream), name: name.into(), is_repeatable: true }
-}
-
-/// The name of a tool or prompt here. What clients would refuse in it is replaced, and what is too
-/// long cut off; then its end tells it from others, and depends on the prefix and the name alone.
-pub(crate) fn exposed(prefix: &str, name: &str) -> String {
-    let full = format!("{prefix}{name}");
-    if full.len() <= NAME_BYTES_MAX && is_valid_name(&full) {
-        return full;
-    }
-    let is_allowed = |character: &char| is_valid_name(character.encode_utf8(&mut [0; 4]));
-    let instead = |character: char| if is_allowed(&character) { character } else { '_' };
-    let end = format!("_{:08x}", print(&full));
-    let kept = full.chars().take(NAME_BYTES_MAX - end.len()).map(instead);
-    kept.chain(end.chars()).collect()
-}
-
-/// The same number for the same text, wherever and whenever (FNV-1a, folded).
-fn print(text: &str) -> u32 {
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
-    let folded = (hash >> 32) ^ (hash & u64::from(u32::MAX));
-    u32::try_from(folded).expect("half of the bits are left")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_that_every_client_takes_stays_as_it_is() {
-        assert_eq!(exposed("github_", "search.code-2"), "github_search.code-2");
-        assert_eq!(exposed("", "add"), "add");
-        let longest = "x".repeat(NAME_BYTES_MAX - 2);
-        assert_eq!(exposed("a_", &longest), format!("a_{longest}"));
-    }
-
-    #[test]
-    fn other_names_end_with_what_tells_them_apart() {
-        let (one, other) = ("x".repeat(80) + "1", "x".repeat(80) + "2");
-        let names = [
-            exposed("a_", &one),
-            exposed("a_", &other),
-            exposed("b_", &one),
-            exposed("a_", "zwei worte"),
-            exposed("a_", "zwei_worte!"),
-            exposed("a_", "naïve"),
-            exposed("", ""),
-        ];
-        for (place, name) in names.iter().enumerate() {
-            assert!(is_valid_name(name) && name.len() <= NAME_BYTES_MAX, "{name}");
-            assert!(!names[..place].contains(name), "{name}");
-        }
-        assert_eq!(exposed("a_", "zwei worte"), "a_zwei_worte_daa9f6ca");
+impl Told {
+    /// A line for each thing that whoever runs it should know of.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
+        let left_out = self.left_out.iter().map(|LeftOut { kind, upstream, name, reason }| {
+            format!("the {kind} `{name}` of the upstream `{upstream}` is left out: {reason}")
+        });
+        let odd = self.odd.iter();
+        left_out
+            .chain(odd.map(|Odd { upstream, what }| format!("the upstream `{upstream}`: {what}")))
     }
 }

@@ -2,14 +2,14 @@
 //! what they have is added to what the file has. Begun and stopped by whoever serves the file.
 
 use crate::admin::Admin;
-use crate::catalogue::{self, Catalogue, LeftOut, Offer};
+use crate::catalogue::{Catalogue, Now, Offer, Told};
 use crate::early::Early;
 use crate::keeper::{Report, keep};
-use crate::limits::STOP_TIME_MAX;
+use crate::limits::{LINES_MAX, STOP_TIME_MAX};
 use crate::recent::Recent;
 use crate::subscriptions;
 use crate::upstream::Upstream;
-use haft_manifest::Live;
+use haft_manifest::{Live, Rules};
 use haft_proto::limits::Limits;
 use haft_proto::service::Service;
 use std::collections::HashSet;
@@ -33,7 +33,9 @@ pub(crate) struct Shared {
     pub(crate) live: Arc<Live>,
     /// In the file's order.
     pub(crate) kept: Mutex<Vec<Kept>>,
-    pub(crate) left_out: Mutex<HashSet<LeftOut>>,
+    /// What was made of what they have; held while that is served.
+    catalogue: Mutex<Catalogue>,
+    pub(crate) told: Mutex<Told>,
     pub(crate) recent: Arc<Recent>,
     /// Those that are ended.
     retiring: Mutex<JoinSet<()>>,
@@ -49,7 +51,9 @@ pub(crate) struct Kept {
     pub(crate) upstream: Arc<Upstream>,
     /// Nothing of it is served, as somebody wants it so.
     pub(crate) is_drained: bool,
-    offer: Option<Offer>,
+    /// What the file says of what it has.
+    rules: Arc<Rules>,
+    offer: Option<Arc<Offer>>,
     /// What it has is served, or why it has nothing.
     has_settled: bool,
     /// Why each of its connections is down, as it was told.
@@ -77,7 +81,8 @@ impl Gateway {
         let shared = Arc::new(Shared {
             live,
             kept: Mutex::default(),
-            left_out: Mutex::default(),
+            catalogue: Mutex::default(),
+            told: Mutex::default(),
             recent: Arc::default(),
             retiring: Mutex::default(),
             settled: watch::Sender::default(),
@@ -150,6 +155,7 @@ impl Kept {
         let older = before.as_deref().or(superseded.as_ref());
         let is_drained = older.is_some_and(|older| older.is_drained);
         let (count, upstream) = (upstream.settings.instances, Arc::new(upstream));
+        let rules = Arc::clone(&upstream.settings.rules);
         let keeping = {
             let (shared, upstream) = (Arc::downgrade(shared), Arc::clone(&upstream));
             async move {
@@ -172,11 +178,11 @@ impl Kept {
         };
         let keeper = Keeper(tokio::spawn(keeping));
         let (offer, has_settled, down) = (None, false, vec![None; count].into());
-        Self { upstream, is_drained, offer, has_settled, down, before, keeper }
+        Self { upstream, is_drained, rules, offer, has_settled, down, before, keeper }
     }
 
     /// What is served of it: what it has, or had before it was edited.
-    pub(crate) fn serving(&self) -> Option<(&Self, &Offer)> {
+    pub(crate) fn serving(&self) -> Option<(&Self, &Arc<Offer>)> {
         if self.is_drained {
             return None;
         }
@@ -220,7 +226,9 @@ impl Shared {
             let place = before.iter().position(|one| one.upstream.name() == settings.name);
             let known = place.map(|place| before.remove(place));
             kept.push(match known {
-                Some(known) if known.upstream.settings == *settings => known,
+                Some(known) if known.upstream.settings.reaches_as(settings) => {
+                    Kept { rules: Arc::clone(&settings.rules), ..known }
+                }
                 known => {
                     self.keep(Upstream::new(settings.clone(), Arc::clone(&self.recent)), known)
                 }
@@ -281,10 +289,9 @@ impl Shared {
         let told = match report {
             Report::Has(offer) => {
                 kept.down[number] = None;
-                if kept.offer.as_ref().is_some_and(|known| known.is_same(&offer)) {
-                    return;
-                }
-                kept.offer = Some(offer);
+                // What is the same is not made anew.
+                let before = kept.offer.take().filter(|before| before.is_same(&offer));
+                kept.offer = Some(before.unwrap_or_else(|| Arc::new(offer)));
                 None
             }
             Report::Restarts(reason) => {
@@ -308,45 +315,47 @@ impl Shared {
 
     /// Serves what upstreams have, for ever, whenever that has changed.
     async fn publish(self: Arc<Self>) {
-        let mut told = HashSet::new();
+        let (mut before, mut untold_before) = (HashSet::new(), 0);
         loop {
             self.changed.notified().await;
             let shared = Arc::clone(&self);
             // Many schemas are much work. If it panics, it has said so.
-            let Ok(left_out) = spawn_blocking(move || shared.publish_now()).await else { continue };
-            for LeftOut { kind, upstream, name, reason } in left_out.difference(&told) {
-                (self.tell)(&format!(
-                    "the {kind} `{name}` of the upstream `{upstream}` is left out: {reason}"
-                ));
+            let Ok(told) = spawn_blocking(move || shared.publish_now()).await else { continue };
+            let lines: HashSet<String> = told.lines().collect();
+            let mut new = told.lines().filter(|line| !before.contains(line));
+            new.by_ref().take(LINES_MAX).for_each(|line| (self.tell)(&line));
+            let untold = new.count() + told.left_out_more;
+            if untold > 0 && untold != untold_before {
+                (self.tell)(&format!("{untold} more things of upstreams are left out"));
             }
-            told.clone_from(&left_out);
-            *lock(&self.left_out) = left_out;
+            (before, untold_before) = (lines, untold);
+            *lock(&self.told) = told;
             self.settle();
         }
     }
 
-    /// Serves it, and says what was left out.
-    fn publish_now(&self) -> HashSet<LeftOut> {
-        let (mut told, mut missing, mut offers) = (Vec::new(), Vec::new(), Vec::new());
+    /// Serves it, and says what came of it.
+    fn publish_now(&self) -> Told {
+        let (mut has_told, mut all) = (Vec::new(), Vec::new());
         for kept in lock(&self.kept).iter() {
-            told.extend(kept.has_told().then(|| Arc::clone(&kept.upstream)));
-            match kept.serving() {
-                Some((one, offer)) => offers.push((Arc::clone(&one.upstream), offer.clone())),
-                None => missing.push(kept.upstream.missing()),
-            }
+            has_told.extend(kept.has_told().then(|| Arc::clone(&kept.upstream)));
+            let there = match kept.serving() {
+                Some((one, offer)) => Ok((Arc::clone(&one.upstream), Arc::clone(offer))),
+                None => Err(kept.upstream.missing()),
+            };
+            let (name, rules) = (kept.upstream.name().to_owned(), Arc::clone(&kept.rules));
+            all.push(Now { name, rules, there });
         }
         let own = self.live.owned();
-        let there = offers.iter().map(|(upstream, offer)| (upstream, offer));
-        let Catalogue { mut guests, left_out } = catalogue::gather(there, &own);
-        guests.missing = missing;
+        let (guests, told) = lock(&self.catalogue).gather(all, &own);
         let is_served = self.live.set_guests(guests).inspect_err(|error| {
             (self.tell)(&format!("what upstreams have cannot be served: {error}"));
         });
         for kept in lock(&self.kept).iter_mut() {
-            let is_told = told.iter().any(|told| Arc::ptr_eq(told, &kept.upstream));
+            let is_told = has_told.iter().any(|told| Arc::ptr_eq(told, &kept.upstream));
             kept.has_settled |= is_told && (is_served.is_ok() || kept.is_down());
         }
-        left_out.into_iter().collect()
+        told
     }
 
     /// What was there before an edit is ended where what came of it is served, or is down.

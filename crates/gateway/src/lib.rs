@@ -3,9 +3,10 @@
 //! arguments and no results that pass through.
 //!
 //! `upstream` is a server behind this one, `seats` its connections; `keeper` keeps them; `lists` is
-//! what they say they have, and `catalogue` names it; `forward` passes a request on, once for all
-//! that are `alike`, and `asking` what is asked because of it; `subscriptions` hears of what
-//! changes; `early` answers while upstreams begin; `admin` says what becomes of it all.
+//! what they say they have; `made` names it and does what the file's `rules` say of it, and
+//! `catalogue` puts together what they all have; `forward` passes a request on, once for all that
+//! are `alike`, and `asking` what is asked because of it; `subscriptions` hears of what changes;
+//! `early` answers while upstreams begin; `admin` says what becomes of it all.
 
 mod admin;
 mod alike;
@@ -18,9 +19,11 @@ mod gateway;
 mod keeper;
 pub mod limits;
 mod lists;
+mod made;
 mod nursery;
 mod parked;
 mod recent;
+mod rules;
 mod seats;
 mod subscriptions;
 mod upstream;

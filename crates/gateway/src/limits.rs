@@ -65,3 +65,7 @@ pub const SLACK: Duration = Duration::from_millis(500);
 pub const START_TIME_MAX: Duration = Duration::from_secs(10);
 /// How long upstreams have to end, together.
 pub const STOP_TIME_MAX: Duration = Duration::from_secs(8);
+/// How many things that are left out are kept, with their reasons, for whoever runs the gateway.
+pub const LEFT_OUT_MAX: usize = 256;
+/// How many lines are told at once of what is left out; of others, how many they are.
+pub const LINES_MAX: usize = 16;

@@ -96,6 +96,8 @@ pub const INSTANCES_MAX: usize = 64;
 /// The longest prefix of the names of an upstream's tools, in bytes: half of a name of 64, which is
 /// as long as all clients take.
 pub const PREFIX_BYTES_MAX: usize = 32;
+/// The longest name that a file gives a tool of an upstream, in bytes: as long as all clients take.
+pub const UPSTREAM_TOOL_NAME_MAX: usize = 64;
 /// The most bytes of a file that is a resource or a picture, and of what a program or a server says
 /// for a resource, a message or a suggestion, unless it has a `limit`.
 pub const RESOURCE_BYTES: usize = 2 * 1024 * 1024;

@@ -15,6 +15,7 @@ use crate::problem::Problem;
 use crate::seen::Seen;
 use crate::tree::{Node, Tree};
 use crate::upstream::Upstream;
+use crate::view::View;
 use crate::written::File;
 use haft_server::{BuildError, Server};
 use haft_store::Store;
@@ -147,6 +148,12 @@ impl Manifest {
         &self.meant.upstreams
     }
 
+    /// The endpoints beside that of everything, in the order of the file.
+    #[must_use]
+    pub fn views(&self) -> &[View] {
+        &self.meant.views
+    }
+
     /// A server of all that is in the file but its [`Manifest::upstreams`], which never changes.
     /// Each tool counts its own running calls.
     ///
@@ -154,7 +161,7 @@ impl Manifest {
     /// A [`Fault`] at the tool that the server refuses.
     pub fn server(&self) -> Result<Server, Fault> {
         let means = Means::new(self.store()?);
-        let server = offer::builder(&self.meant, &means).fixed().build();
+        let server = offer::builder(&self.meant, &means, None).fixed().build();
         server.map_err(|error| self.refused(&error))
     }
 
@@ -165,7 +172,7 @@ impl Manifest {
     /// Those of [`Manifest::server`], but for that of a state that cannot be opened.
     pub fn verify(&self) -> Result<(), Fault> {
         let store = self.keeps_state().then(Store::memory).and_then(Result::ok);
-        let built = offer::builder(&self.meant, &Means::new(store)).build();
+        let built = offer::builder(&self.meant, &Means::new(store), None).build();
         built.map(drop).map_err(|error| self.refused(&error))
     }
 

@@ -15,13 +15,16 @@ use crate::seen::Print;
 use crate::shown;
 use crate::state::Kept;
 use crate::template::Compiler;
-use crate::tool::{self, Tool};
+use crate::tool::{self, Tool, out_of_range};
 use crate::tree::Tree;
 use crate::upstream::{self, Upstream};
+use crate::view::mistake::ViewMistake;
+use crate::view::{self, View};
+use crate::written::search::Search;
 use crate::written::{self, Scalar};
 use haft_proto::encode::fields::Caching;
 use haft_proto::spec::icon::Icon;
-use haft_server::StateKey;
+use haft_server::{CALL, FIND, StateKey};
 use minijinja::Environment;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -38,6 +41,10 @@ pub(crate) struct Meant {
     pub(crate) prompts: Vec<Prompt>,
     /// Servers that speak MCP.
     pub(crate) upstreams: Vec<Upstream>,
+    /// Whose the last of the tools are, one for each: upstreams that have a document.
+    pub(crate) described: Vec<Arc<str>>,
+    /// Endpoints with a part of all this.
+    pub(crate) views: Vec<View>,
     pub(crate) templates: Arc<Environment<'static>>,
     /// What is odd about upstreams.
     pub(crate) notes: Vec<Note>,
@@ -67,6 +74,8 @@ pub(crate) struct Server {
     pub(crate) caching: Option<Caching>,
     pub(crate) state_keys: Vec<StateKey>,
     pub(crate) strict_arguments: bool,
+    /// From how many tools on they are found, and not listed.
+    pub(crate) search: Option<usize>,
 }
 
 /// An address that the server listens on, for HTTP.
@@ -129,11 +138,14 @@ impl Meant {
             prints.tools.push(seen.print(Some(tree)));
         }
         let upstreams = (file.upstreams, tree.get("upstreams"));
-        let (upstreams, imported) =
+        let upstream::Checked { upstreams, imported, names, known } =
             upstream::check(upstreams, &around, surroundings, &mut compiler)?;
+        let views = view::check(file.views, &known, &listeners, surroundings)?;
         prints.tools.extend(&imported.prints);
+        let described = imported.owners.clone();
         prints.tools.iter_mut().for_each(|print| *print = print.with(defaults));
-        let notes = join(imported, &mut tools, surroundings)?;
+        let notes = join((imported, &names), &mut tools, surroundings)?;
+        check_search((&server, &views), &tools, &names)?;
         pipeline::link::link(&mut tools, &[], surroundings.text)?;
         let prints_of = &mut prints.resources;
         let resources = resources(file.resources, tree, surroundings, &mut compiler, prints_of)?;
@@ -160,16 +172,22 @@ impl Meant {
         let forge = Vec::new();
         #[rustfmt::skip]
         let meant = Self {
-            server, listeners, state, tools, resources, prompts, upstreams, templates, prints,
-            notes, forge,
+            server, listeners, state, tools, resources, prompts, upstreams, described, views,
+            templates, prints, notes, forge,
         };
         Ok(meant)
     }
+
+    /// The upstream whose document describes a tool, by its place among the tools.
+    pub(crate) fn described_by(&self, place: usize) -> Option<&str> {
+        let own = self.tools.len() - self.described.len();
+        place.checked_sub(own).map(|place| &*self.described[place])
+    }
 }
 
-/// The tools of upstreams come after those of the file.
+/// The tools of upstreams come after those of the file. The names are of those that come later.
 fn join(
-    imported: Imported,
+    (imported, names): (Imported, &[Placed<String>]),
     tools: &mut Vec<Tool>,
     surroundings: &Surroundings<'_>,
 ) -> Result<Vec<Note>, Wrong> {
@@ -180,8 +198,31 @@ fn join(
             return Err(duplicate("tool", &first, &tool.name, surroundings));
         }
     }
+    for name in names {
+        if let Some(first) = known.get(&name.value) {
+            return Err(duplicate("tool", first, name, surroundings));
+        }
+    }
     tools.extend(imported.tools);
     Ok(imported.notes)
+}
+
+/// The tools by which others are found and called have names of their own.
+fn check_search(
+    (server, views): (&Server, &[View]),
+    tools: &[Tool],
+    names: &[Placed<String>],
+) -> Result<(), Wrong> {
+    if server.search.is_none() && views.iter().all(|view| view.search.is_none()) {
+        return Ok(());
+    }
+    let mut named = tools.iter().map(|tool| &tool.name).chain(names);
+    match named.find(|name| [FIND, CALL].contains(&&*name.value)) {
+        Some(name) => {
+            Err(view::bad(name.place, ViewMistake::SearchName { name: name.value.clone() }))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The same item of a list in the file.
@@ -189,7 +230,7 @@ fn part<'t>(tree: &'t Tree, key: &str, index: usize) -> &'t Tree {
     tree.get(key).and_then(|list| list.at(index)).expect("the typed items come from this tree")
 }
 
-fn duplicate(
+pub(crate) fn duplicate(
     kind: &'static str,
     first: &Placed<String>,
     second: &Placed<String>,
@@ -262,6 +303,7 @@ impl Server {
             caching: shown::caching(written.caching.as_ref(), surroundings)?,
             state_keys: state_keys(written.state_keys, surroundings)?,
             strict_arguments: written.strict_arguments,
+            search: written.search.map(|search| self::search(&search)).transpose()?.flatten(),
         })
     }
 }
@@ -297,22 +339,35 @@ fn listen(written: written::Listen, surroundings: &Surroundings<'_>) -> Result<L
     let http = surroundings.fill(&text(written.http))?;
     let address = address(&http.value)
         .ok_or_else(|| Wrong::new(place, Problem::BadAddress { shown: http.shown }))?;
-    let path = match &written.path {
-        Some(path) => {
-            let filled = surroundings.fill(path)?;
-            let is_odd = |character: char| character.is_whitespace() || "?#".contains(character);
-            if !filled.value.starts_with('/') || filled.value.contains(is_odd) {
-                return Err(Wrong::new(path.place, Problem::BadPath { shown: filled.shown }));
-            }
-            filled.value
-        }
-        None => Listen::default().path,
-    };
+    let path = written.path.as_ref().map(|path| self::path(path, surroundings)).transpose()?;
+    let path = path.unwrap_or_else(|| Listen::default().path);
     let fill = |texts: &[Placed<String>]| -> Result<Vec<String>, Wrong> {
         texts.iter().map(|text| surroundings.fill(text).map(|filled| filled.value)).collect()
     };
     let (origins, hosts) = (fill(&written.origins)?, fill(&written.hosts)?);
     Ok(Listen { address, path, origins, hosts, sse: written.sse })
+}
+
+/// From how many tools on they are found, and not listed.
+pub(crate) fn search(written: &Placed<Search>) -> Result<Option<usize>, Wrong> {
+    match written.value {
+        Search::Always(always) => Ok(always.then_some(1)),
+        Search::From(0) => Err(out_of_range("search", "`true`, or 1 or more", written.place)),
+        Search::From(least) => Ok(Some(usize::try_from(least).unwrap_or(usize::MAX))),
+    }
+}
+
+/// The path of an endpoint.
+pub(crate) fn path(
+    written: &Placed<String>,
+    surroundings: &Surroundings<'_>,
+) -> Result<String, Wrong> {
+    let filled = surroundings.fill(written)?;
+    let is_odd = |character: char| character.is_whitespace() || "?#".contains(character);
+    if !filled.value.starts_with('/') || filled.value.contains(is_odd) {
+        return Err(Wrong::new(written.place, Problem::BadPath { shown: filled.shown }));
+    }
+    Ok(filled.value)
 }
 
 /// `address:port`, or `:port` and `port`, which mean this machine alone.

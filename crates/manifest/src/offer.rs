@@ -10,8 +10,10 @@ use crate::meant::Meant;
 use crate::prompt::Prompt;
 use crate::reading::Readings;
 use crate::resource::{Below, Resource, Source};
+use crate::rules::What;
 use crate::seen::Print;
 use crate::tool::Tool;
+use crate::view::View;
 use haft_fetch::Clients;
 use haft_proto::encode::fields::Caching;
 use haft_proto::error::Refusal;
@@ -65,23 +67,30 @@ impl Ways {
     }
 }
 
-/// A server of everything.
-pub(crate) fn builder(meant: &Meant, means: &Means) -> ServerBuilder {
+/// A server of everything, or of a part of it.
+pub(crate) fn builder(meant: &Meant, means: &Means, view: Option<&View>) -> ServerBuilder {
     let who = &meant.server;
-    let mut builder = Server::builder(&who.name, &who.version);
+    let (name, title, description, instructions, search) = match view {
+        None => (&who.name, &who.title, &who.description, &who.instructions, who.search),
+        Some(view) => (&view.name, &view.title, &view.description, &view.instructions, view.search),
+    };
+    let mut builder = Server::builder(name, &who.version);
+    if let Some(least) = search {
+        builder = builder.search_from(least);
+    }
     if means.measured {
         builder = builder.middleware(Measure);
     }
-    if let Some(title) = &who.title {
+    if let Some(title) = title {
         builder = builder.title(title);
     }
-    if let Some(description) = &who.description {
+    if let Some(description) = description {
         builder = builder.description(description);
     }
     if let Some(url) = &who.website_url {
         builder = builder.website_url(url);
     }
-    if let Some(instructions) = &who.instructions {
+    if let Some(instructions) = instructions {
         builder = builder.instructions(instructions);
     }
     if let Some(caching) = who.caching {
@@ -91,19 +100,37 @@ pub(crate) fn builder(meant: &Meant, means: &Means) -> ServerBuilder {
     if who.strict_arguments {
         builder = builder.strict_arguments();
     }
-    builder = builder.state_keys(who.state_keys.iter().cloned()).tools(tools(meant, means));
+    let (tools, inner) = tools(meant, means, view);
+    builder = builder.state_keys(who.state_keys.iter().cloned()).tools(tools).inner_tools(inner);
     let ways = Ways::new(meant, means);
-    let (resources, templates) = resources(meant, &ways);
+    let (resources, templates) = readable_by(meant, &ways, view);
     builder = resources.into_iter().fold(builder, ServerBuilder::resource);
     builder = templates.into_iter().fold(builder, ServerBuilder::resource_template);
     for prompt in &meant.prompts {
-        builder = builder.prompt(self::prompt(prompt, &ways));
+        if view.is_none_or(|view| view.has(None, What::Prompt, &prompt.name.value)) {
+            builder = builder.prompt(self::prompt(prompt, &ways));
+        }
     }
     builder
 }
 
-fn tools(meant: &Meant, means: &Means) -> Vec<haft_server::Tool> {
-    meant.tools.iter().map(|tool| self::tool(tool, &meant.templates, means)).collect()
+/// The tools of a view, and others that its pipelines may call.
+fn tools(
+    meant: &Meant,
+    means: &Means,
+    view: Option<&View>,
+) -> (Vec<haft_server::Tool>, Vec<haft_server::Tool>) {
+    let is_shown = |(place, tool): &(usize, &Tool)| {
+        let (of, name) = (meant.described_by(*place), &tool.name.value);
+        view.is_none_or(|view| view.has(of, What::Tool, name))
+    };
+    let (shown, others): (Vec<_>, Vec<_>) = meant.tools.iter().enumerate().partition(is_shown);
+    let make = |tools: Vec<(usize, &Tool)>| {
+        tools.into_iter().map(|(_, tool)| self::tool(tool, &meant.templates, means)).collect()
+    };
+    let has_pipelines = shown.iter().any(|(_, tool)| matches!(tool.kind, Kind::Pipeline(_)));
+    let others = if has_pipelines { others } else { Vec::new() };
+    (make(shown), make(others))
 }
 
 fn tool(tool: &Tool, templates: &Arc<Environment<'static>>, means: &Means) -> haft_server::Tool {
@@ -188,8 +215,34 @@ macro_rules! described {
 pub(crate) fn readable(
     meant: &Meant,
     means: &Means,
+    view: Option<&View>,
 ) -> (Vec<haft_server::Resource>, Vec<haft_server::ResourceTemplate>) {
-    resources(meant, &Ways::new(meant, means))
+    readable_by(meant, &Ways::new(meant, means), view)
+}
+
+fn readable_by(
+    meant: &Meant,
+    ways: &Ways,
+    view: Option<&View>,
+) -> (Vec<haft_server::Resource>, Vec<haft_server::ResourceTemplate>) {
+    let (mut resources, mut templates) = resources(meant, ways);
+    if let Some(view) = view {
+        resources.retain(|one| view.has(None, What::Resource, one.uri()));
+        templates.retain(|one| view.has(None, What::Resource, one.uri_template()));
+        templates = templates.into_iter().map(|one| within(view, one)).collect();
+    }
+    (resources, templates)
+}
+
+/// A family without what a view takes out of it.
+pub(crate) fn within(
+    view: &View,
+    family: haft_server::ResourceTemplate,
+) -> haft_server::ResourceTemplate {
+    match view.exceptions() {
+        Some(exceptions) => family.except(exceptions),
+        None => family,
+    }
 }
 
 fn resources(

@@ -10,6 +10,7 @@ use crate::limits::{DEPTH_MAX, FILE_BYTES_MAX, FILLED_BYTES_MAX};
 use crate::openapi::mistake::OpenApiMistake;
 use crate::pipeline::mistake;
 use crate::upstream::mistake::UpstreamMistake;
+use crate::view::mistake::ViewMistake;
 
 /// A mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,6 +136,8 @@ pub enum Problem {
     UnreadableFill { path: String, reason: String },
     /// The file cannot be read.
     Unreadable { reason: String },
+    /// Something of another endpoint.
+    View(ViewMistake),
     /// A secret that can be guessed.
     WeakKey,
     /// A value of another type than the key takes.
@@ -159,6 +162,7 @@ impl Problem {
             (Self::OpenApi(mistake), _) => mistake.message(),
             (Self::Pipeline(mistake), _) => mistake.message(),
             (Self::Upstream(mistake), _) => mistake.message(),
+            (Self::View(mistake), _) => mistake.message(),
             (_, Some((shown, noun))) => format!("{shown} is no {noun}"),
             (_, None) => self.sentence(),
         }
@@ -300,6 +304,7 @@ impl Problem {
             }
             Self::Pipeline(mistake) => mistake.help(),
             Self::Upstream(mistake) => Some(mistake.help()),
+            Self::View(mistake) => Some(mistake.help()),
             Self::NotYaml { reason } => quoting(reason).map(str::to_owned),
             problem => problem.fixed_help().map(str::to_owned),
         }

@@ -99,7 +99,8 @@ pub(crate) fn meta(owner: &Tree, surroundings: &Surroundings<'_>) -> Result<Opti
     Ok(Some(RawValue::from_string(text).expect("it was a JSON value")))
 }
 
-fn filled(tree: &Tree, surroundings: &Surroundings<'_>) -> Result<Value, Wrong> {
+/// A value with its texts filled in.
+pub(crate) fn filled(tree: &Tree, surroundings: &Surroundings<'_>) -> Result<Value, Wrong> {
     match &tree.node {
         Node::List(items) => items.iter().map(|item| filled(item, surroundings)).collect(),
         Node::Map(entries) => {

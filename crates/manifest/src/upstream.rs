@@ -12,9 +12,11 @@ use crate::http;
 use crate::http::mistake::HttpMistake;
 use crate::keys::Kinds;
 use crate::limits::{INSTANCES_MAX, PREFIX_BYTES_MAX, UPSTREAM_NAME_MAX};
+use crate::meant::duplicate;
 use crate::openapi::{self, Described, Imported};
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
+use crate::rules::{self, Rules, Typed};
 use crate::tags;
 use crate::template::Compiler;
 use crate::tool::typed;
@@ -30,6 +32,7 @@ use haft_proto::version::Era;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A server behind this one that speaks MCP. Two readings of a file have equal ones where nothing
@@ -52,6 +55,17 @@ pub struct Upstream {
     pub instances: usize,
     /// Where it is.
     pub reach: Reach,
+    /// What of it is served, and what is other of its tools here.
+    pub rules: Arc<Rules>,
+}
+
+impl Upstream {
+    /// Whether the connection to one is good for the other: at most their rules differ.
+    #[must_use]
+    pub fn reaches_as(&self, other: &Self) -> bool {
+        let rules = Arc::clone(&self.rules);
+        *self == Self { rules, ..other.clone() }
+    }
 }
 
 /// Where a server is. Shown for debugging, it has no value that may be a secret.
@@ -106,14 +120,12 @@ impl fmt::Debug for Reach {
 const KINDS: Kinds = Kinds {
     owners: "upstreams",
     keys: &[
-        ("command", &["env", "inherit_env", "instances", "cwd", "era", "start"]),
-        ("url", &["headers", "era", "start"]),
+        ("command", &["env", "inherit_env", "instances", "cwd", "era", "start", "tools"]),
+        ("url", &["headers", "era", "start", "tools"]),
         (
             "openapi",
             &[
                 "base_url",
-                "include",
-                "exclude",
                 "auth",
                 "security",
                 "headers",
@@ -141,6 +153,19 @@ struct Taken {
     speaks_mcp: bool,
 }
 
+/// What comes of `upstreams`.
+#[derive(Default)]
+pub(crate) struct Checked {
+    /// Those that speak MCP.
+    pub(crate) upstreams: Vec<Upstream>,
+    /// The tools of those that have a document.
+    pub(crate) imported: Imported,
+    /// The names that the file gives tools of those that speak MCP; all differ.
+    pub(crate) names: Vec<Placed<String>>,
+    /// The names of all upstreams.
+    pub(crate) known: Vec<String>,
+}
+
 /// Checks `upstreams`, and makes the tools of those with a document. The tree is the same key in
 /// the file.
 pub(crate) fn check(
@@ -148,8 +173,8 @@ pub(crate) fn check(
     defaults: &Around,
     surroundings: &Surroundings<'_>,
     compiler: &mut Compiler<'_>,
-) -> Result<(Vec<Upstream>, Imported), Wrong> {
-    let (mut upstreams, mut imported) = (Vec::new(), Imported::default());
+) -> Result<Checked, Wrong> {
+    let mut checked = Checked::default();
     let mut taken: Vec<Taken> = Vec::new();
     for (name, Placed { value: mut written, .. }) in written {
         let tree = tree.and_then(|tree| tree.get(&name.value));
@@ -159,18 +184,40 @@ pub(crate) fn check(
             let help = "give it a `command` to start, a `url` to ask, or an `openapi` document";
             return Err(Wrong::new(name.place, Problem::KindMissing { what, help }));
         }
+        checked.known.push(name.value.clone());
         let prefix = prefix(&name, &written, &mut taken, surroundings)?;
         let (name, openapi) = (&*name.value, written.openapi.take());
         let Some(openapi) = openapi else {
-            upstreams.push(upstream((name, prefix), written, defaults, surroundings)?);
+            let (rules, names) = rules(&mut written, tree, surroundings)?;
+            for name in names {
+                if let Some(first) = checked.names.iter().find(|first| first.value == name.value) {
+                    return Err(duplicate("tool", first, &name, surroundings));
+                }
+                checked.names.push(name);
+            }
+            let named = (name, prefix, rules);
+            checked.upstreams.push(upstream(named, written, defaults, surroundings)?);
             // They are compared themselves.
             _ = surroundings.seen.print(None);
             continue;
         };
+        rules::check_described(tree)?;
         let described = Described { name, prefix, openapi, written, tree };
-        imported.extend(openapi::check(described, defaults, surroundings, compiler)?);
+        checked.imported.extend(openapi::check(described, defaults, surroundings, compiler)?);
     }
-    Ok((upstreams, imported))
+    Ok(checked)
+}
+
+/// What of it is served, and what is other of its tools here; and the names that these get.
+fn rules(
+    written: &mut written::Upstream,
+    tree: &Tree,
+    surroundings: &Surroundings<'_>,
+) -> Result<(Arc<Rules>, Vec<Placed<String>>), Wrong> {
+    let (include, exclude) = (written.include.take(), written.exclude.take());
+    let typed = Typed { include, exclude, tools: std::mem::take(&mut written.tools) };
+    let (rules, names) = rules::check(typed, tree, surroundings)?;
+    Ok((Arc::new(rules), names))
 }
 
 fn bad(place: Place, mistake: UpstreamMistake) -> Wrong {
@@ -222,7 +269,7 @@ fn is_name(text: &str) -> bool {
 
 /// An upstream that speaks MCP.
 fn upstream(
-    (name, prefix): (&str, String),
+    (name, prefix, rules): (&str, String, Arc<Rules>),
     written: written::Upstream,
     defaults: &Around,
     surroundings: &Surroundings<'_>,
@@ -242,7 +289,7 @@ fn upstream(
     };
     let (era, start) = (written.era.map(Era::from), written.start);
     let (name, timeout) = (name.to_owned(), around.timeout);
-    Ok(Upstream { name, prefix, timeout, era, start, instances, reach })
+    Ok(Upstream { name, prefix, timeout, era, start, instances, reach, rules })
 }
 
 fn program(

@@ -3,17 +3,21 @@
 //! mean is `meant`'s business.
 
 pub(crate) mod around;
+pub(crate) mod by_name;
 pub(crate) mod complete;
 pub(crate) mod feed;
 pub(crate) mod http;
 pub(crate) mod pipeline;
 pub(crate) mod prompt;
 pub(crate) mod resource;
+pub(crate) mod rules;
+pub(crate) mod search;
 pub(crate) mod shape;
 pub(crate) mod shown;
 pub(crate) mod state;
 pub(crate) mod tool;
 pub(crate) mod upstream;
+pub(crate) mod view;
 
 use crate::place::Placed;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -51,6 +55,10 @@ pub(crate) struct File {
     /// document describes. Their tools come after those of this file.
     #[serde(default)]
     pub(crate) upstreams: upstream::Upstreams,
+    /// Further endpoints with a part of all this each, by names of your own. The endpoint of
+    /// `listen` has everything.
+    #[serde(default)]
+    pub(crate) views: view::Views,
 }
 
 /// Who the server is.
@@ -80,6 +88,10 @@ pub(crate) struct Server {
     /// `${env:HAFT_STATE_KEY}`: what one of them gave a client to keep, the others understand. The
     /// first is used, all are understood. Without this key, each server makes up its own.
     pub(crate) state_keys: Option<Placed<Vec<Placed<String>>>>,
+    /// Where tools are many, list two in their place, `find_tools` and `call_tool`, by which models
+    /// find and call the others: `true`, or from how many tools on. Each can still be called by its
+    /// name.
+    pub(crate) search: Option<Placed<search::Search>>,
     /// Refuse arguments that do not fit as they are. Without this key, what models are known to get
     /// wrong is mended: a number, boolean, list or object in quotes, and null for what is left out.
     #[serde(default)]

@@ -181,6 +181,21 @@ impl ServerBuilder {
         self
     }
 
+    /// Tools that other tools call with [`Context::call`](crate::Context::call), and no client.
+    #[must_use]
+    pub fn inner_tools(mut self, tools: impl IntoIterator<Item = Tool>) -> Self {
+        self.parts.inner.extend(tools);
+        self
+    }
+
+    /// Tools are not listed where there are so many or more: `find_tools` and `call_tool` stand for
+    /// them in the list, and find and call them. Each can be called by its own name all the same.
+    #[must_use]
+    pub fn search_from(mut self, least: usize) -> Self {
+        self.parts.search_from = Some(least);
+        self
+    }
+
     /// One more resource.
     #[must_use]
     pub fn resource(mut self, resource: Resource) -> Self {

@@ -17,13 +17,14 @@ use crate::registry::{Entry, Snapshot};
 use crate::relay::RelayEnding;
 use crate::rounds::Rounds;
 use crate::schema::Violation;
+use crate::search::{CALL, FIND};
 use crate::task_calls::takes_tasks;
 use crate::tasks::TaskUse;
 use crate::tool::Registered;
 use haft_proto::encode;
 use haft_proto::envelope::Id;
 use haft_proto::error::{Mistake, Refusal};
-use haft_proto::json::JsonStr;
+use haft_proto::json::{JsonStr, member};
 use haft_proto::service::{Ask, Outcome, Turn};
 use haft_proto::spec::tool_result::ToolResult;
 use haft_proto::version::Revision;
@@ -84,25 +85,64 @@ fn admit<'a>(
         .and_then(JsonStr::from_raw)
         .ok_or_else(|| invalid("Invalid params: `params.name` must be a string".to_owned()))?
         .decode();
-    let tool = snapshot.tools.find(&name).ok_or_else(|| {
-        if let Some(refusal) = missing::refusal(&snapshot.missing, &name) {
-            return refusal;
-        }
-        let shown: String = name.chars().take(128).collect();
-        let names = snapshot.tools.iter().map(|tool| tool.tool.name.as_str());
-        invalid(match nearest(&name, names) {
-            Some(meant) => format!("Unknown tool: {shown:?}; did you mean {meant:?}?"),
-            None => format!("Unknown tool: {shown:?}; `tools/list` has the names"),
-        })
-    })?;
-    if tool.task_use == TaskUse::Required && ask.revision.has_capabilities_in_requests() {
-        takes_tasks(ask)?;
-    }
     let arguments = params.arguments.unwrap_or("{}");
+    let tool = find(snapshot, &name)?;
+    if snapshot.is_caller(tool) {
+        return admit_within(snapshot, ask, arguments);
+    }
+    admit_task(tool, ask)?;
     if let Some(headers) = ask.headers.filter(|_| ask.revision.has_mirrored_headers()) {
         tool.checks.param_headers.check(headers, arguments)?;
     }
     Ok((tool, arguments))
+}
+
+/// The call within a call of the tool that calls others. Its client knows of no argument that goes
+/// into a header.
+fn admit_within<'a>(
+    snapshot: &'a Snapshot,
+    ask: &Ask<'a>,
+    arguments: &'a str,
+) -> Result<(&'a Arc<Registered>, &'a str), Refusal> {
+    let wants = |what: &str| {
+        let message = format!("Invalid params: `{CALL}` needs {what}");
+        Refusal::new(Mistake::InvalidParams, message)
+    };
+    let name = member(arguments, "name").and_then(JsonStr::from_raw);
+    let name = name.ok_or_else(|| wants("the `name` of a tool"))?.decode();
+    let arguments = member(arguments, "arguments").unwrap_or("{}");
+    if !arguments.starts_with('{') {
+        return Err(wants("`arguments` that are an object"));
+    }
+    let tool = find(snapshot, &name)?;
+    if snapshot.is_caller(tool) {
+        return Err(wants("the `name` of another tool"));
+    }
+    admit_task(tool, ask)?;
+    Ok((tool, arguments))
+}
+
+fn admit_task(tool: &Registered, ask: &Ask<'_>) -> Result<(), Refusal> {
+    if tool.task_use == TaskUse::Required && ask.revision.has_capabilities_in_requests() {
+        takes_tasks(ask)?;
+    }
+    Ok(())
+}
+
+fn find<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a Arc<Registered>, Refusal> {
+    let invalid = |message: String| Refusal::new(Mistake::InvalidParams, message);
+    snapshot.find_tool(name).ok_or_else(|| {
+        if let Some(refusal) = missing::refusal(&snapshot.missing, name) {
+            return refusal;
+        }
+        let shown: String = name.chars().take(128).collect();
+        let names = snapshot.tools.iter().map(|tool| tool.tool.name.as_str());
+        let list = if snapshot.search.is_some() { FIND } else { "tools/list" };
+        invalid(match nearest(name, names) {
+            Some(meant) => format!("Unknown tool: {shown:?}; did you mean {meant:?}?"),
+            None => format!("Unknown tool: {shown:?}; `{list}` has the names"),
+        })
+    })
 }
 
 /// What a model meant that put values in quotes or wrote null for nothing, unless the server is

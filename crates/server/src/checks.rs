@@ -16,6 +16,35 @@ pub(crate) struct Checks {
     input: Check,
     output: Option<Box<Check>>,
     pub(crate) param_headers: ParamHeaders,
+    /// What another server tells of the schemas, by which they are known again at a glance.
+    far: Option<Far>,
+}
+
+/// The schemas of a tool of another server.
+#[derive(Clone)]
+struct Far {
+    input: Arc<str>,
+    output: Option<Arc<str>>,
+}
+
+impl Far {
+    fn of(input: &Source, output: Option<&Source>) -> Option<Self> {
+        match (input, output) {
+            (Source::Told(input), None) => Some(Self { input: Arc::clone(input), output: None }),
+            (Source::Told(input), Some(Source::Told(output))) => {
+                Some(Self { input: Arc::clone(input), output: Some(Arc::clone(output)) })
+            }
+            _ => None,
+        }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        let is_one = |one: &Option<Arc<str>>, other: &Option<Arc<str>>| match (one, other) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        Arc::ptr_eq(&self.input, &other.input) && is_one(&self.output, &other.output)
+    }
 }
 
 /// Where a compiled schema is.
@@ -41,6 +70,7 @@ impl Checks {
         let bad = |part: &'static str| {
             move |reason: String| BuildError::BadSchema { tool: name.to_owned(), part, reason }
         };
+        let far = Far::of(&input, output.as_ref());
         let is_object = |kind: JsonStr<'_>| kind.decode() == "object";
         let kind = member(input.text(), "type").and_then(JsonStr::from_raw);
         let (is_of_objects, param_headers) =
@@ -52,7 +82,7 @@ impl Checks {
         let param_headers = param_headers.map_err(bad("input"))?;
         let output = output.map(Check::new).transpose();
         let output = output.map_err(|error| bad("output")(error.reason))?.map(Box::new);
-        Ok(Self { told, input, output, param_headers })
+        Ok(Self { told, input, output, param_headers, far })
     }
 
     /// The same for a tool of which this is told, if its schemas are the same: compiling is most of
@@ -63,16 +93,41 @@ impl Checks {
         input: &Source,
         output: Option<&Source>,
     ) -> Option<Self> {
+        if let Some(known) = self.again_at_a_glance(told, input, output) {
+            return Some(known);
+        }
         // Else what is told has something else in it than these, or is no JSON at all.
         let is_json = |source: &Source| well_formed(source.text()).is_ok();
         let are_json = is_json(input) && output.is_none_or(is_json);
         let is_same = |key| member(self.told.get(), key) == member(told.get(), key);
-        (are_json && is_same(INPUT) && is_same(OUTPUT)).then(|| Self {
+        let far = Far::of(input, output);
+        (are_json && is_same(INPUT) && is_same(OUTPUT)).then(|| self.telling(told, far))
+    }
+
+    /// The same if the schemas are those of another server that these were made of.
+    pub(crate) fn again_at_a_glance(
+        &self,
+        told: &Text,
+        input: &Source,
+        output: Option<&Source>,
+    ) -> Option<Self> {
+        let (known, far) = (self.far.as_ref()?, Far::of(input, output)?);
+        known.is_same(&far).then(|| self.telling(told, Some(far)))
+    }
+
+    fn telling(&self, told: &Text, far: Option<Far>) -> Self {
+        Self {
             told: told.clone(),
             input: self.input.clone(),
             output: self.output.clone(),
             param_headers: self.param_headers.clone(),
-        })
+            far,
+        }
+    }
+
+    /// These without what is told, for who tells it anew.
+    pub(crate) fn untold(self) -> Self {
+        Self { told: Text::new(b""), ..self }
     }
 
     /// What arguments are checked by.
@@ -94,6 +149,7 @@ impl Check {
         };
         match source {
             Source::Text(text) => here(&text),
+            Source::Told(text) => here(&text),
             Source::Derived(schema) if !schema.is_shared() => here(schema.text()),
             Source::Derived(schema) => schema.verify().map(|()| Self::Elsewhere(schema)),
             Source::Known(schema) => {

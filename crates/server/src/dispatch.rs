@@ -6,9 +6,10 @@ use crate::calls::{self, refuse};
 use crate::changes::{Change, Changes, Interest};
 use crate::core::Core;
 use crate::face::Face;
+use crate::kinds::Kinds;
 use crate::prompt::Prompt;
 use crate::reads;
-use crate::registry::{self, Entry, Kinds, Part, Snapshot};
+use crate::registry::{self, Entry, Part, Snapshot};
 use crate::resource::{Resource, ResourceTemplate};
 use crate::sealed::{KeysFrom, Sealer, StateKey};
 use crate::subscriptions;
@@ -135,6 +136,13 @@ impl Server {
         self.core.snapshot.load().tools.iter().map(|tool| tool.tool.name.clone()).collect()
     }
 
+    /// Whether there is a resource at an address: one of its own, or one of a family.
+    #[must_use]
+    pub fn has_resource(&self, uri: &str) -> bool {
+        let snapshot = self.core.snapshot.load();
+        snapshot.resources.find(uri).is_some() || snapshot.find_template(uri).is_some()
+    }
+
     /// How many values of arguments were mended so far: see [`ServerBuilder::strict_arguments`].
     #[must_use]
     pub fn repairs(&self) -> u64 {
@@ -230,7 +238,7 @@ impl Server {
 
     /// Waits until the interest may have changed since this was last waited for. For one waiter: of
     /// two, one waits longer.
-    pub fn interest_changed(&self) -> impl Future<Output = ()> + Send + 'static {
+    pub fn interest_changed(&self) -> impl Future<Output = ()> + Send + use<> {
         let changes = self.core.changes.interest_changes();
         async move { changes.notified().await }
     }
@@ -257,7 +265,7 @@ impl Server {
         let listing = snapshot.face.listing(&self.core.limits);
         let (revision, cursor) = (ask.revision, ask.message.params.cursor);
         let page = match ask.method {
-            Method::ToolsList => snapshot.tools.page(&listing, revision, cursor),
+            Method::ToolsList => snapshot.listed_tools().page(&listing, revision, cursor),
             Method::PromptsList => snapshot.prompts.page(&listing, revision, cursor),
             Method::ResourcesList => snapshot.resources.page(&listing, revision, cursor),
             _ => snapshot.templates.page(&listing, revision, cursor),

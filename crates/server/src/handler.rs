@@ -85,7 +85,16 @@ pub struct Call<'a> {
     pub(crate) context: &'a dyn Fn() -> Context,
 }
 
-impl Call<'_> {
+impl<'a> Call<'a> {
+    /// The same call with other arguments: JSON text of an object, which nobody checks any more.
+    #[must_use]
+    pub fn with_arguments<'b>(self, arguments: &'b str) -> Call<'b>
+    where
+        'a: 'b,
+    {
+        Call { arguments, ..self }
+    }
+
     /// The way back to the client while the call runs; made only when it is asked for.
     #[must_use]
     pub fn context(&self) -> Context {

@@ -196,7 +196,7 @@ impl Context {
         let tool = {
             // Those that were there when it began, whatever is swapped meanwhile, and new ones.
             let (first, now) = (&self.inner.snapshot, core.snapshot.load());
-            let found = first.tools.find(tool).or_else(|| now.tools.find(tool));
+            let found = first.find_called(tool).or_else(|| now.find_called(tool));
             found.map(Arc::clone).ok_or_else(|| unknown(&now, tool))?
         };
         // The checks below go as deep as their text, on this stack.

@@ -5,6 +5,7 @@
 use crate::builder::BuildError;
 use crate::completion::Completers;
 use crate::face::Face;
+use crate::kinds::Kinds;
 use crate::list_cache::{ListCache, Listing};
 use crate::missing::Missing;
 use crate::names::Names;
@@ -12,8 +13,8 @@ use crate::prompt::Prompt;
 use crate::resource::{RegisteredTemplate, Resource, ResourceTemplate};
 use crate::rounds::short;
 use crate::schema::derived;
+use crate::search::Search;
 use crate::state::States;
-use crate::tasks::TaskUse;
 use crate::tool::{Registered, Tool};
 use crate::uri_template::{UriTemplate, Variables};
 use haft_proto::encode;
@@ -32,6 +33,10 @@ pub(crate) struct Parts {
     pub(crate) prompts: Vec<Prompt>,
     /// What is not listed, as it is not there now.
     pub(crate) missing: Vec<Missing>,
+    /// What other tools call, and no client.
+    pub(crate) inner: Vec<Tool>,
+    /// From how many tools on they are found, and not listed.
+    pub(crate) search_from: Option<usize>,
 }
 
 /// All of it at one time.
@@ -43,6 +48,10 @@ pub(crate) struct Snapshot {
     pub(crate) templates: Arc<Part<RegisteredTemplate>>,
     pub(crate) prompts: Arc<Part<Prompt>>,
     pub(crate) missing: Arc<[Missing]>,
+    /// Tools that other tools call, and no client.
+    pub(crate) inner: Arc<Part<Registered>>,
+    /// What stands in the list for tools that are many.
+    pub(crate) search: Option<Arc<Search>>,
 }
 
 /// One of many in a list.
@@ -138,6 +147,10 @@ impl<T: Entry> Part<T> {
         self.place(name).map(|place| &self.entries[place])
     }
 
+    pub(crate) fn at(&self, place: usize) -> Option<&Arc<T>> {
+        self.entries.get(place)
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
         self.entries.iter()
     }
@@ -180,25 +193,37 @@ impl Snapshot {
     ) -> Result<Self, BuildError> {
         // What is made of a type is in its tools by now.
         derived::forget_known();
-        let tools = parts.tools.into_iter().map(|one| {
-            let before = before.and_then(|before| before.tools.find(one.name()));
-            one.compile(limits.request_timeout, states, before.map(|known| &**known))
-        });
-        let tools = tools.collect::<Result<Vec<_>, _>>()?;
+        let compile = |tools: Vec<Tool>, before: Option<&Part<Registered>>| {
+            let tools = tools.into_iter().map(|one| {
+                let before = before.and_then(|before| before.find(one.name()));
+                one.compile(limits.request_timeout, states, before.map(|known| &**known))
+            });
+            tools.collect::<Result<Vec<_>, BuildError>>()
+        };
+        let tools = compile(parts.tools, before.map(|before| &*before.tools))?;
         let names = names_of(&tools)?;
+        let inner = compile(parts.inner, before.map(|before| &*before.inner))?;
+        let inner = Part::new(inner.into_iter().map(Arc::new).collect())?;
         let (resources, templates) = (parts.resources, parts.templates);
         let (resources, templates) = readable(resources, templates, states)?;
         let prompts = parts.prompts.into_iter().map(|one| prompt(one, states));
         let prompts = Part::new(prompts.collect::<Result<_, _>>()?)?;
         let face = Arc::new(face(Kinds::of(tools.iter(), &resources, &templates, &prompts)));
-        let tools = Part::listed(tools, names, &face.listing(limits));
+        let is_found = parts.search_from.is_some_and(|least| tools.len() >= least);
+        let tools = match is_found {
+            true => Part::new(tools.into_iter().map(Arc::new).collect())?,
+            false => Part::listed(tools, names, &face.listing(limits)),
+        };
+        let search = parts.search_from.map(|least| Search::new(least, &tools)).transpose()?;
         Ok(Self {
             face,
+            search: search.map(Arc::new),
             tools: Arc::new(tools),
             resources: Arc::new(resources),
             templates: Arc::new(templates),
             prompts: Arc::new(prompts),
             missing: parts.missing.into(),
+            inner: Arc::new(inner),
         })
     }
 
@@ -211,46 +236,22 @@ impl Snapshot {
     /// Writes all lists of the latest revision now, so that no request has to.
     pub(crate) fn write_lists(&self, limits: &Limits) {
         let listing = &self.face.listing(limits);
-        self.tools.list.write_latest(&self.tools.entries, listing);
+        let tools = self.listed_tools();
+        tools.list.write_latest(&tools.entries, listing);
         self.resources.list.write_latest(&self.resources.entries, listing);
         self.templates.list.write_latest(&self.templates.entries, listing);
         self.prompts.list.write_latest(&self.prompts.entries, listing);
     }
 
+    /// A tool that another may call.
+    pub(crate) fn find_called(&self, name: &str) -> Option<&Arc<Registered>> {
+        self.tools.find(name).or_else(|| self.inner.find(name))
+    }
+
     /// The family that an address belongs to, and its variables.
     pub(crate) fn find_template(&self, uri: &str) -> Option<(&Arc<RegisteredTemplate>, Variables)> {
-        self.templates.iter().find_map(|family| Some((family, family.template.matches(uri)?)))
-    }
-}
-
-/// Which kinds of things there are.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Kinds {
-    pub(crate) completions: bool,
-    pub(crate) prompts: bool,
-    pub(crate) resources: bool,
-    pub(crate) tasks: bool,
-    /// Whether any resource is a user interface, or may become one.
-    pub(crate) ui: bool,
-}
-
-impl Kinds {
-    fn of<'t>(
-        mut tools: impl Iterator<Item = &'t Registered>,
-        resources: &Part<Resource>,
-        templates: &Part<RegisteredTemplate>,
-        prompts: &Part<Prompt>,
-    ) -> Self {
-        let of_prompts = prompts.iter().any(|prompt| !prompt.completers.is_empty());
-        let of_templates = templates.iter().any(|family| !family.built.completers.is_empty());
-        Self {
-            completions: of_prompts || of_templates,
-            prompts: !prompts.is_empty(),
-            resources: !resources.is_empty() || !templates.is_empty(),
-            tasks: tools.any(|tool| tool.task_use != TaskUse::Never),
-            ui: resources.iter().any(|resource| resource.uri().starts_with("ui://"))
-                || templates.iter().any(|family| family.built.uri_template().starts_with("ui://")),
-        }
+        let mut families = self.templates.iter().filter(|family| family.built.has(uri));
+        families.find_map(|family| Some((family, family.template.matches(uri)?)))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::reading::{Answering, Output, Reader};
 use crate::relay::{Far, Relayed, Relaying};
 use crate::state::Needed;
-use crate::uri_template::{UriTemplate, Variables};
+use crate::uri_template::{UriTemplate, Variables, uri_decoded};
 use haft_proto::encode::fields::Caching;
 use haft_proto::error::Refusal;
 use haft_proto::spec;
@@ -81,7 +81,12 @@ pub struct ResourceTemplate {
     pub(crate) completers: Completers,
     /// Another server has it.
     pub(crate) far: Option<Far>,
+    /// What is not in it, though it fits.
+    pub(crate) exceptions: Vec<Exception>,
 }
+
+/// Whether an address is one.
+pub(crate) type Exception = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// A family, compiled.
 pub(crate) struct RegisteredTemplate {
@@ -207,6 +212,7 @@ impl ResourceTemplate {
             reader: Arc::new(reader(read)),
             completers: Completers::default(),
             far: None,
+            exceptions: Vec::new(),
         }
     }
 
@@ -236,6 +242,22 @@ impl ResourceTemplate {
     #[must_use]
     pub fn uri_template(&self) -> &str {
         &self.spec.uri_template
+    }
+
+    /// Addresses that fit the template and are not in the family all the same: those that this is
+    /// true of, as they are asked for or decoded. Adds to those before.
+    #[must_use]
+    pub fn except(mut self, is_one: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.exceptions.push(Arc::new(is_one));
+        self
+    }
+
+    /// Whether an address that fits is in the family. Where there are exceptions, one that cannot
+    /// be decoded is not.
+    pub(crate) fn has(&self, uri: &str) -> bool {
+        let is_out = |uri: &str| self.exceptions.iter().any(|is_one| is_one(uri));
+        let is_decoded_out = || uri_decoded(uri).is_none_or(|decoded| is_out(&decoded));
+        self.exceptions.is_empty() || !is_out(uri) && !is_decoded_out()
     }
 
     /// Suggests values for a variable.

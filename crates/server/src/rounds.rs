@@ -90,7 +90,7 @@ impl Rounds {
             let (opened, claimed) = sealer.open(&Binding::of(ask).text(define), &state)?;
             memory = serde_json::from_slice(&opened).map_err(|_| not_ours())?;
             let is_same = |(name, print): (&String, &u64)| {
-                snapshot.tools.find(name).is_some_and(|tool| tool.print() == *print)
+                snapshot.find_called(name).is_some_and(|tool| tool.print() == *print)
             };
             if !memory.called.iter().all(is_same) {
                 return Err(not_ours());

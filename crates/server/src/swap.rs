@@ -5,7 +5,8 @@ use crate::builder::{BuildError, Growth, ServerBuilder};
 use crate::changes::Change;
 use crate::dispatch::{Server, offers};
 use crate::face::Face;
-use crate::registry::{self, Kinds, Snapshot};
+use crate::kinds::Kinds;
+use crate::registry::{self, Snapshot};
 use crate::resource::{Resource, ResourceTemplate};
 use crate::sealed::KeysFrom;
 use std::sync::{Arc, PoisonError};
@@ -48,7 +49,7 @@ impl Server {
             (Arc::clone(&now), core.snapshot.swap(now))
         };
         let differ = [
-            (Change::Tools, !now.tools.lists_as(&gone.tools)),
+            (Change::Tools, !now.listed_tools().lists_as(gone.listed_tools())),
             (Change::Prompts, !now.prompts.lists_as(&gone.prompts)),
             (Change::Resources, !lists_same_resources(&now, &gone)),
         ];
@@ -89,8 +90,13 @@ impl Server {
         let core = &self.core;
         let (changed, gone) = {
             let _changing = core.changing.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut next = Snapshot::clone(&core.snapshot.load());
-            match (act(&mut next), lacking(&next)) {
+            let before = core.snapshot.load();
+            let mut next = Snapshot::clone(&before);
+            let changed = act(&mut next);
+            if !Arc::ptr_eq(&before.tools, &next.tools) {
+                next.search_again()?;
+            }
+            match (changed, lacking(&next)) {
                 (None, _) => (Ok(None), Arc::new(next)),
                 (_, Some(kind)) => (Err(BuildError::NotOffered { kind }), Arc::new(next)),
                 (Some(what), None) => (Ok(Some(what)), core.snapshot.swap(Arc::new(next))),

@@ -41,13 +41,17 @@ pub struct Tool {
     middleware: Vec<Arc<dyn Middleware>>,
     pub(crate) handler: Arc<dyn Handler>,
     /// What another server tells of it.
-    relayed: Option<Box<RawValue>>,
+    relayed: Option<Arc<RawValue>>,
+    /// What it is checked by, if that is known already.
+    known: Option<Arc<Checks>>,
 }
 
 /// What is given for a schema.
 #[derive(Clone)]
 pub(crate) enum Source {
     Text(Cow<'static, str>),
+    /// A part of what another server tells. Two that are one text are one schema.
+    Told(Arc<str>),
     /// Made of a type, which its author may have told anything.
     Derived(Prepared),
     /// Whoever gave it knows that it is one.
@@ -58,6 +62,7 @@ impl Source {
     pub(crate) fn text(&self) -> &str {
         match self {
             Self::Text(text) => text,
+            Self::Told(text) => text,
             Self::Derived(schema) | Self::Known(schema) => schema.text(),
         }
     }
@@ -86,6 +91,7 @@ impl Tool {
             middleware: Vec::new(),
             handler: Arc::new(handler),
             relayed: None,
+            known: None,
         }
     }
 
@@ -98,7 +104,7 @@ impl Tool {
         handler: impl Handler,
     ) -> Self {
         let text = definition.get();
-        let schema = |key| member(text, key).map(|schema| Source::Text(schema.to_owned().into()));
+        let schema = |key| member(text, key).map(|schema| Source::Told(schema.into()));
         let hints = member(text, "annotations").unwrap_or("null");
         let hint = |key| member(hints, key).and_then(|hint| hint.parse().ok());
         let annotations = Annotations {
@@ -110,7 +116,7 @@ impl Tool {
         let (input, output) = (schema("inputSchema"), schema("outputSchema"));
         let tool = Self::new(name, handler);
         let input = input.unwrap_or(Source::Text(String::new().into()));
-        Self { input, output, annotations, relayed: Some(definition), ..tool }
+        Self { input, output, annotations, relayed: Some(definition.into()), ..tool }
     }
 
     /// The name that programs use.
@@ -286,6 +292,17 @@ impl Tool {
         alone.compile(Duration::ZERO, &States::default(), None).map(drop)
     }
 
+    /// The same tool, once it is known that a server could have it: no server that it is given to
+    /// looks again.
+    ///
+    /// # Errors
+    /// As [`Tool::verify`].
+    pub fn verified(self) -> Result<Self, BuildError> {
+        let alone = Self { needs: Vec::new(), ..self.clone() };
+        let registered = alone.compile(Duration::ZERO, &States::default(), None)?;
+        Ok(Self { known: Some(Arc::new(registered.checks.untold())), ..self })
+    }
+
     /// Whether clients of all revisions are told the same: it has nothing that some know not.
     fn is_timeless(&self) -> bool {
         if self.relayed.is_some() {
@@ -334,7 +351,10 @@ impl Tool {
         let annotations = self.annotations;
         let named = Named { name: name.clone(), annotations, is_timeless };
         let again =
-            before.and_then(|before| before.checks.again(&told, &self.input, self.output.as_ref()));
+            |checks: &Checks| checks.again_at_a_glance(&told, &self.input, self.output.as_ref());
+        let known = self.known.as_deref().and_then(again);
+        let again =
+            known.or_else(|| before?.checks.again(&told, &self.input, self.output.as_ref()));
         let checks = match again {
             Some(known) => known,
             None => Checks::new(&name, told, self.input, self.output)?,

@@ -9,7 +9,7 @@ use crate::guardian;
 use crate::metrics;
 use crate::print::{NAME, Printer};
 use crate::profile::Profiling;
-use crate::{inside, instruments};
+use crate::{inside, instruments, views};
 use haft_manifest::{Adoption, Listen, Live, Reading};
 use haft_proto::limits::Limits;
 use haft_proto::service::Service;
@@ -42,6 +42,9 @@ pub(crate) struct Args {
     /// Serve the client that started this, over stdin and stdout
     #[arg(long, conflicts_with = "http")]
     pub(crate) stdio: bool,
+    /// Serve this view of the file, and not everything
+    #[arg(long, value_name = "NAME", requires = "stdio")]
+    pub(crate) view: Option<String>,
     /// Listen here instead of every address of `listen`: 127.0.0.1:7300, :7300 or 7300; port 0 is
     /// any free one. What else the first `listen` says holds: path, hosts, origins, sse
     #[arg(long, value_name = "ADDRESS", value_parser = http::address)]
@@ -132,7 +135,12 @@ pub(crate) fn serve(args: &Args, reading: Reading, printer: Printer) -> Result<E
 fn serve_file(args: &Args, reading: Reading, printer: Printer) -> Result<Exit, Failure> {
     let live = || Live::new(&args.file, reading, args.metrics.is_some()).map(Arc::new);
     if args.stdio {
-        return serve_stdio(&live()?, reading, (args.metrics, args.admin), printer);
+        let live = live()?;
+        let server = match &args.view {
+            Some(name) => views::server_of(&live, name)?,
+            None => Arc::new(live.server().clone()),
+        };
+        return serve_stdio((&live, server), reading, (args.metrics, args.admin), printer);
     }
     let runtime = started(args.runtime())?;
     // Before anything is read or said: SIGHUP may come at any time from now on.
@@ -155,12 +163,11 @@ fn serve_file(args: &Args, reading: Reading, printer: Printer) -> Result<Exit, F
 
 /// One thread: a client on a pipe is one client.
 fn serve_stdio(
-    live: &Arc<Live>,
+    (live, server): (&Arc<Live>, Arc<Server>),
     reading: Reading,
     (metrics, admin): (Option<SocketAddr>, Option<SocketAddr>),
     printer: Printer,
 ) -> Result<Exit, Failure> {
-    let server = Arc::new(live.server().clone());
     let runtime = started(runtime::Builder::new_current_thread().enable_all().build())?;
     // Before anything is started that would be left behind.
     let mut orders = {
@@ -222,8 +229,11 @@ async fn serve_http(
     let server = Arc::new(live.server().clone());
     let limits = server.limits().clone();
     let mut listeners = Vec::new();
+    let besides = views::follow(&live);
     for listen in places.in_force() {
-        listeners.push(bind(listen, threads, &server, printer).await?);
+        let listener = bind(listen, threads, &server, printer).await?;
+        views::tell(&live, &listener, printer);
+        listeners.push(listener.with(besides.clone()));
     }
     tokio::spawn(Arc::clone(&live).watch_resources(move |line| printer.warn(line)));
     let gateway = behind::begin(&live, admin, printer).await?;

@@ -27,6 +27,11 @@ const FILES: &[(&str, &str, &str)] = &[
         "Of the schemas of tools, and of the work that a check of arguments may be.",
     ),
     (
+        "crates/server/src/search/limits.rs",
+        "Looking for tools",
+        "Of what a model may ask of `find_tools`, and of what it is told.",
+    ),
+    (
         "crates/fetch/src/limits.rs",
         "Requests to other servers",
         "Of what the tools with `http` send, and of what comes back.",

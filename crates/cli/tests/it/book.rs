@@ -215,8 +215,16 @@ fn shell(place: &Place, command: &Command, page: &Page) -> process::Command {
 fn whole(block: &Block, at: &str) -> String {
     let text = &block.text;
     let has = |key: &str| text.lines().any(|line| line.starts_with(key));
-    let parts =
-        ["tools:", "resources:", "prompts:", "defaults:", "listen:", "state:", "upstreams:"];
+    let parts = [
+        "tools:",
+        "resources:",
+        "prompts:",
+        "defaults:",
+        "listen:",
+        "state:",
+        "upstreams:",
+        "views:",
+    ];
     let is_part = parts.into_iter().any(has);
     if has("server:") {
         text.clone()

@@ -2,6 +2,7 @@
 
 use crate::meant::Meant;
 use crate::upstream::Upstream;
+use crate::view::View;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -19,6 +20,8 @@ pub struct Edit {
     pub prompts: Difference,
     /// The upstreams that speak MCP, by name. The tools of others are among the tools.
     pub upstreams: Difference,
+    /// The views, by name. What they have of what is above is not told again.
+    pub views: Difference,
     /// State is kept elsewhere, or otherwise, than the file says, until the server starts again.
     pub state: bool,
     /// What the file says of where to listen or where to keep state is not what it said.
@@ -60,6 +63,7 @@ impl Edit {
             resources: Difference::between(&resources(old), &resources(new)),
             prompts: Difference::between(&prompts(old), &prompts(new)),
             upstreams: Difference::between(&upstreams(old), &upstreams(new)),
+            views: Difference::between(&views(old), &views(new)),
             state: false,
             places: old.listeners != new.listeners || !old.state.is_same(&new.state),
             took: Duration::ZERO,
@@ -76,6 +80,10 @@ impl Edit {
 /// Those that speak MCP, which are compared as they are meant.
 fn upstreams(meant: &Meant) -> Vec<(String, &Upstream)> {
     meant.upstreams.iter().map(|one| (one.name.clone(), one)).collect()
+}
+
+fn views(meant: &Meant) -> Vec<(String, &View)> {
+    meant.views.iter().map(|one| (one.name.clone(), one)).collect()
 }
 
 impl Difference {

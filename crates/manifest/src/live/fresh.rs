@@ -37,8 +37,8 @@ impl Live {
         let mut swaps = self.swaps();
         loop {
             // Before the interest is read, so that no change of it is missed.
-            let interest_changed = self.server.interest_changed();
-            let (live, interest) = (Arc::clone(&self), self.server.interest());
+            let interest_changed = self.interest_changed();
+            let (live, interest) = (Arc::clone(&self), self.interest());
             polls.settle(&self, &interest);
             let (is_asleep, warn) = (interest == Interest::default(), Arc::clone(&warn));
             let began = Instant::now();
@@ -109,7 +109,7 @@ impl Fresh {
         }
         self.failure = failure;
         for uri in self.changed(watched) {
-            live.server.resource_updated(&uri);
+            live.resource_updated(&uri);
         }
     }
 

@@ -4,19 +4,31 @@
 use super::{Live, lock};
 use crate::load::Manifest;
 use crate::offer::{self, Means};
-use haft_server::{BuildError, Missing, Prompt, Resource, ResourceTemplate, ServerBuilder, Tool};
+use crate::rules::What;
+use crate::view::View;
+use haft_server::{
+    BuildError, CALL, FIND, Missing, Prompt, Resource, ResourceTemplate, ServerBuilder, Tool,
+};
 use std::collections::HashSet;
 use std::sync::Arc;
 
 /// See above. Of two things with one name the file's is served.
 #[derive(Clone, Default)]
-#[expect(missing_docs, reason = "they are what they are called")]
 pub struct Guests {
+    /// Of each upstream, in the order in which they are listed; no two things have one name.
+    pub of: Vec<Guest>,
+}
+
+/// What one upstream has.
+#[derive(Clone, Default)]
+#[expect(missing_docs, reason = "they are what they are called")]
+pub struct Guest {
+    pub upstream: String,
     pub tools: Vec<Tool>,
     pub resources: Vec<Resource>,
     pub templates: Vec<ResourceTemplate>,
     pub prompts: Vec<Prompt>,
-    pub missing: Vec<Missing>,
+    pub missing: Option<Missing>,
 }
 
 /// What a file has itself: names, and addresses of resources.
@@ -30,17 +42,34 @@ pub struct Owned {
 }
 
 impl Guests {
-    /// Everything of a file, and these behind it, in their order.
-    pub(super) fn join(&self, manifest: &Manifest, means: &Means) -> ServerBuilder {
+    /// Everything of a file, and these behind it, in their order; or what a view has of that.
+    pub(super) fn join(
+        &self,
+        manifest: &Manifest,
+        means: &Means,
+        view: Option<&View>,
+    ) -> ServerBuilder {
         let own = Owned::of(manifest, means);
-        let mut builder = offer::builder(&manifest.meant, means);
-        let tools = self.tools.iter().filter(|one| !own.tools.contains(one.name()));
-        builder = builder.tools(tools.cloned());
-        builder = self.resources(&own).fold(builder, ServerBuilder::resource);
-        builder = self.templates(&own).fold(builder, ServerBuilder::resource_template);
-        let prompts = self.prompts.iter().filter(|one| !own.prompts.contains(one.name()));
-        let builder = prompts.cloned().fold(builder, ServerBuilder::prompt);
-        builder.missing(self.missing.iter().cloned())
+        let mut builder = offer::builder(&manifest.meant, means, view);
+        builder = builder.tools(self.chosen(
+            view,
+            What::Tool,
+            |guest| &guest.tools,
+            |tool| Some(tool.name()).filter(|name| !own.tools.contains(*name)),
+        ));
+        builder = self.resources(&own, view).into_iter().fold(builder, ServerBuilder::resource);
+        let templates = self.templates(&own, view);
+        builder = templates.into_iter().fold(builder, ServerBuilder::resource_template);
+        let prompts = self.chosen(
+            view,
+            What::Prompt,
+            |guest| &guest.prompts,
+            |prompt| Some(prompt.name()).filter(|name| !own.prompts.contains(*name)),
+        );
+        let builder = prompts.into_iter().fold(builder, ServerBuilder::prompt);
+        let is_of = |guest: &&Guest| view.is_none_or(|view| view.has_of(&guest.upstream));
+        let away = self.of.iter().filter(is_of);
+        builder.missing(away.filter_map(|guest| guest.missing.clone()))
     }
 
     /// The resources of a file and their families, and these behind them.
@@ -48,30 +77,67 @@ impl Guests {
         &self,
         manifest: &Manifest,
         means: &Means,
+        view: Option<&View>,
     ) -> (Vec<Resource>, Vec<ResourceTemplate>) {
         let own = Owned::of(manifest, means);
-        let (mut resources, mut templates) = offer::readable(&manifest.meant, means);
-        resources.extend(self.resources(&own));
-        templates.extend(self.templates(&own));
+        let (mut resources, mut templates) = offer::readable(&manifest.meant, means, view);
+        resources.extend(self.resources(&own, view));
+        templates.extend(self.templates(&own, view));
         (resources, templates)
     }
 
-    fn resources(&self, own: &Owned) -> impl Iterator<Item = Resource> {
-        self.resources.iter().filter(|one| !own.resources.contains(one.uri())).cloned()
+    fn resources(&self, own: &Owned, view: Option<&View>) -> Vec<Resource> {
+        self.chosen(
+            view,
+            What::Resource,
+            |guest| &guest.resources,
+            |one| Some(one.uri()).filter(|uri| !own.resources.contains(*uri)),
+        )
     }
 
-    fn templates(&self, own: &Owned) -> impl Iterator<Item = ResourceTemplate> {
-        let templates = self.templates.iter();
-        templates.filter(|one| !own.templates.contains(one.uri_template())).cloned()
+    fn templates(&self, own: &Owned, view: Option<&View>) -> Vec<ResourceTemplate> {
+        let chosen = self.chosen(
+            view,
+            What::Resource,
+            |guest| &guest.templates,
+            |one| Some(one.uri_template()).filter(|template| !own.templates.contains(*template)),
+        );
+        match view {
+            Some(view) => chosen.into_iter().map(|one| offer::within(view, one)).collect(),
+            None => chosen,
+        }
+    }
+
+    /// Those of a kind that a view has; `name` is that of a thing, if it is free.
+    fn chosen<T: Clone>(
+        &self,
+        view: Option<&View>,
+        what: What,
+        of: impl Fn(&Guest) -> &Vec<T>,
+        name: impl Fn(&T) -> Option<&str>,
+    ) -> Vec<T> {
+        let mut chosen = Vec::new();
+        for guest in &self.of {
+            let has =
+                |name: &str| view.is_none_or(|view| view.has(Some(&guest.upstream), what, name));
+            chosen.extend(of(guest).iter().filter(|one| name(one).is_some_and(has)).cloned());
+        }
+        chosen
     }
 }
 
 impl Owned {
     fn of(manifest: &Manifest, means: &Means) -> Self {
         let meant = &manifest.meant;
-        let (resources, templates) = offer::readable(meant, means);
+        let (resources, templates) = offer::readable(meant, means, None);
+        let mut tools: HashSet<String> =
+            meant.tools.iter().map(|tool| tool.name.value.clone()).collect();
+        let mut searches = meant.views.iter().map(|view| view.search).chain([meant.server.search]);
+        if searches.any(|search| search.is_some()) {
+            tools.extend([FIND, CALL].map(str::to_owned));
+        }
         Self {
-            tools: meant.tools.iter().map(|tool| tool.name.value.clone()).collect(),
+            tools,
             resources: resources.iter().map(|one| one.uri().to_owned()).collect(),
             templates: templates.iter().map(|one| one.uri_template().to_owned()).collect(),
             prompts: meant.prompts.iter().map(|prompt| prompt.name.value.clone()).collect(),
@@ -100,8 +166,10 @@ impl Live {
             let standings = Arc::clone(&now.standings);
             (Arc::clone(&now.manifest), Means { store, standings, ..self.means.clone() })
         };
-        self.server.replace(guests.join(&manifest, &means))?;
-        lock(&self.now).guests = guests;
+        self.server.replace(guests.join(&manifest, &means, None))?;
+        let views = self.show(&manifest, &means, &guests)?;
+        let mut now = lock(&self.now);
+        (now.guests, now.views) = (guests, views);
         Ok(())
     }
 }

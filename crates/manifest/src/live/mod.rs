@@ -1,7 +1,7 @@
 //! A file that is served while people edit it: read anew, compared with what was there, and swapped
 //! in as a whole; what cannot be read changes nothing. `edits` sees when to, `fresh` tells of
-//! resources that change, `lookout` watches the disk for both, `polls` reads what no disk tells of.
-//! Called by the command line.
+//! resources that change, `lookout` watches the disk for both, `polls` reads what no disk tells of,
+//! `views` shows parts of it elsewhere. Called by the command line.
 
 mod edit;
 mod edits;
@@ -9,13 +9,15 @@ mod fresh;
 mod guests;
 mod lookout;
 mod polls;
+mod views;
 
 pub use edit::{Difference, Edit};
 pub use edits::Edits;
-pub use guests::{Guests, Owned};
+pub use guests::{Guest, Guests, Owned};
 
 use crate::around::Standings;
 use crate::fault::Fault;
+use crate::live::views::Shown;
 use crate::load::{Manifest, load_seen};
 use crate::meant::Meant;
 use crate::offer::{self, Means};
@@ -72,6 +74,7 @@ struct Now {
     store: Option<(Kept, Store)>,
     standings: Arc<Standings>,
     guests: Arc<Guests>,
+    views: Vec<Shown>,
 }
 
 impl Live {
@@ -88,13 +91,14 @@ impl Live {
         let standings =
             Arc::new(offer::standings(&manifest.meant, &manifest.meant, &Standings::new()));
         means.standings = Arc::clone(&standings);
-        let builder = offer::builder(&manifest.meant, &means);
+        let builder = offer::builder(&manifest.meant, &means, None);
         let built = reading.settle(builder, &manifest.meant).build();
         let server = built.map_err(|error| manifest.refused(&error))?;
         let store = store.map(|store| (manifest.meant.state.clone(), store));
         let (documents, files) = seen.into_parts();
+        let views = views::begin(&manifest, &means, reading)?;
         let (manifest, guests) = (Arc::new(manifest), Arc::default());
-        let now = Now { manifest, files, documents, store, standings, guests };
+        let now = Now { manifest, files, documents, store, standings, guests, views };
         let (path, order, swapping) = (path.to_owned(), Mutex::default(), Mutex::default());
         let (now, swapped) = (Mutex::new(now), watch::Sender::default());
         Ok(Self { path, server, reading, means, order, swapping, now, swapped })
@@ -183,15 +187,15 @@ impl Live {
         {
             let _swapping = lock(&self.swapping);
             let guests = Arc::clone(&lock(&self.now).guests);
-            self.server
-                .replace(guests.join(manifest, &means))
-                .map_err(|error| manifest.refused(&error))?;
+            let refused = |error| manifest.refused(&error);
+            self.server.replace(guests.join(manifest, &means, None)).map_err(refused)?;
+            let views = self.show(manifest, &means, &guests).map_err(refused)?;
             let mut now = lock(&self.now);
-            (now.store, now.standings) = (store, standings);
+            (now.store, now.standings, now.views) = (store, standings, views);
             now.manifest = Arc::clone(manifest);
         }
         for uri in rewritten(&before.meant, &manifest.meant) {
-            self.server.resource_updated(uri);
+            self.resource_updated(uri);
         }
         self.swapped.send_replace(());
         Ok(())
@@ -212,8 +216,7 @@ impl Live {
         let before: Vec<_> =
             listings.map(|(below, listing)| (below, below.list_as(listing))).collect();
         let guests = Arc::clone(&lock(&self.now).guests);
-        let (resources, templates) = guests.join_readable(manifest, &self.means);
-        let replaced = self.server.replace_resources(resources, templates);
+        let replaced = self.replace_resources(manifest, &guests);
         if replaced.is_err() {
             // It is tried again.
             before.into_iter().for_each(|(below, listing)| _ = below.list_as(listing));

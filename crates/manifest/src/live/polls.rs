@@ -77,7 +77,7 @@ impl Polls {
             if self.running.contains_key(&uri) {
                 continue;
             }
-            let (server, told) = (live.server().clone(), Arc::clone(&uri));
+            let (live_on, told) = (Arc::clone(live), Arc::clone(&uri));
             let (ways, resource) =
                 (Ways::new(&manifest.meant, &live.means), Arc::new(one.resource.clone()));
             let read = move || {
@@ -85,7 +85,7 @@ impl Polls {
                 let variables = one.variables.clone();
                 async move { look(&resource, variables, &ways).await }
             };
-            let tell = move || server.resource_updated(&told);
+            let tell = move || live_on.resource_updated(&told);
             let task = tokio::spawn(repeat(one.every, Arc::clone(&self.turns), read, tell));
             self.running.insert(uri, Poll { print: one.print, task });
         }

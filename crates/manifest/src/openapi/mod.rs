@@ -38,6 +38,7 @@ use crate::tool::Tool;
 use crate::tree::Tree;
 use crate::written::upstream::Upstream;
 use haft_fetch::Url;
+use std::sync::Arc;
 
 /// The tools of a document.
 #[derive(Debug, Default)]
@@ -45,6 +46,8 @@ pub(crate) struct Imported {
     pub(crate) tools: Vec<Tool>,
     /// By which each of them is compared with another reading: an upstream is one part.
     pub(crate) prints: Vec<Print>,
+    /// The upstream of each of them.
+    pub(crate) owners: Vec<Arc<str>>,
     /// What is odd: which operation, and what about it.
     pub(crate) notes: Vec<Note>,
 }
@@ -78,10 +81,11 @@ pub(crate) fn check(
     surroundings: &Surroundings<'_>,
     compiler: &mut Compiler<'_>,
 ) -> Result<Imported, Wrong> {
-    let tree = described.tree;
+    let (tree, owner) = (described.tree, Arc::<str>::from(described.name));
     let mut imported = import(described, defaults, surroundings, compiler)?;
     let print = surroundings.seen.print(Some(tree));
-    imported.prints = imported.tools.iter().map(|_| print).collect();
+    imported.prints = vec![print; imported.tools.len()];
+    imported.owners = vec![owner; imported.tools.len()];
     Ok(imported)
 }
 
@@ -89,6 +93,7 @@ impl Imported {
     pub(crate) fn extend(&mut self, other: Self) {
         self.tools.extend(other.tools);
         self.prints.extend(other.prints);
+        self.owners.extend(other.owners);
         self.notes.extend(other.notes);
     }
 }

@@ -5,6 +5,7 @@ use crate::fault::Wrong;
 use crate::openapi::bad;
 use crate::openapi::mistake::OpenApiMistake;
 use crate::place::Placed;
+use crate::written::rules;
 use crate::written::upstream as written;
 use haft_server::nearest;
 use std::collections::BTreeSet;
@@ -34,7 +35,7 @@ pub(crate) struct Known<'d> {
 }
 
 impl Selection {
-    pub(crate) fn new(include: Option<written::Filter>, exclude: Option<written::Filter>) -> Self {
+    pub(crate) fn new(include: Option<rules::Filter>, exclude: Option<rules::Filter>) -> Self {
         Self { include: include.map(Filter::new), exclude: exclude.map(Filter::new) }
     }
 
@@ -79,8 +80,8 @@ impl Selection {
 }
 
 impl Filter {
-    fn new(written: written::Filter) -> Self {
-        let written::Filter { tags, paths, operations, methods } = written;
+    fn new(written: rules::Filter) -> Self {
+        let rules::Filter { tags, paths, operations, methods, .. } = written;
         let paths = paths.into_iter().map(|path| path.value).collect();
         Self { tags, paths, operations, methods }
     }
@@ -117,7 +118,7 @@ fn matches(pattern: &str, path: &str) -> bool {
         for (at, part) in pattern.iter().enumerate().filter(|(at, _)| fits[*at]) {
             if *part == "**" {
                 next[at] = true;
-            } else if segment_matches(part, segment) {
+            } else if crate::pattern::fits(part, segment) {
                 next[at + 1] = true;
             }
         }
@@ -134,18 +135,6 @@ fn skip(pattern: &[&str], fits: &mut [bool]) {
             fits[at + 1] = true;
         }
     }
-}
-
-fn segment_matches(pattern: &str, segment: &str) -> bool {
-    let Some((first, rest)) = pattern.split_once('*') else { return pattern == segment };
-    let Some(segment) = segment.strip_prefix(first) else { return false };
-    let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
-    let Some(mut segment) = segment.strip_suffix(last) else { return false };
-    for part in middle.split('*') {
-        let Some(at) = segment.find(part) else { return false };
-        segment = &segment[at + part.len()..];
-    }
-    true
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What can be wrong with the servers behind this one, beside what is wrong with any key: one
 //! variant for each mistake, its sentence and what to do. Called by `problem`.
 
-use crate::limits::{PREFIX_BYTES_MAX, UPSTREAM_NAME_MAX};
+use crate::limits::{PREFIX_BYTES_MAX, UPSTREAM_NAME_MAX, UPSTREAM_TOOL_NAME_MAX};
 
 /// A mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,12 +12,18 @@ pub enum UpstreamMistake {
     BadName { name: String },
     /// A prefix of names.
     BadPrefix { shown: String },
+    /// The name that a tool gets here.
+    BadToolName { name: String },
     /// An address.
     BadUrl { reason: &'static str },
+    /// An argument that has a value, and yet is to be left out.
+    FixedAndHidden { argument: String },
     /// A header typed twice, in capitals and without.
     HeaderTwice { name: String },
     /// A text that cannot be given to a program.
     Nul { key: &'static str },
+    /// A key of one tool, for all that fit a pattern.
+    OfMany { key: &'static str, pattern: String },
     /// Two upstreams whose names would not be told apart.
     SamePrefix { shown: String, first_line: usize },
 }
@@ -27,9 +33,16 @@ impl UpstreamMistake {
         match self {
             Self::BadName { name } => format!("{name:?} is no name for an upstream"),
             Self::BadPrefix { shown } => format!("{shown} cannot begin the names of tools"),
+            Self::BadToolName { name } => format!("{name:?} is no name for a tool"),
             Self::BadUrl { reason } => format!("the address cannot be used: {reason}"),
+            Self::FixedAndHidden { argument } => {
+                format!("`{argument}` has a value in `fixed`, and clients are not told of it then")
+            }
             Self::HeaderTwice { name } => format!("the header `{name}` is there twice"),
             Self::Nul { key } => format!("a text of `{key}` has a character 0 in it"),
+            Self::OfMany { key, pattern } => {
+                format!("`{key}` is for one tool, and `{pattern}` may be many")
+            }
             Self::SamePrefix { shown, first_line } => {
                 format!("the names of the upstream of line {first_line} begin with {shown}, too")
             }
@@ -44,9 +57,14 @@ impl UpstreamMistake {
             Self::BadPrefix { .. } => {
                 format!("use at most {PREFIX_BYTES_MAX} letters, digits, `_` and `-`, like pet_")
             }
+            Self::BadToolName { .. } => {
+                format!("use 1 to {UPSTREAM_TOOL_NAME_MAX} letters, digits, `_`, `-` or `.`")
+            }
             Self::BadUrl { .. } => "write it like https://docs.example.com/mcp".to_owned(),
+            Self::FixedAndHidden { .. } => "remove it from `hidden`".to_owned(),
             Self::HeaderTwice { .. } => "keep one of them".to_owned(),
             Self::Nul { .. } => "remove it: no program can be given one".to_owned(),
+            Self::OfMany { .. } => "write the tool's name there, without `*`".to_owned(),
             Self::SamePrefix { .. } => "give one of them another `prefix`".to_owned(),
         }
     }

@@ -3,7 +3,9 @@
 
 use crate::place::Placed;
 use crate::written::Scalar;
+use crate::written::by_name::by_name;
 use crate::written::http::{AllowPrivate, Auth, Send};
+use crate::written::rules::{Filter, ToolRules};
 use crate::written::tool::Env;
 use haft_proto::version;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -53,10 +55,16 @@ pub(crate) struct Upstream {
     /// What the names of its tools begin with, which may be nothing, `""`; without this key, the
     /// name of the upstream and `_`.
     pub(crate) prefix: Option<Placed<String>>,
-    /// Make tools only of operations that fit every key in this.
+    /// Make tools only of operations that fit every key in this; of a server that speaks MCP, serve
+    /// only what fits the key of its kind, if this has one.
     pub(crate) include: Option<Filter>,
-    /// Make no tools of operations that fit any key in this.
+    /// Make no tools of operations that fit any key in this; of a server that speaks MCP, do not
+    /// serve what fits the key of its kind.
     pub(crate) exclude: Option<Filter>,
+    /// What is other of the tools of a server that speaks MCP, by their names there, or by patterns
+    /// in which `*` is any text.
+    #[serde(default)]
+    pub(crate) tools: ToolRules,
     /// Who asks, for all operations, whatever the document says.
     pub(crate) auth: Option<Placed<Auth>>,
     /// Who asks, by the names of the document's security schemes: each operation gets what it asks
@@ -146,26 +154,6 @@ pub enum Start {
     Eager,
 }
 
-/// Which operations.
-#[derive(Debug, Default, serde::Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename = "a filter")]
-#[schemars(rename = "Filter")]
-pub(crate) struct Filter {
-    /// Those with one of these tags.
-    #[serde(default)]
-    pub(crate) tags: Vec<Placed<String>>,
-    /// Those whose path fits one of these, like `/pets/**`: `*` is any part of a segment, `**` any
-    /// segments.
-    #[serde(default)]
-    pub(crate) paths: Vec<Placed<String>>,
-    /// Those with one of these `operationId`s.
-    #[serde(default)]
-    pub(crate) operations: Vec<Placed<String>>,
-    /// Those of these methods.
-    #[serde(default)]
-    pub(crate) methods: Vec<Method>,
-}
-
 /// A method of HTTP that operations have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -223,49 +211,6 @@ pub(crate) struct Somebody {
     /// this key.
     #[serde(default)]
     pub(crate) send: Send,
-}
-
-macro_rules! by_name {
-    ($of:ident, $visitor:ident, $value:ident) => {
-        impl<'de> Deserialize<'de> for $of {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserializer.deserialize_map($visitor)
-            }
-        }
-
-        struct $visitor;
-
-        impl<'de> Visitor<'de> for $visitor {
-            type Value = $of;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a mapping")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<$of, A::Error> {
-                let mut pairs = Vec::new();
-                while let Some(pair) = map.next_entry()? {
-                    pairs.push(pair);
-                }
-                Ok($of(pairs))
-            }
-        }
-
-        impl JsonSchema for $of {
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn schema_name() -> Cow<'static, str> {
-                stringify!($of).into()
-            }
-
-            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-                let value = generator.subschema_for::<$value>();
-                json_schema!({ "type": "object", "additionalProperties": value })
-            }
-        }
-    };
 }
 
 by_name!(Upstreams, UpstreamsVisitor, Upstream);

@@ -4,6 +4,7 @@ use crate::fixture::{Desk, check_fault};
 use haft_manifest::{Live, Reach, Reading, Start, Upstream};
 use haft_proto::version::Era;
 use std::ffi::OsString;
+use std::sync::Arc;
 use std::time::Duration;
 
 const SECRET: &str = "hunter-of-secrets";
@@ -68,6 +69,7 @@ fn what_is_typed_is_what_is_meant() {
             inherit: Some(vec!["GITHUB_HOST".to_owned()]),
             directory: desk.path().join("./work"),
         },
+        rules: Arc::default(),
     };
     assert_eq!(*github, expected);
     let (Start::Eager, Some(Era::Modern), "") = (docs.start, docs.era, &*docs.prefix) else {
@@ -92,6 +94,7 @@ fn what_is_typed_is_what_is_meant() {
             inherit: Some(Vec::new()),
             directory: desk.path().to_owned(),
         },
+        rules: Arc::default(),
     };
     assert_eq!(*own, expected);
 }

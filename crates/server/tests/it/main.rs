@@ -17,6 +17,7 @@ mod repair_properties;
 mod repairs;
 mod rounds;
 mod schemas;
+mod searched;
 mod stops;
 mod subscriptions;
 mod swap;

@@ -240,3 +240,29 @@ async fn a_tool_that_no_client_could_use_is_found_before_it_is_served() {
     }
     assert_eq!(far("{}").verify(), Ok(()));
 }
+
+#[tokio::test]
+async fn what_is_verified_is_known_until_it_is_changed() {
+    let bad =
+        Tool::relayed("far", raw(r#"{"inputSchema":{"type":"object","minimum":"x"}}"#), Far(""));
+    assert!(matches!(bad.verified(), Err(BuildError::BadSchema { part: "input", .. })));
+    let good = far(r#"{"content":[]}"#).verified().expect("it is right");
+    let changed = good.clone().input_schema(r#"{"type":"object","minimum":"x"}"#);
+    let refused = Server::builder("gate", "1").tool(changed).build().map(drop);
+    assert!(matches!(refused, Err(BuildError::BadSchema { part: "input", .. })), "{refused:?}");
+    let changed = good.clone().output_schema("7");
+    let refused = Server::builder("gate", "1").tool(changed).build().map(drop);
+    assert!(matches!(refused, Err(BuildError::BadSchema { part: "output", .. })), "{refused:?}");
+    // The same tool in two servers, and again in one of them.
+    for _ in 0..2 {
+        let server = Server::builder("gate", "1").tool(good.clone()).build().expect("right");
+        server.replace(Server::builder("gate", "2").tool(good.clone())).expect("right");
+        let listed = ask(&server, Revision::LATEST, "tools/list", json!({})).await;
+        let mut expected: serde_json::Value = serde_json::from_str(DEFINITION).expect("JSON");
+        expected["name"] = "far_search".into();
+        assert_eq!(listed["result"]["tools"], json!([expected]));
+        let params = json!({"name": "far_search", "arguments": {}});
+        let answer = ask(&server, Revision::LATEST, "tools/call", params).await;
+        assert_eq!(answer["result"]["content"], json!([]), "{answer}");
+    }
+}

@@ -58,7 +58,7 @@ impl Connections {
     /// Ends all of them, if there is time after their last answers.
     pub(super) async fn end(mut self, stop: Stop) {
         if stop == Stop::Gracefully {
-            self.endpoint.stopping.stop();
+            self.endpoint.stop();
             let grace = self.endpoint.limits.shutdown_grace;
             let _ = timeout(grace, self.graceful.shutdown()).await;
         }

@@ -1,8 +1,10 @@
 //! One HTTP request becomes one answer: guard, path, method, body, era, then the message itself.
-//! Legacy requests go through a session, modern ones through nothing.
+//! Legacy requests go through a session, modern ones through nothing. At other paths others may
+//! answer (`beside`), each with sessions of its own.
 
 use super::Options;
 use super::answer::{self, Answer};
+use super::beside::Others;
 use super::buffers::Buffers;
 use super::guard::Guard;
 use super::heads::Heads;
@@ -31,11 +33,11 @@ use http_body::Body;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// What all connections of a listener share.
+/// What all connections of a listener share: who answers at a path, and who at others.
 pub(super) struct Endpoint {
     pub(super) service: Arc<dyn Service>,
     pub(super) path: String,
-    guard: Guard,
+    guard: Arc<Guard>,
     pub(super) sessions: Sessions,
     pub(super) limits: Arc<Limits>,
     pub(super) buffers: Arc<Buffers>,
@@ -48,6 +50,8 @@ pub(super) struct Endpoint {
     pub(super) two_paths: Option<TwoPaths>,
     /// The conversations on the two paths.
     pub(super) open: Arc<Open>,
+    /// Those beside this one; they have none themselves.
+    pub(super) others: Others,
 }
 
 /// What is known of a request while its message is answered.
@@ -70,7 +74,7 @@ impl Endpoint {
         Self {
             service,
             path: options.path.clone(),
-            guard: Guard::new(address, options),
+            guard: Arc::new(Guard::new(address, options)),
             sessions: Sessions::new(&limits),
             buffers: Arc::new(Buffers::new(&limits)),
             in_flight: Bound::new(limits.requests_in_flight),
@@ -79,7 +83,28 @@ impl Endpoint {
             stopping: Stopping::default(),
             two_paths: options.two_paths.clone(),
             open: Arc::default(),
+            others: Others::default(),
             limits,
+        }
+    }
+
+    /// One beside this, at another path, within the same limits. Its sessions are its own, as many
+    /// as this one may have.
+    pub(super) fn beside(&self, path: String, service: Arc<dyn Service>) -> Self {
+        Self {
+            service,
+            path,
+            guard: Arc::clone(&self.guard),
+            sessions: Sessions::new(&self.limits),
+            buffers: Arc::clone(&self.buffers),
+            in_flight: Arc::clone(&self.in_flight),
+            bodies: Arc::clone(&self.bodies),
+            subscriptions: Arc::clone(&self.subscriptions),
+            stopping: Stopping::default(),
+            two_paths: None,
+            open: Arc::default(),
+            others: Others::default(),
+            limits: Arc::clone(&self.limits),
         }
     }
 
@@ -130,7 +155,11 @@ impl Endpoint {
         if heads.are_too_long(&parts.uri, &self.limits) {
             return headers_too_long(&self.limits);
         }
-        if parts.uri.path() != self.path {
+        let path = parts.uri.path();
+        if path != self.path {
+            if let Some(other) = self.others.at(path) {
+                return other.reply(parts, heads, body, unread, trip).await;
+            }
             let body = match self.two_paths(parts, body, unread).await {
                 Ok(response) => return response,
                 Err(body) => body,
@@ -140,6 +169,22 @@ impl Endpoint {
             let refusal = Refusal::new(Mistake::InvalidRequest, message);
             return refused(StatusCode::NOT_FOUND, &refusal);
         }
+        self.reply(parts, heads, body, unread, trip).await
+    }
+
+    /// Answers a request that is for this path.
+    async fn reply<B>(
+        &self,
+        parts: &Parts,
+        heads: Heads<'_>,
+        body: B,
+        unread: &Arc<Bound>,
+        trip: &Trip,
+    ) -> Response<Answer>
+    where
+        B: Body<Data = Bytes>,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
         match parts.method {
             Verb::POST if unread.is_full() => {
                 try_again(None, Era::Modern, &unread::unread(&self.limits))

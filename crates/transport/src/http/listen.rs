@@ -2,6 +2,7 @@
 //! sweeps what they share. Reads and writes no connection.
 
 use super::Options;
+use super::beside::{Beside, Besides};
 use super::connections;
 use super::door::Sockets;
 use super::endpoint::Endpoint;
@@ -21,6 +22,7 @@ pub struct Listener {
     sockets: Sockets,
     address: SocketAddr,
     options: Options,
+    besides: Option<Besides>,
 }
 
 impl Listener {
@@ -34,13 +36,26 @@ impl Listener {
             Threads::Own { count, is_accepting: true, .. } => Sockets::each(address, count.get())?,
             _ => Sockets::one(address).await?,
         };
-        Ok(Self { sockets, address, options })
+        Ok(Self { sockets, address, options, besides: None })
     }
 
     /// Where clients find the endpoint.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("http://{}{}", self.address, self.options.path)
+        self.url_of(&self.options.path)
+    }
+
+    /// Where clients find what is at another path.
+    #[must_use]
+    pub fn url_of(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// Serves these at other paths, as they come and go.
+    #[must_use]
+    pub fn with(mut self, besides: Besides) -> Self {
+        self.besides = Some(besides);
+        self
     }
 
     /// Serves until `stop` comes; requests in flight then have
@@ -52,6 +67,10 @@ impl Listener {
         stop: impl Future<Output = Stop>,
     ) {
         let endpoint = Arc::new(Endpoint::new(service, self.address, &self.options, limits));
+        let mut besides = self.besides;
+        if let Some(besides) = &mut besides {
+            endpoint.stand_beside(&besides.borrow_and_update());
+        }
         let mut crew = Crew::start(self.options.threads, &endpoint, self.sockets);
         let mut stop = std::pin::pin!(stop);
         let mut sweep = interval(endpoint.sessions.sweep_interval());
@@ -60,14 +79,26 @@ impl Listener {
             tokio::select! {
                 biased;
                 stop = &mut stop => break stop,
-                _ = sweep.tick() => endpoint.sessions.sweep(),
+                _ = sweep.tick() => endpoint.sweep_sessions(),
                 _ = idle.tick() => endpoint.buffers.sweep(),
+                now = next(&mut besides) => endpoint.stand_beside(&now),
                 () = crew.work() => {}
             }
         };
         crew.end(stop, limits.shutdown_grace).await;
-        endpoint.sessions.end_all();
+        endpoint.end_sessions();
     }
+}
+
+/// What is at other paths from now on.
+async fn next(besides: &mut Option<Besides>) -> Vec<Beside> {
+    if let Some(receiver) = besides
+        && receiver.changed().await.is_ok()
+    {
+        return receiver.borrow_and_update().clone();
+    }
+    // Nobody will say any more, nor needs to be asked again.
+    std::future::pending().await
 }
 
 /// Serves one client over any stream of bytes, as if it had connected to `address`. For wires that

@@ -1,8 +1,9 @@
-//! Streamable HTTP, as a server (Transports, "Streamable HTTP"): one endpoint for both eras, over
-//! HTTP/1.1 and HTTP/2 without TLS.
+//! Streamable HTTP, as a server (Transports, "Streamable HTTP"): an endpoint for both eras, over
+//! HTTP/1.1 and HTTP/2 without TLS, and others at other paths.
 
 mod address;
 mod answer;
+mod beside;
 mod buffers;
 mod call_stream;
 mod connections;
@@ -30,6 +31,7 @@ mod unkept;
 mod unread;
 
 pub use address::address;
+pub use beside::{Beside, Besides};
 pub use listen::{Listener, serve_stream};
 pub use threads::Threads;
 pub use two_paths::TwoPaths;

@@ -1,6 +1,7 @@
 //! The HTTP wire against real sockets: what clients of both eras get, and what hostile ones do not.
 
 mod asking_tools;
+mod besides;
 mod changes;
 mod fixture;
 mod hook;

@@ -193,7 +193,7 @@ fn a_file_that_is_both_is_ours() {
             "2 | forge: { name: a, version: 1 }",
             "  | ^^^^^",
             "  = help: known keys are server, listen, defaults, state, tools, resources, prompts, \
-             upstreams",
+             upstreams, views",
         ],
     );
 }

@@ -1,0 +1,56 @@
+//! The views of a file that is served: which server is whose, and at which paths they are, now and
+//! after edits. Called by `serve`; the manifest makes the servers.
+
+use crate::exit::Failure;
+use crate::print::{NAME, Printer};
+use haft_manifest::Live;
+use haft_server::{Server, nearest};
+use haft_transport::http::{Beside, Besides, Listener};
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// The server of a view.
+///
+/// # Errors
+/// A failure if the file has no such view.
+pub(crate) fn server_of(live: &Live, name: &str) -> Result<Arc<Server>, Failure> {
+    let views = live.views();
+    let names = || views.iter().map(|(view, _)| view.name.as_str());
+    if let Some((_, server)) = views.iter().find(|(view, _)| view.name == name) {
+        return Ok(Arc::clone(server));
+    }
+    let failure = Failure::usage(format!("the file has no view {name:?}"));
+    Err(match (nearest(name, names()), names().collect::<Vec<_>>()) {
+        (Some(meant), _) => failure.hint(format!("did you mean {meant}?")),
+        (None, names) if names.is_empty() => failure.hint("its key `views` has some"),
+        (None, names) => failure.hint(format!("it has {}", names.join(", "))),
+    })
+}
+
+/// Who answers at other paths, now and after every edit.
+pub(crate) fn follow(live: &Arc<Live>) -> Besides {
+    let mut swaps = live.swaps();
+    let (sender, besides) = watch::channel(besides(live));
+    let live = Arc::clone(live);
+    tokio::spawn(async move {
+        while swaps.changed().await.is_ok() {
+            if sender.send(self::besides(&live)).is_err() {
+                return;
+            }
+        }
+    });
+    besides
+}
+
+fn besides(live: &Live) -> Vec<Beside> {
+    let views = live.views().into_iter();
+    views.map(|(view, server)| Beside { path: view.path, service: server }).collect()
+}
+
+/// Says where they are.
+pub(crate) fn tell(live: &Live, listener: &Listener, printer: Printer) {
+    for (view, _) in live.views() {
+        let url = listener.url_of(&view.path);
+        printer.always(format_args!("haft: serving {NAME}{}{NAME:#} at {url}", view.name));
+    }
+}
