@@ -130,7 +130,8 @@ impl Context {
         object.ok_or_else(reason)
     }
 
-    /// Whether the client offers to answer that. One that does not is told so, should the call fail.
+    /// Whether the client offers to answer that. One that does not is told so, should the call
+    /// fail.
     ///
     /// # Errors
     /// [`AskError::Unsupported`].
