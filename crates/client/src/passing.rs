@@ -179,7 +179,11 @@ impl Running {
         match (running.saturating_sub(waiting), awake.next()) {
             (1, Some(only)) => Whom::Inquirer(only.clone()),
             (1, None) => Whom::Nobody,
-            _ => Whom::Unknown(running),
+            (free, _) => {
+                // If all wait, one of them asks all the same.
+                self.asks_at_once.fetch_or(free == 0 && running > 0, Ordering::Relaxed);
+                Whom::Unknown(running)
+            }
         }
     }
 
