@@ -28,18 +28,21 @@ pub(crate) struct Asking<'a> {
     way: &'a Forward,
     client: &'a Arc<Client>,
     context: &'a Context,
-    told: Arc<Told>,
+    told: Told<'a>,
 }
 
 /// What stays the same in every round.
-struct Told {
+struct Told<'a> {
     method: Method,
-    target: Option<String>,
-    members: Vec<(String, String)>,
+    target: Option<Cow<'a, str>>,
+    members: Vec<Member<'a>>,
     capabilities: String,
     tasks: bool,
-    meta: Vec<(String, String)>,
+    meta: Vec<Member<'a>>,
 }
+
+/// A key as it stands between quotes, and JSON text.
+type Member<'a> = (Cow<'a, str>, Cow<'a, str>);
 
 /// What the next round says besides.
 #[derive(Default)]
@@ -71,7 +74,7 @@ impl<'a> Asking<'a> {
     /// Nothing, if the upstream has nothing to ask or to be told.
     pub(crate) fn of(
         way: &'a Forward,
-        wish: &Wish<'_>,
+        wish: &'a Wish<'_>,
         client: &'a Arc<Client>,
         context: &'a Context,
     ) -> Option<Self> {
@@ -87,19 +90,18 @@ impl<'a> Asking<'a> {
             return None;
         }
         let mut meta = context.carried().map(others).unwrap_or_default();
-        meta.extend(level.map(|level| (LOG_LEVEL.to_owned(), format!("\"{}\"", level.as_str()))));
+        let level = level.map(|level| format!("\"{}\"", level.as_str()));
+        meta.extend(level.map(|level| (LOG_LEVEL.into(), level.into())));
         let (method, target, members) = wish.parts();
-        let owned = |(key, value): (&str, Cow<'_, str>)| (key.to_owned(), value.into_owned());
-        let members = members.into_iter().map(owned).collect();
         let told = Told {
             method,
-            target: target.map(str::to_owned),
-            members,
+            target: target.map(Cow::Borrowed),
+            members: members.into_iter().map(|(key, value)| (key.into(), value)).collect(),
             capabilities: offers.write(),
             tasks: offers.tasks,
             meta,
         };
-        Some(Self { way, client, context, told: Arc::new(told) })
+        Some(Self { way, client, context, told })
     }
 
     /// Asks in as many rounds as it takes; where the client answers in another request, up to its
@@ -205,7 +207,7 @@ impl<'a> Asking<'a> {
     fn begin(&self, more: &More) -> Calling {
         let (inquirer, asked) = Inquirer::new();
         let teller = Arc::new(Mutex::new(None::<Context>));
-        let (told, client) = (Arc::clone(&self.told), Arc::clone(self.client));
+        let (told, client) = (self.told.keep(), Arc::clone(self.client));
         let (upstream, to) = (Arc::clone(&self.way.upstream), Arc::clone(&teller));
         let more = More { answers: more.answers.clone(), state: more.state.clone() };
         let work = async move {
@@ -229,7 +231,23 @@ impl<'a> Asking<'a> {
     }
 }
 
-impl Told {
+impl Told<'_> {
+    /// The same for as long as it may take.
+    fn keep(&self) -> Told<'static> {
+        let keep = |text: &Cow<'_, str>| Cow::Owned(text.clone().into_owned());
+        let all = |members: &[Member<'_>]| {
+            members.iter().map(|(key, value)| (keep(key), keep(value))).collect()
+        };
+        Told {
+            method: self.method,
+            target: self.target.as_ref().map(keep),
+            members: all(&self.members),
+            capabilities: self.capabilities.clone(),
+            tasks: self.tasks,
+            meta: all(&self.meta),
+        }
+    }
+
     async fn ask(
         &self,
         client: &Client,
@@ -251,7 +269,7 @@ fn can_be_asked(offers: ClientCapabilities) -> bool {
     offers.form || offers.url || offers.sampling || offers.roots
 }
 
-fn pairs(all: &[(String, String)]) -> Vec<(&str, &str)> {
+fn pairs<'t>(all: &'t [Member<'_>]) -> Vec<(&'t str, &'t str)> {
     all.iter().map(|(key, value)| (&**key, &**value)).collect()
 }
 
@@ -275,7 +293,7 @@ fn responses<'k>(answers: impl Iterator<Item = (&'k str, Box<RawValue>)>) -> Str
 }
 
 /// The members of `_meta` that are not between this server and its client.
-fn others(meta: &str) -> Vec<(String, String)> {
+fn others(meta: &str) -> Vec<Member<'_>> {
     let (mut cursor, mut is_first) = (Cursor::new(meta, DEPTH_MAX), true);
     let mut others = Vec::new();
     if cursor.enter_object().is_err() {
@@ -284,7 +302,7 @@ fn others(meta: &str) -> Vec<(String, String)> {
     while let Ok(Some(key)) = cursor.next_key(&mut is_first) {
         let Ok(value) = cursor.value() else { break };
         if !is_of_mcp(&key.decode()) {
-            others.push((key.raw().to_owned(), value.to_owned()));
+            others.push((key.raw().into(), value.into()));
         }
     }
     others

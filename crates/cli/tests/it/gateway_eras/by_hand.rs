@@ -81,11 +81,14 @@ fn another_replica_makes_the_call_again_if_it_may_and_refuses_it_if_not() {
     let message = refused["error"]["message"].as_str().unwrap_or_else(|| panic!("{refused}"));
     assert!(message.starts_with("Upstream `it`: the call that asked is not there"), "{message}");
     assert_eq!(gates[1].sent("tools/call").len(), 0);
+    // Nobody waits for another's client.
+    let got = post(urls[0], "tools/call", tool, &params);
+    assert_eq!(got["result"]["resultType"], "input_required", "{got}");
     let asked = post(urls[0], "tools/call", tool, &with(params.clone(), &more));
     let more = next(&asked, &json!({"color": "red"}));
     let got = post(urls[0], "tools/call", tool, &with(params.clone(), &more));
     assert_eq!(got["result"]["content"][0]["text"], "Eve likes red.", "{got}");
-    assert_eq!(gates[0].sent("tools/call").len(), 1);
+    assert_eq!(gates[0].sent("tools/call").len(), 2, "this one, and the other");
     // A state is good for its own request.
     let asked = post(urls[0], "tools/call", tool, &params);
     let more = next(&asked, &json!({"name": "Eve"}));
