@@ -78,7 +78,7 @@ impl Forward {
     async fn ask_twice(&self, wish: &Wish<'_>, context: &Context) -> Result<Relayed, Refusal> {
         let mut is_first = true;
         loop {
-            let client = self.upstream.client().await?;
+            let client = self.upstream.client(context).await?;
             let error = match wish.ask(&self.upstream, &client, context).await {
                 Ok(result) => return Ok(Relayed(result)),
                 Err(error) => error,

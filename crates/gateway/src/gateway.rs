@@ -4,8 +4,8 @@
 use crate::admin::Admin;
 use crate::catalogue::{self, Catalogue, LeftOut, Offer};
 use crate::early::Early;
-use crate::keeper::{Report, keep};
-use crate::limits::STOP_TIME_MAX;
+use crate::keeper::{Report, Seat, keep};
+use crate::limits::{OWN_ALL_MAX, STOP_TIME_MAX};
 use crate::recent::Recent;
 use crate::upstream::Upstream;
 use haft_manifest::Live;
@@ -14,7 +14,7 @@ use haft_proto::service::Service;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
@@ -34,6 +34,8 @@ pub(crate) struct Shared {
     pub(crate) kept: Mutex<Vec<Kept>>,
     pub(crate) left_out: Mutex<HashSet<LeftOut>>,
     pub(crate) recent: Arc<Recent>,
+    /// For processes of single sessions.
+    room: Arc<Semaphore>,
     /// Those that are ended.
     retiring: Mutex<JoinSet<()>>,
     /// Told when one has answered, or failed to.
@@ -59,11 +61,12 @@ pub(crate) struct Kept {
 }
 
 /// A task that ends with this, and ends what it keeps when the upstream is to stop.
-struct Keeper(JoinHandle<()>);
+struct Keeper(JoinHandle<()>, Arc<Upstream>);
 
 impl Drop for Keeper {
     fn drop(&mut self) {
         self.0.abort();
+        self.1.seats.stop();
     }
 }
 
@@ -78,6 +81,7 @@ impl Gateway {
             kept: Mutex::default(),
             left_out: Mutex::default(),
             recent: Arc::default(),
+            room: Arc::new(Semaphore::new(OWN_ALL_MAX)),
             retiring: Mutex::default(),
             settled: watch::Sender::default(),
             changed: Notify::new(),
@@ -157,7 +161,9 @@ impl Kept {
                 let mut all = JoinSet::new();
                 for number in 0..count {
                     let (shared, reported) = (shared.clone(), Arc::downgrade(&upstream));
-                    all.spawn(keep(Arc::clone(&upstream), number, move |report| {
+                    let seats = Arc::clone(&upstream.seats);
+                    let seat = Seat { upstream: Arc::clone(&upstream), seats, number };
+                    all.spawn(keep(seat, move |report| {
                         if let (Some(shared), Some(upstream)) =
                             (shared.upgrade(), reported.upgrade())
                         {
@@ -166,9 +172,10 @@ impl Kept {
                     }));
                 }
                 while all.join_next().await.is_some() {}
+                upstream.own.ended().await;
             }
         };
-        let keeper = Keeper(tokio::spawn(keeping));
+        let keeper = Keeper(tokio::spawn(keeping), Arc::clone(&upstream));
         let (offer, has_settled, down) = (None, false, vec![None; count].into());
         Self { upstream, is_drained, offer, has_settled, down, before, keeper }
     }
@@ -220,7 +227,8 @@ impl Shared {
             kept.push(match known {
                 Some(known) if known.upstream.settings == *settings => known,
                 known => {
-                    self.keep(Upstream::new(settings.clone(), Arc::clone(&self.recent)), known)
+                    let (recent, room) = (Arc::clone(&self.recent), Arc::clone(&self.room));
+                    self.keep(Upstream::new(settings.clone(), recent, room), known)
                 }
             });
         }

@@ -17,6 +17,7 @@ mod keeper;
 pub mod limits;
 mod lists;
 mod nursery;
+mod own;
 mod recent;
 mod seats;
 mod upstream;

@@ -89,4 +89,4 @@ pub use published::json_schema;
 pub use starter::starter;
 pub use upstream::mistake::UpstreamMistake;
 pub use upstream::{Reach, Upstream};
-pub use written::upstream::Start;
+pub use written::upstream::{Sessions, Start};

@@ -10,6 +10,7 @@ mod floods;
 mod lists;
 mod lives;
 mod remains;
+mod sessions;
 mod starts;
 
 use self::bed::{Bed, DEADLINE, TIMEOUT, Watch, wait_until};
