@@ -113,13 +113,18 @@ impl Gateway {
     }
 
     /// A service that answers as `service` does, which is the server of the file; but while
-    /// upstreams begin, what is asked of those that have not answered waits for them a while, and
-    /// so do lists.
+    /// upstreams begin, what is asked of those that have not answered waits for them for so long,
+    /// and so do lists.
     #[must_use]
-    pub fn patient(&self, service: Arc<dyn Service>, limits: &Limits) -> Arc<dyn Service> {
+    pub fn patient(
+        &self,
+        service: Arc<dyn Service>,
+        limits: &Limits,
+        wait: Duration,
+    ) -> Arc<dyn Service> {
         match lock(&self.shared.kept).is_empty() {
             true => service,
-            false => Arc::new(Early::new(service, &self.shared, limits)),
+            false => Arc::new(Early::new(service, &self.shared, limits, wait)),
         }
     }
 

@@ -39,6 +39,8 @@ pub const LISTENING_TIME_MAX: Duration = Duration::from_secs(2);
 /// How long after its beginning a gateway lets lists wait for upstreams that have not answered yet,
 /// and requests for what is not there yet.
 pub const EARLY: Duration = Duration::from_secs(5);
+/// The same where one client has started the gateway for itself, which may not ask again.
+pub const EARLY_ALONE: Duration = Duration::from_secs(10);
 /// How often in a row an upstream that has answered before may leave its lists unanswered for as
 /// long as its `timeout`, before it is taken to hang: one that does one thing after the other may
 /// work on something that long.

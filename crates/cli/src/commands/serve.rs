@@ -10,6 +10,7 @@ use crate::metrics;
 use crate::print::{NAME, Printer};
 use crate::profile::Profiling;
 use crate::{inside, instruments};
+use haft_gateway::limits::{EARLY, EARLY_ALONE};
 use haft_manifest::{Adoption, Listen, Live, Reading};
 use haft_proto::limits::Limits;
 use haft_proto::service::Service;
@@ -183,8 +184,8 @@ fn serve_stdio(
                 gone = stop::parent_died() => gone,
             }
         };
-        let gateway = behind::begin(live, admin, printer).await?;
-        let service = gateway.patient(server, &limits);
+        let gateway = behind::begin(live, admin, Vec::new(), printer).await?;
+        let service = gateway.patient(server, &limits, EARLY_ALONE);
         let served = stdio::serve(service, &limits, stop).await;
         gateway.stop().await;
         served.map_err(|error| Failure::new(Exit::Other, format!("stdin or stdout: {error}")))
@@ -226,8 +227,9 @@ async fn serve_http(
         listeners.push(bind(listen, threads, &server, printer).await?);
     }
     tokio::spawn(Arc::clone(&live).watch_resources(move |line| printer.warn(line)));
-    let gateway = behind::begin(&live, admin, printer).await?;
-    let service = gateway.patient(server, &limits);
+    let rolls = listeners.iter().map(Listener::roll).collect();
+    let gateway = behind::begin(&live, admin, rolls, printer).await?;
+    let service = gateway.patient(server, &limits, EARLY);
     let teller = Teller::new(&live, places, printer);
     let served = match reading {
         Reading::Orders => {

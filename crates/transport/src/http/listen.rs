@@ -5,6 +5,7 @@ use super::Options;
 use super::connections;
 use super::door::Sockets;
 use super::endpoint::Endpoint;
+use super::roll::Roll;
 use super::threads::{Crew, Threads};
 use crate::stop::Stop;
 use haft_proto::limits::Limits;
@@ -21,6 +22,7 @@ pub struct Listener {
     sockets: Sockets,
     address: SocketAddr,
     options: Options,
+    roll: Roll,
 }
 
 impl Listener {
@@ -34,13 +36,19 @@ impl Listener {
             Threads::Own { count, is_accepting: true, .. } => Sockets::each(address, count.get())?,
             _ => Sockets::one(address).await?,
         };
-        Ok(Self { sockets, address, options })
+        Ok(Self { sockets, address, options, roll: Roll::default() })
     }
 
     /// Where clients find the endpoint.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}{}", self.address, self.options.path)
+    }
+
+    /// Who has a session, while it serves.
+    #[must_use]
+    pub fn roll(&self) -> Roll {
+        self.roll.clone()
     }
 
     /// Serves until `stop` comes; requests in flight then have
@@ -52,6 +60,7 @@ impl Listener {
         stop: impl Future<Output = Stop>,
     ) {
         let endpoint = Arc::new(Endpoint::new(service, self.address, &self.options, limits));
+        self.roll.is_of(&endpoint);
         let mut crew = Crew::start(self.options.threads, &endpoint, self.sockets);
         let mut stop = std::pin::pin!(stop);
         let mut sweep = interval(endpoint.sessions.sweep_interval());

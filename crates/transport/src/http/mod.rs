@@ -17,6 +17,7 @@ mod news;
 mod refusals;
 mod replay;
 mod request;
+mod roll;
 mod sessions;
 mod sse;
 mod stall;
@@ -31,6 +32,7 @@ mod unread;
 
 pub use address::address;
 pub use listen::{Listener, serve_stream};
+pub use roll::{Attendee, Roll};
 pub use threads::Threads;
 pub use two_paths::TwoPaths;
 
