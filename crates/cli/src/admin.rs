@@ -7,6 +7,7 @@ use crate::print::Printer;
 use crate::side_door;
 use haft_gateway::Admin;
 use haft_manifest::Live;
+use haft_transport::http::Roll;
 use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
@@ -16,13 +17,16 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 
+/// How many sessions of an address are told of one by one.
+const SESSIONS_TOLD_MAX: usize = 1000;
+
 /// Begins to answer at `address`.
 ///
 /// # Errors
 /// A failure if nothing can listen there, or others could reach it.
 pub(crate) async fn start(
     address: SocketAddr,
-    (admin, live): (Admin, Arc<Live>),
+    (admin, live, rolls): (Admin, Arc<Live>, Arc<[Roll]>),
     printer: Printer,
 ) -> Result<(), Failure> {
     if !address.ip().is_loopback() {
@@ -36,8 +40,8 @@ pub(crate) async fn start(
     let at = listener.local_addr()?;
     printer.always(format_args!("haft: admin at http://{at}/admin/v1"));
     let answer = move |request: Request<Incoming>| {
-        let (admin, live) = (admin.clone(), Arc::clone(&live));
-        async move { answer(&request, &admin, &live).await }
+        let (admin, live, rolls) = (admin.clone(), Arc::clone(&live), Arc::clone(&rolls));
+        async move { answer(&request, (&admin, &live, &rolls)).await }
     };
     tokio::spawn(side_door::listen(listener, answer));
     Ok(())
@@ -45,8 +49,7 @@ pub(crate) async fn start(
 
 async fn answer(
     request: &Request<Incoming>,
-    admin: &Admin,
-    live: &Arc<Live>,
+    (admin, live, rolls): (&Admin, &Arc<Live>, &[Roll]),
 ) -> Response<Full<Bytes>> {
     let path = request.uri().path().strip_prefix("/admin/v1/").unwrap_or_default();
     let parts: Vec<&str> = path.split('/').collect();
@@ -54,6 +57,7 @@ async fn answer(
         ["upstreams"] => (Method::GET, Some(admin.upstreams())),
         ["catalogue"] => (Method::GET, Some(admin.catalogue())),
         ["calls"] => (Method::GET, Some(admin.calls())),
+        ["sessions"] => (Method::GET, Some(sessions(rolls))),
         ["views"] => (Method::GET, Some(admin.views())),
         ["reload"] => (Method::POST, None),
         ["upstreams", _, "drain" | "resume"] => (Method::POST, None),
@@ -79,6 +83,26 @@ async fn answer(
             }
         }
     }
+}
+
+/// How many there are at each address, and the newest of them.
+fn sessions(rolls: &[Roll]) -> Value {
+    let mut count = 0;
+    let mut told = Vec::new();
+    for roll in rolls {
+        let (there, newest) = roll.call(SESSIONS_TOLD_MAX);
+        count += there;
+        told.extend(newest.into_iter().map(|one| {
+            json!({
+                "client": one.client,
+                "era": "legacy",
+                "revision": one.revision.as_str(),
+                "ageSeconds": one.age.as_secs_f64(),
+                "idleSeconds": one.idle.map(|idle| idle.as_secs_f64()),
+            })
+        }));
+    }
+    json!({"count": count, "sessions": told})
 }
 
 fn wrong(status: StatusCode, why: &str) -> Response<Full<Bytes>> {

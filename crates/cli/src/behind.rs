@@ -6,6 +6,7 @@ use crate::exit::Failure;
 use crate::print::Printer;
 use haft_gateway::Gateway;
 use haft_manifest::Live;
+use haft_transport::http::Roll;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,19 +15,20 @@ use std::time::Duration;
 const SHORT: Duration = Duration::from_secs(1);
 
 /// Begins those that the file names, now and after any edit, and says which of them let clients
-/// wait. Whoever runs the server may ask about them at `admin`.
+/// wait. Whoever runs the server may ask about them, and who is there, at `admin`.
 ///
 /// # Errors
 /// A failure if nothing can listen there.
 pub(crate) async fn begin(
     live: &Arc<Live>,
     admin: Option<SocketAddr>,
+    rolls: Vec<Roll>,
     printer: Printer,
 ) -> Result<Gateway, Failure> {
     let gateway = Gateway::begin(Arc::clone(live), Arc::new(move |line| printer.warn(line)));
     if let Some(address) = admin
-        && let Err(failure) =
-            admin::start(address, (gateway.admin(), Arc::clone(live)), printer).await
+        && let told = (gateway.admin(), Arc::clone(live), rolls.into())
+        && let Err(failure) = admin::start(address, told, printer).await
     {
         gateway.stop().await;
         return Err(failure);

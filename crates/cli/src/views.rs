@@ -4,6 +4,7 @@
 use crate::exit::Failure;
 use crate::print::{NAME, Printer};
 use haft_manifest::Live;
+use haft_proto::service::Service;
 use haft_server::{Server, nearest};
 use haft_transport::http::{Beside, Besides, Listener};
 use std::sync::Arc;
@@ -27,14 +28,18 @@ pub(crate) fn server_of(live: &Live, name: &str) -> Result<Arc<Server>, Failure>
     })
 }
 
+/// What stands around the server of a view.
+pub(crate) type Around = Box<dyn Fn(Arc<dyn Service>) -> Arc<dyn Service> + Send>;
+
 /// Who answers at other paths, now and after every edit.
-pub(crate) fn follow(live: &Arc<Live>) -> Besides {
+pub(crate) fn follow(live: &Arc<Live>, around: Around) -> Besides {
     let mut swaps = live.swaps();
-    let (sender, besides) = watch::channel(besides(live));
+    let mut standing = Standing { around, known: Vec::new() };
+    let (sender, besides) = watch::channel(standing.beside(live));
     let live = Arc::clone(live);
     tokio::spawn(async move {
         while swaps.changed().await.is_ok() {
-            if sender.send(self::besides(&live)).is_err() {
+            if sender.send(standing.beside(&live)).is_err() {
                 return;
             }
         }
@@ -42,9 +47,25 @@ pub(crate) fn follow(live: &Arc<Live>) -> Besides {
     besides
 }
 
-fn besides(live: &Live) -> Vec<Beside> {
-    let views = live.views().into_iter();
-    views.map(|(view, server)| Beside { path: view.path, service: server }).collect()
+/// The servers of views, and what stands around each: the same as long as the server is.
+struct Standing {
+    around: Around,
+    known: Vec<(Arc<Server>, Arc<dyn Service>)>,
+}
+
+impl Standing {
+    fn beside(&mut self, live: &Live) -> Vec<Beside> {
+        let before = std::mem::take(&mut self.known);
+        let mut besides = Vec::new();
+        for (view, server) in live.views() {
+            let known = before.iter().find(|(one, _)| Arc::ptr_eq(one, &server));
+            let service = known.map(|(_, service)| Arc::clone(service));
+            let service = service.unwrap_or_else(|| (self.around)(Arc::clone(&server) as _));
+            besides.push(Beside { path: view.path, service: Arc::clone(&service) });
+            self.known.push((server, service));
+        }
+        besides
+    }
 }
 
 /// Says where they are.

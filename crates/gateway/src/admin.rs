@@ -106,6 +106,7 @@ fn upstream(one: &Kept) -> Value {
         "failed": counts.failed,
         "restarts": counts.restarts,
         "joined": upstream.alike.joined(),
+        "own": upstream.own.count(),
         "instances": instances.collect::<Vec<_>>(),
     })
 }

@@ -6,6 +6,7 @@ use crate::forward::{Forward, members};
 use crate::gateway::lock;
 use crate::upstream::Upstream;
 use bytestring::ByteString;
+use haft_manifest::Sessions;
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::json::member;
 use haft_proto::method::Method;
@@ -148,8 +149,12 @@ impl Drop for Left {
 }
 
 impl Key {
-    /// Nothing, if it is no beginning but goes on with what was asked back.
+    /// Nothing, if it is no beginning but goes on with what was asked back, or if each session has
+    /// an upstream of its own.
     fn of(way: &Forward, asked: &Relaying) -> Result<Option<Self>, Refusal> {
+        if way.upstream.settings.sessions == Sessions::Own {
+            return Ok(None);
+        }
         let goes_on = |key: &str| member(&asked.params, key).is_some();
         if goes_on("inputResponses") || goes_on("requestState") {
             return Ok(None);

@@ -4,7 +4,6 @@
 //! Around the server of a file; the wires ask it.
 
 use crate::gateway::Shared;
-use crate::limits::EARLY;
 use haft_proto::encode;
 use haft_proto::envelope::{self, Envelope, Id, Incoming};
 use haft_proto::error::{Mistake, Refusal};
@@ -18,6 +17,7 @@ use haft_proto::version::Revision;
 use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 /// See above.
@@ -30,10 +30,15 @@ pub(crate) struct Early {
 }
 
 impl Early {
-    /// From now on.
-    pub(crate) fn new(service: Arc<dyn Service>, shared: &Arc<Shared>, limits: &Limits) -> Self {
+    /// From now on, for so long.
+    pub(crate) fn new(
+        service: Arc<dyn Service>,
+        shared: &Arc<Shared>,
+        limits: &Limits,
+        wait: Duration,
+    ) -> Self {
         let (shared, limits) = (Arc::clone(shared), limits.clone());
-        let (until, is_over) = (Instant::now() + EARLY, AtomicBool::new(false));
+        let (until, is_over) = (Instant::now() + wait, AtomicBool::new(false));
         Self { service, shared, limits, until, is_over }
     }
 

@@ -84,7 +84,7 @@ impl Forward {
     async fn ask_twice(&self, wish: &Wish<'_>, context: &Context) -> Result<Relayed, Refusal> {
         let mut is_first = true;
         loop {
-            let client = self.upstream.client().await?;
+            let client = self.upstream.client(context).await?;
             if let Some(level) = context.log_level() {
                 // Whatever becomes of its log, the request is made.
                 _ = Box::pin(client.hear_logs(level)).await;

@@ -4,8 +4,8 @@
 use crate::admin::Admin;
 use crate::catalogue::{Catalogue, Now, Offer, Told};
 use crate::early::Early;
-use crate::keeper::{Report, keep};
-use crate::limits::{LINES_MAX, STOP_TIME_MAX};
+use crate::keeper::{Report, Seat, keep};
+use crate::limits::{LINES_MAX, OWN_ALL_MAX, STOP_TIME_MAX};
 use crate::recent::Recent;
 use crate::subscriptions;
 use crate::upstream::Upstream;
@@ -15,7 +15,7 @@ use haft_proto::service::Service;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
@@ -37,6 +37,8 @@ pub(crate) struct Shared {
     catalogue: Mutex<Catalogue>,
     pub(crate) told: Mutex<Told>,
     pub(crate) recent: Arc<Recent>,
+    /// For processes of single sessions.
+    room: Arc<Semaphore>,
     /// Those that are ended.
     retiring: Mutex<JoinSet<()>>,
     /// Told when one has answered, or failed to.
@@ -64,11 +66,12 @@ pub(crate) struct Kept {
 }
 
 /// A task that ends with this, and ends what it keeps when the upstream is to stop.
-struct Keeper(JoinHandle<()>);
+struct Keeper(JoinHandle<()>, Arc<Upstream>);
 
 impl Drop for Keeper {
     fn drop(&mut self) {
         self.0.abort();
+        self.1.seats.stop();
     }
 }
 
@@ -84,6 +87,7 @@ impl Gateway {
             catalogue: Mutex::default(),
             told: Mutex::default(),
             recent: Arc::default(),
+            room: Arc::new(Semaphore::new(OWN_ALL_MAX)),
             retiring: Mutex::default(),
             settled: watch::Sender::default(),
             changed: Notify::new(),
@@ -116,13 +120,28 @@ impl Gateway {
     }
 
     /// A service that answers as `service` does, which is the server of the file; but while
-    /// upstreams begin, what is asked of those that have not answered waits for them a while, and
-    /// so do lists.
+    /// upstreams begin, what is asked of those that have not answered waits for them for so long,
+    /// and so do lists.
     #[must_use]
-    pub fn patient(&self, service: Arc<dyn Service>, limits: &Limits) -> Arc<dyn Service> {
-        match lock(&self.shared.kept).is_empty() {
+    pub fn patient(
+        &self,
+        service: Arc<dyn Service>,
+        limits: &Limits,
+        wait: Duration,
+    ) -> Arc<dyn Service> {
+        self.patience(limits, wait)(service)
+    }
+
+    /// The same for services that are still to come.
+    pub fn patience(
+        &self,
+        limits: &Limits,
+        wait: Duration,
+    ) -> impl Fn(Arc<dyn Service>) -> Arc<dyn Service> + Send + use<> {
+        let (shared, limits) = (Arc::clone(&self.shared), limits.clone());
+        move |service| match lock(&shared.kept).is_empty() {
             true => service,
-            false => Arc::new(Early::new(service, &self.shared, limits)),
+            false => Arc::new(Early::new(service, &shared, &limits, wait)),
         }
     }
 
@@ -165,7 +184,9 @@ impl Kept {
                 let mut all = JoinSet::new();
                 for number in 0..count {
                     let (shared, reported) = (shared.clone(), Arc::downgrade(&upstream));
-                    all.spawn(keep(Arc::clone(&upstream), number, move |report| {
+                    let seats = Arc::clone(&upstream.seats);
+                    let seat = Seat { upstream: Arc::clone(&upstream), seats, number };
+                    all.spawn(keep(seat, move |report| {
                         if let (Some(shared), Some(upstream)) =
                             (shared.upgrade(), reported.upgrade())
                         {
@@ -174,9 +195,10 @@ impl Kept {
                     }));
                 }
                 while all.join_next().await.is_some() {}
+                upstream.own.ended().await;
             }
         };
-        let keeper = Keeper(tokio::spawn(keeping));
+        let keeper = Keeper(tokio::spawn(keeping), Arc::clone(&upstream));
         let (offer, has_settled, down) = (None, false, vec![None; count].into());
         Self { upstream, is_drained, rules, offer, has_settled, down, before, keeper }
     }
@@ -230,7 +252,8 @@ impl Shared {
                     Kept { rules: Arc::clone(&settings.rules), ..known }
                 }
                 known => {
-                    self.keep(Upstream::new(settings.clone(), Arc::clone(&self.recent)), known)
+                    let (recent, room) = (Arc::clone(&self.recent), Arc::clone(&self.room));
+                    self.keep(Upstream::new(settings.clone(), recent, room), known)
                 }
             });
         }

@@ -10,6 +10,7 @@ use crate::limits::{
     TTL_MIN,
 };
 use crate::lists::look;
+use crate::seats::Seats;
 use crate::upstream::{State, Upstream};
 use haft_client::{Change, Changes, Client, ClientError, Interest, connect_unless};
 use haft_manifest::Start;
@@ -42,9 +43,17 @@ enum End {
     Stopped,
 }
 
-/// Keeps the connection of that number until the upstream is to stop; then it has ended, politely.
-pub(crate) async fn keep(upstream: Arc<Upstream>, number: usize, report: impl Fn(Report)) {
-    let seats = &upstream.seats;
+/// The place of a connection.
+pub(crate) struct Seat {
+    pub(crate) upstream: Arc<Upstream>,
+    pub(crate) seats: Arc<Seats>,
+    pub(crate) number: usize,
+}
+
+/// Keeps a connection until it is to stop; then it has ended, politely.
+pub(crate) async fn keep(seat: Seat, report: impl Fn(Report)) {
+    let Seat { seats, number, .. } = &seat;
+    let number = *number;
     let mut pause = PAUSE_MIN;
     let (mut is_down, mut has_answered) = (false, false);
     loop {
@@ -52,7 +61,7 @@ pub(crate) async fn keep(upstream: Arc<Upstream>, number: usize, report: impl Fn
         if !is_down {
             seats.set(number, State::Connecting, None);
         }
-        match live(&upstream, number, &report).await {
+        match live(&seat, &report).await {
             End::Stopped => return seats.set(number, State::Stopped, None),
             End::Idle => {
                 tokio::select! {
@@ -94,15 +103,16 @@ fn doubled(pause: Duration) -> Duration {
 }
 
 /// One life of the connection.
-async fn live(upstream: &Upstream, number: usize, report: &impl Fn(Report)) -> End {
-    let (seats, (target, options)) = (&upstream.seats, upstream.target());
+async fn live(seat: &Seat, report: &impl Fn(Report)) -> End {
+    let Seat { upstream, seats, number } = seat;
+    let (target, options) = upstream.target();
     let client = match Box::pin(connect_unless(&target, &options, seats.stopped())).await {
         Ok(Some(client)) => Arc::new(client),
         Ok(None) => return End::Stopped,
         Err(error) => return End::Failed { error, had_answered: false },
     };
     let end = tokio::select! {
-        end = Box::pin(serve(upstream, number, &client, report)) => end,
+        end = Box::pin(serve(seat, &client, report)) => end,
         () = seats.stopped() => End::Stopped,
     };
     let state = match end {
@@ -111,8 +121,8 @@ async fn live(upstream: &Upstream, number: usize, report: &impl Fn(Report)) -> E
         End::Stopped => State::Stopped,
     };
     // Whoever uses it is answered first.
-    seats.set(number, state, None);
-    _ = timeout(upstream.timeout().saturating_add(SLACK), seats.at_rest(number)).await;
+    seats.set(*number, state, None);
+    _ = timeout(upstream.timeout().saturating_add(SLACK), seats.at_rest(*number)).await;
     if let Some(client) = Arc::into_inner(client) {
         client.close().await;
     }
@@ -120,13 +130,9 @@ async fn live(upstream: &Upstream, number: usize, report: &impl Fn(Report)) -> E
 }
 
 /// Looks at what it has, again and again, and lets requests through meanwhile.
-async fn serve(
-    upstream: &Upstream,
-    number: usize,
-    client: &Arc<Client>,
-    report: &impl Fn(Report),
-) -> End {
-    let (seats, limit) = (&upstream.seats, upstream.timeout().max(START_TIME_MAX));
+async fn serve(seat: &Seat, client: &Arc<Client>, report: &impl Fn(Report)) -> End {
+    let Seat { upstream, seats, number } = seat;
+    let (number, limit) = (*number, upstream.timeout().max(START_TIME_MAX));
     let (mut had_answered, mut looks_in_vain, mut retry) = (false, 0, RETRY_MIN);
     let mut gathering = Gathering { pause: GATHERING, looked: None };
     loop {

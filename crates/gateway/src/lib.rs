@@ -21,6 +21,7 @@ pub mod limits;
 mod lists;
 mod made;
 mod nursery;
+mod own;
 mod parked;
 mod recent;
 mod rules;

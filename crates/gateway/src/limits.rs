@@ -17,6 +17,14 @@ pub const RECOVERED: Duration = Duration::from_secs(30);
 /// How long an upstream that is started when it is needed may be there unused, at least; at most
 /// twice as long.
 pub const IDLE_MAX: Duration = Duration::from_secs(60);
+/// The most sessions of one upstream that have a process of their own.
+pub const OWN_MAX: usize = 64;
+/// The most such processes of all upstreams.
+pub const OWN_ALL_MAX: usize = 256;
+/// How long a session may ask nothing of such a process before that is ended.
+pub const OWN_IDLE_MAX: Duration = Duration::from_secs(10 * 60);
+/// How often it is looked whether a session is over.
+pub const OWN_LOOK: Duration = Duration::from_secs(1);
 /// How long changes of an upstream's lists are gathered before the lists are asked for; twice as
 /// long each time while they do not cease.
 pub const GATHERING: Duration = Duration::from_millis(50);
@@ -31,6 +39,8 @@ pub const LISTENING_TIME_MAX: Duration = Duration::from_secs(2);
 /// How long after its beginning a gateway lets lists wait for upstreams that have not answered yet,
 /// and requests for what is not there yet.
 pub const EARLY: Duration = Duration::from_secs(5);
+/// The same where one client has started the gateway for itself, which may not ask again.
+pub const EARLY_ALONE: Duration = Duration::from_secs(10);
 /// How often in a row an upstream that has answered before may leave its lists unanswered for as
 /// long as its `timeout`, before it is taken to hang: one that does one thing after the other may
 /// work on something that long.

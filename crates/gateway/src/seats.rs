@@ -26,6 +26,8 @@ struct Place {
     doubt: Notify,
     /// How many requests use it.
     running: AtomicU64,
+    /// How many did and do.
+    taken: AtomicU64,
     /// Told when none does any more.
     rest: Notify,
     restarts: AtomicU64,
@@ -36,6 +38,8 @@ pub(crate) struct Taken {
     // Dropped before the place hears of it: nobody else then holds the connection.
     client: Arc<Client>,
     number: usize,
+    /// Whose it is, if it is one session's.
+    own: Option<Arc<Seats>>,
     _using: Using,
 }
 
@@ -53,6 +57,15 @@ impl Taken {
     /// The connection, for a request that may outlive this use of it.
     pub(crate) fn client(&self) -> &Arc<Client> {
         &self.client
+    }
+
+    /// The same of one session's.
+    pub(crate) fn of(self, seats: Arc<Seats>) -> Self {
+        Self { own: Some(seats), ..self }
+    }
+
+    pub(crate) fn own(&self) -> Option<&Seats> {
+        self.own.as_deref()
     }
 }
 
@@ -86,7 +99,10 @@ impl Seats {
         let there =
             all.filter_map(|(number, place)| Some((number, place, place.client.load_full()?)));
         let least = there.min_by_key(|(_, place, _)| place.running.load(Ordering::Relaxed));
-        least.map(|(number, place, client)| Taken { client, number, _using: Using::begin(place) })
+        least.map(|(number, place, client)| {
+            place.taken.fetch_add(1, Ordering::Relaxed);
+            Taken { client, number, own: None, _using: Using::begin(place) }
+        })
     }
 
     /// How each is doing.
@@ -172,6 +188,18 @@ impl Seats {
     /// All are to end.
     pub(crate) fn stop(&self) {
         self.stop.send_replace(true);
+    }
+
+    /// How many requests have begun so far, unless one still runs.
+    pub(crate) fn taken_at_rest(&self) -> Option<u64> {
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let is_at_rest = self.places.iter().all(|place| of(&place.running) == 0);
+        is_at_rest.then(|| self.places.iter().map(|place| of(&place.taken)).sum())
+    }
+
+    /// Whether they are to.
+    pub(crate) fn is_stopping(&self) -> bool {
+        *self.stop.borrow()
     }
 
     /// Waits until they are to.

@@ -174,7 +174,7 @@ async fn listen(upstream: Arc<Upstream>, mut wanted: watch::Receiver<Uris>, serv
 
 async fn begin(upstream: &Upstream, uris: &Uris) -> Option<Changes> {
     // While it is down there is nobody to ask, and it says so at once.
-    let client = upstream.client().await.ok()?;
+    let client = upstream.shared().await.ok()?;
     let all = || uris.iter().map(|uri| uri.to_string());
     match watch(&client, all().collect()).await? {
         Err(ClientError::Refused { .. }) if uris.len() > 1 => {}

@@ -4,17 +4,19 @@
 use crate::alike::Alike;
 use crate::discretion;
 use crate::nursery::Adopting;
+use crate::own::Owned;
 use crate::parked::Lot;
 use crate::recent::Recent;
 use crate::seats::{Seats, Taken};
 use haft_client::{ClientError, Inherit, Launch, Options, Target};
-use haft_manifest::{Reach, Upstream as Settings};
+use haft_manifest::{Reach, Sessions, Upstream as Settings};
 use haft_proto::error::{Mistake, Refusal};
-use haft_server::Missing;
+use haft_server::{Context, Missing};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 /// How a server behind this one is doing.
@@ -55,7 +57,9 @@ impl State {
 /// See above.
 pub(crate) struct Upstream {
     pub(crate) settings: Settings,
-    pub(crate) seats: Seats,
+    pub(crate) seats: Arc<Seats>,
+    /// Those of single sessions.
+    pub(crate) own: Owned,
     /// What is asked for several clients at once.
     pub(crate) alike: Alike,
     /// How many requests have begun.
@@ -109,9 +113,10 @@ impl Loss {
 }
 
 impl Upstream {
-    pub(crate) fn new(settings: Settings, recent: Arc<Recent>) -> Self {
+    pub(crate) fn new(settings: Settings, recent: Arc<Recent>, room: Arc<Semaphore>) -> Self {
         Self {
-            seats: Seats::new(settings.instances),
+            seats: Arc::new(Seats::new(settings.instances)),
+            own: Owned::new(room),
             settings,
             alike: Alike::default(),
             calls: AtomicU64::new(0),
@@ -146,27 +151,50 @@ impl Upstream {
     ///
     /// # Errors
     /// It is down, there is none in time, or the gateway stops.
-    pub(crate) async fn client(&self) -> Result<Taken, Refusal> {
-        if let Some(taken) = self.seats.take() {
+    pub(crate) async fn client(self: &Arc<Self>, context: &Context) -> Result<Taken, Refusal> {
+        let is_own = self.settings.sessions == Sessions::Own;
+        let Some(session) = context.session().filter(|_| is_own) else {
+            return self.connection(&self.seats).await;
+        };
+        let seats = self.own.of(self, session).map_err(|most| {
+            let why = format!("{most} sessions have a process of their own, and no more may");
+            Refusal::new(Mistake::Overloaded, self.told(&why))
+        })?;
+        let taken = self.connection(&seats).await?;
+        Ok(taken.of(seats))
+    }
+
+    /// One that belongs to no session.
+    ///
+    /// # Errors
+    /// As above.
+    pub(crate) async fn shared(&self) -> Result<Taken, Refusal> {
+        self.connection(&self.seats).await
+    }
+
+    async fn connection(&self, seats: &Seats) -> Result<Taken, Refusal> {
+        if let Some(taken) = seats.take() {
             return Ok(taken);
         }
         let limit = self.timeout();
         let late = |_| self.failed(&format!("it is not connected after {limit:?}"));
-        timeout(limit, self.connected()).await.map_err(late)?
+        timeout(limit, self.connected(seats)).await.map_err(late)?
     }
 
-    async fn connected(&self) -> Result<Taken, Refusal> {
-        let mut states = self.seats.watch();
+    async fn connected(&self, seats: &Seats) -> Result<Taken, Refusal> {
+        let mut states = seats.watch();
         loop {
             let state = State::of_all(&states.borrow_and_update());
-            match (self.seats.take(), state) {
+            match (seats.take(), state) {
                 (Some(taken), _) => return Ok(taken),
-                (None, State::Down { .. } | State::Stopped) => return Err(self.absent()),
-                (None, State::Idle) => self.seats.demand(),
+                (None, state @ (State::Down { .. } | State::Stopped)) => {
+                    return Err(self.absent(state));
+                }
+                (None, State::Idle) => seats.demand(),
                 (None, State::Connecting | State::Ready) => {}
             }
             if states.changed().await.is_err() {
-                return Err(self.absent());
+                return Err(self.absent(State::Stopped));
             }
         }
     }
@@ -175,10 +203,11 @@ impl Upstream {
     /// requests, unless nobody is there or nobody knows the session; they go on while it is looked
     /// at. A process that is gone answers nobody.
     pub(crate) fn lost(&self, taken: &Taken, loss: Loss) {
+        let seats = taken.own().unwrap_or(&self.seats);
         match loss {
-            Loss::NotBegun => self.seats.suspect(taken),
-            Loss::Unknown if !self.is_far() => self.seats.suspect(taken),
-            Loss::Unknown | Loss::Late => self.seats.doubt(taken),
+            Loss::NotBegun => seats.suspect(taken),
+            Loss::Unknown if !self.is_far() => seats.suspect(taken),
+            Loss::Unknown | Loss::Late => seats.doubt(taken),
             Loss::None => {}
         }
     }
@@ -256,8 +285,8 @@ impl Upstream {
     }
 
     /// What a client is told while there is no connection.
-    fn absent(&self) -> Refusal {
-        match self.state() {
+    fn absent(&self, state: State) -> Refusal {
+        match state {
             State::Down { told, .. } => self.failed(&format!("down, and tried again: {told}")),
             _ => self.failed("it is stopped"),
         }

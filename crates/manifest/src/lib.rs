@@ -96,4 +96,4 @@ pub use upstream::mistake::UpstreamMistake;
 pub use upstream::{Reach, Upstream};
 pub use view::View;
 pub use view::mistake::ViewMistake;
-pub use written::upstream::Start;
+pub use written::upstream::{Sessions, Start};

@@ -24,7 +24,7 @@ use crate::tree::Tree;
 use crate::upstream::mistake::UpstreamMistake;
 use crate::written::Scalar;
 use crate::written::tool::Env;
-use crate::written::upstream::{self as written, InheritEnv, Start, Upstreams};
+use crate::written::upstream::{self as written, InheritEnv, Sessions, Start, Upstreams};
 use ::http::{HeaderMap, HeaderName, HeaderValue, header};
 use haft_fetch::Url;
 use haft_proto::mirror::{METHOD_HEADER, NAME_HEADER, PARAM_HEADER_PREFIX, VERSION_HEADER};
@@ -53,6 +53,9 @@ pub struct Upstream {
     /// How many connections share its calls, each to a process of its own; 1 if it is at an
     /// address.
     pub instances: usize,
+    /// Whose these processes are. With [`Sessions::Own`] there is one instance, for all who have no
+    /// session.
+    pub sessions: Sessions,
     /// Where it is.
     pub reach: Reach,
     /// What of it is served, and what is other of its tools here.
@@ -120,7 +123,10 @@ impl fmt::Debug for Reach {
 const KINDS: Kinds = Kinds {
     owners: "upstreams",
     keys: &[
-        ("command", &["env", "inherit_env", "instances", "cwd", "era", "start", "tools"]),
+        (
+            "command",
+            &["env", "inherit_env", "instances", "sessions", "cwd", "era", "start", "tools"],
+        ),
         ("url", &["headers", "era", "start", "tools"]),
         (
             "openapi",
@@ -279,6 +285,11 @@ fn upstream(
         .instances
         .as_ref()
         .map_or(Ok(1), |written| amount::number("instances", written, 1, INSTANCES_MAX))?;
+    let sessions = written.sessions;
+    if let (Sessions::Own, Some(instances)) = (sessions, &written.instances) {
+        let (key, other) = ("instances", "sessions");
+        return Err(Wrong::new(instances.place, Problem::TwoOfOne { key, other }));
+    }
     let reach = if let Some(command) = written.command {
         let env = (written.env, written.inherit_env);
         program(&command, env, written.cwd.as_ref(), surroundings)?
@@ -289,7 +300,7 @@ fn upstream(
     };
     let (era, start) = (written.era.map(Era::from), written.start);
     let (name, timeout) = (name.to_owned(), around.timeout);
-    Ok(Upstream { name, prefix, timeout, era, start, instances, reach, rules })
+    Ok(Upstream { name, prefix, timeout, era, start, instances, sessions, reach, rules })
 }
 
 fn program(

@@ -194,6 +194,13 @@ impl Context {
         &self.inner.principal
     }
 
+    /// The conversation that the call belongs to, in the legacy era. It lives until the client ends
+    /// it or is idle for too long: who wants to know that holds it weakly.
+    #[must_use]
+    pub fn session(&self) -> Option<&Arc<Session>> {
+        self.inner.session.as_ref()
+    }
+
     /// The HTTP headers of the request: empty over other wires, and unless the tool, resource or
     /// prompt wants them (see [`Tool::with_headers`](crate::Tool::with_headers)).
     #[must_use]

@@ -10,6 +10,7 @@ use crate::metrics;
 use crate::print::{NAME, Printer};
 use crate::profile::Profiling;
 use crate::{inside, instruments, views};
+use haft_gateway::limits::{EARLY, EARLY_ALONE};
 use haft_manifest::{Adoption, Listen, Live, Reading};
 use haft_proto::limits::Limits;
 use haft_proto::service::Service;
@@ -190,8 +191,8 @@ fn serve_stdio(
                 gone = stop::parent_died() => gone,
             }
         };
-        let gateway = behind::begin(live, admin, printer).await?;
-        let service = gateway.patient(server, &limits);
+        let gateway = behind::begin(live, admin, Vec::new(), printer).await?;
+        let service = gateway.patient(server, &limits, EARLY_ALONE);
         let served = stdio::serve(service, &limits, stop).await;
         gateway.stop().await;
         served.map_err(|error| Failure::new(Exit::Other, format!("stdin or stdout: {error}")))
@@ -229,15 +230,18 @@ async fn serve_http(
     let server = Arc::new(live.server().clone());
     let limits = server.limits().clone();
     let mut listeners = Vec::new();
-    let besides = views::follow(&live);
     for listen in places.in_force() {
         let listener = bind(listen, threads, &server, printer).await?;
         views::tell(&live, &listener, printer);
-        listeners.push(listener.with(besides.clone()));
+        listeners.push(listener);
     }
     tokio::spawn(Arc::clone(&live).watch_resources(move |line| printer.warn(line)));
-    let gateway = behind::begin(&live, admin, printer).await?;
-    let service = gateway.patient(server, &limits);
+    let rolls = listeners.iter().map(Listener::roll).collect();
+    let gateway = behind::begin(&live, admin, rolls, printer).await?;
+    let besides = views::follow(&live, Box::new(gateway.patience(&limits, EARLY)));
+    let beside = |listener: Listener| listener.with(besides.clone());
+    let listeners = listeners.into_iter().map(beside).collect();
+    let service = gateway.patient(server, &limits, EARLY);
     let teller = Teller::new(&live, places, printer);
     let served = match reading {
         Reading::Orders => {

@@ -85,6 +85,37 @@ fn upstreams_what_they_have_and_what_was_asked_of_them_is_seen() {
 }
 
 #[test]
+fn who_has_a_session_is_seen() {
+    let north = Desk::with(&city("north"));
+    let desk = gate(&format!("  north: {{ {} }}\n", pipe(&north)));
+    let gate = serve_with(desk.file(), &["--admin", "127.0.0.1:0"]);
+    let door = Door::of(&gate);
+    assert_eq!(door.see("sessions"), json!({"count": 0, "sessions": []}));
+    // A client of the modern era has none.
+    assert_eq!(called(&gate.url, "modern", "north_whoami", &json!({})), "north");
+    assert_eq!(door.see("sessions")["count"], 0);
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "a \"desktop\"", "version": "1"}}});
+    let hello = hello.to_string();
+    let address = gate.url.trim_start_matches("http://").trim_end_matches("/mcp");
+    let told = Door(address.to_owned()).ask_with(
+        "POST /mcp",
+        &format!(
+            "content-type: application/json\r\naccept: application/json, text/event-stream\r\n\
+             connection: close\r\ncontent-length: {}\r\n\r\n{hello}",
+            hello.len()
+        ),
+    );
+    assert_eq!(told.0, 200, "{told:?}");
+    let seen = door.see("sessions");
+    let session = &seen["sessions"][0];
+    assert_eq!((&seen["count"], &session["client"]), (&json!(1), &json!("a \"desktop\"")));
+    assert_eq!((&session["era"], &session["revision"]), (&json!("legacy"), &json!("2025-06-18")));
+    assert!(session["ageSeconds"].as_f64() >= session["idleSeconds"].as_f64(), "{seen}");
+}
+
+#[test]
 fn an_upstream_that_is_drained_is_asked_nothing_until_it_is_resumed() {
     let north = Desk::with(&city("north"));
     let desk = gate(&format!("  north: {{ {} }}\n", pipe(&north)));

@@ -10,6 +10,7 @@ mod floods;
 mod lists;
 mod lives;
 mod remains;
+mod sessions;
 mod starts;
 
 use self::bed::{Bed, DEADLINE, TIMEOUT, Watch, wait_until};
@@ -45,8 +46,9 @@ fn check(make: impl Fn(&[&str]) -> Bed, cases: &[Case]) {
 }
 
 fn stands(bed: Bed, words: &[&str]) -> Result<(), String> {
-    // Clients are answered once all upstreams have settled, or ten seconds are over.
     assert_eq!(bed.call("good_try").said(), "tried");
+    // What is asked of one that begins waits for it, which is looked at elsewhere.
+    wait_until(|| bed.see("upstreams")[0]["state"] != "connecting");
     let watch = Watch::begin(&bed);
     let mut wrong = Vec::new();
     let mut first = None;

@@ -34,6 +34,11 @@ pub(crate) struct Upstream {
     /// How many processes of the program share its calls, from 1 to 64; 1 without this key. Each
     /// call goes to the one with the fewest running.
     pub(crate) instances: Option<Placed<u32>>,
+    /// Whether clients share a process of the program (`shared`), or each session of a client that
+    /// begins with a handshake has one of its own (`own`), as where it remembers what was called
+    /// before; `shared` without this key.
+    #[serde(default)]
+    pub(crate) sessions: Sessions,
     /// The directory that the program runs in; without this key, that of this file.
     pub(crate) cwd: Option<Placed<String>>,
     /// The address of a server that speaks MCP, like `https://docs.example.com/mcp`: over
@@ -88,6 +93,17 @@ pub(crate) struct Upstream {
     /// Clients may refuse answers that differ, and models pay for every word.
     #[serde(default)]
     pub(crate) output_schemas: bool,
+}
+
+/// Whose the processes of an upstream are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Sessions {
+    /// All clients'.
+    #[default]
+    Shared,
+    /// Each of one session.
+    Own,
 }
 
 /// Which variables of haft a program has beside the usual ones.

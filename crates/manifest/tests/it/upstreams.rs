@@ -1,7 +1,7 @@
 //! Upstreams that speak MCP: what is typed is what is meant, and two readings tell what changed.
 
 use crate::fixture::{Desk, check_fault};
-use haft_manifest::{Live, Reach, Reading, Start, Upstream};
+use haft_manifest::{Live, Reach, Reading, Sessions, Start, Upstream};
 use haft_proto::version::Era;
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ upstreams:
     headers: { authorization: 'Bearer ${file:key}', X-Team: blue }
     prefix: ''
     era: modern
-  own_1: { command: [./bin/own] }
+  own_1: { command: [./bin/own], sessions: own }
 ";
 
 const DOCUMENT: &str = "openapi: 3.0.3
@@ -63,6 +63,7 @@ fn what_is_typed_is_what_is_meant() {
         era: Some(Era::Legacy),
         start: Start::Lazy,
         instances: 3,
+        sessions: Sessions::Shared,
         reach: Reach::Command {
             argv: texts(&["github-mcp-server", "stdio", &key, "5"]),
             env: [("TOKEN", SECRET), ("DEBUG", "true")].map(|(k, v)| (k.into(), v.into())).into(),
@@ -88,6 +89,7 @@ fn what_is_typed_is_what_is_meant() {
         era: None,
         start: Start::Eager,
         instances: 1,
+        sessions: Sessions::Own,
         reach: Reach::Command {
             argv: vec![desk.path().join("./bin/own").into()],
             env: Vec::new(),
@@ -151,7 +153,7 @@ fn a_reading_tells_which_upstreams_have_changed() {
     };
     let headers = FILE.replace("X-Team: blue", "X-Team: red");
     let defaults = headers.replace("7s", "8s");
-    let without = defaults.replace("  own_1: { command: [./bin/own] }\n", "");
+    let without = defaults.replace("  own_1: { command: [./bin/own], sessions: own }\n", "");
     let typed_out = without.replace("X-Team: red }", "x-team: red } # The same.");
     for (what, yaml, upstreams, tools) in [
         ("a comment", FILE.replace("upstreams:", "# Many.\nupstreams:"), "", ""),

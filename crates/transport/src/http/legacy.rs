@@ -18,6 +18,7 @@ use crate::outlet::{Queue, Sink};
 use bytes::Bytes;
 use haft_proto::envelope::{Envelope, Kind, Rejected};
 use haft_proto::error::{Mistake, Refusal};
+use haft_proto::json::{JsonStr, member};
 use haft_proto::method::Method;
 use haft_proto::service::{Outcome, Principal, Reply};
 use haft_proto::version::{Era, Revision};
@@ -101,7 +102,7 @@ impl Endpoint {
         let mut response = answer::now(Reply::new(out, outcome), Era::Legacy, accepts);
         let conversation = fresh.into_inner();
         if let (Outcome::Result, Some(agreed)) = (outcome, conversation.agreed.clone()) {
-            match self.sessions.begin(agreed, conversation) {
+            match self.sessions.begin(agreed, conversation, &client_of(message)) {
                 Ok(id) => {
                     if let Ok(id) = HeaderValue::from_str(&id) {
                         response.headers_mut().insert(&SESSION_HEADER, id);
@@ -312,6 +313,13 @@ impl<'a> LazyStream<'a> {
         let made = self.made.get_or_init(|| stream_of(self.session, self.asking));
         Arc::<CallStream>::clone(made)
     }
+}
+
+/// What a client that says hello calls itself; nothing, if it does not say it.
+fn client_of(message: &Envelope<'_>) -> String {
+    let info = message.params.raw.and_then(|params| member(params, "clientInfo"));
+    let name = info.and_then(|info| member(info, "name")).and_then(JsonStr::from_raw);
+    name.map(|name| name.decode().into_owned()).unwrap_or_default()
 }
 
 fn unknown_session() -> Refusal {

@@ -6,6 +6,7 @@ use super::beside::{Beside, Besides};
 use super::connections;
 use super::door::Sockets;
 use super::endpoint::Endpoint;
+use super::roll::Roll;
 use super::threads::{Crew, Threads};
 use crate::stop::Stop;
 use haft_proto::limits::Limits;
@@ -23,6 +24,7 @@ pub struct Listener {
     address: SocketAddr,
     options: Options,
     besides: Option<Besides>,
+    roll: Roll,
 }
 
 impl Listener {
@@ -36,7 +38,7 @@ impl Listener {
             Threads::Own { count, is_accepting: true, .. } => Sockets::each(address, count.get())?,
             _ => Sockets::one(address).await?,
         };
-        Ok(Self { sockets, address, options, besides: None })
+        Ok(Self { sockets, address, options, besides: None, roll: Roll::default() })
     }
 
     /// Where clients find the endpoint.
@@ -58,6 +60,12 @@ impl Listener {
         self
     }
 
+    /// Who has a session, while it serves.
+    #[must_use]
+    pub fn roll(&self) -> Roll {
+        self.roll.clone()
+    }
+
     /// Serves until `stop` comes; requests in flight then have
     /// [`shutdown_grace`](Limits::shutdown_grace) left.
     pub async fn serve(
@@ -67,6 +75,7 @@ impl Listener {
         stop: impl Future<Output = Stop>,
     ) {
         let endpoint = Arc::new(Endpoint::new(service, self.address, &self.options, limits));
+        self.roll.is_of(&endpoint);
         let mut besides = self.besides;
         if let Some(besides) = &mut besides {
             endpoint.stand_beside(&besides.borrow_and_update());

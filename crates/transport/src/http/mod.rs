@@ -18,6 +18,7 @@ mod news;
 mod refusals;
 mod replay;
 mod request;
+mod roll;
 mod sessions;
 mod sse;
 mod stall;
@@ -33,6 +34,7 @@ mod unread;
 pub use address::address;
 pub use beside::{Beside, Besides};
 pub use listen::{Listener, serve_stream};
+pub use roll::{Attendee, Roll};
 pub use threads::Threads;
 pub use two_paths::TwoPaths;
 

@@ -207,7 +207,7 @@ mod tests {
         let sessions = Sessions::new(&limits);
         let agreed = Agreed::new(Revision::LATEST_LEGACY, ClientCapabilities::default());
         let conversation = Conversation::new(Principal::Anonymous, &limits);
-        let id = sessions.begin(Arc::new(agreed), conversation).expect("there is room");
+        let id = sessions.begin(Arc::new(agreed), conversation, "").expect("there is room");
         let session = sessions.find(&id).expect("it is there");
         let mut made = 0;
         let mut open = || {

@@ -2,12 +2,14 @@
 //! bounded in number. The modern era never comes here.
 
 use super::news::News;
+use super::roll::Attendee;
 use super::streams::{Replays, Streams};
 use crate::conversation::{Conversation, Kept};
 use foldhash::fast::RandomState;
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
 use haft_proto::session::Session as Agreed;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,12 +35,19 @@ struct Known {
 /// must not make the server look through all of them each time.
 const LOOKED_FOR: usize = 256;
 
+/// How much of the name of a client is kept, in characters.
+const CLIENT_CHARS_MAX: usize = 64;
+
 /// One client between `initialize` and its end.
 pub(super) struct Session {
     pub(super) conversation: Mutex<Conversation>,
     pub(super) agreed: Arc<Agreed>,
     pub(super) streams: Arc<Streams>,
     pub(super) news: News,
+    /// What the client calls itself.
+    client: Box<str>,
+    /// By the clock of [`Sessions`].
+    since: u64,
     /// How many streams are open.
     open: AtomicUsize,
     /// By the clock of [`Sessions`].
@@ -122,6 +131,7 @@ impl Sessions {
         &self,
         agreed: Arc<Agreed>,
         conversation: Conversation,
+        client: &str,
     ) -> Result<Box<str>, Refusal> {
         let id = random()?;
         // Of its own, as events are shown in places where an id must not be.
@@ -132,6 +142,8 @@ impl Sessions {
             streams: Streams::new(agreed.revision(), mark, &self.limits, &self.replays),
             agreed,
             news: News::default(),
+            client: client.chars().take(CLIENT_CHARS_MAX).collect(),
+            since: self.clock.now(),
             open: AtomicUsize::new(0),
             last_used: AtomicU64::new(self.clock.now()),
             clock: self.clock,
@@ -189,6 +201,22 @@ impl Sessions {
             let idle = self.limits.session_idle;
             session.streams.sweep(idle / 4, idle);
         }
+    }
+
+    /// How many there are, and the newest of them.
+    pub(super) fn told(&self, most: usize) -> (usize, Vec<Attendee>) {
+        let mut all: Vec<_> = self.lock().by_id.values().cloned().collect();
+        let count = all.len();
+        all.sort_unstable_by_key(|session| Reverse(session.since));
+        let now = self.clock.now();
+        let ago = |then: u64| Duration::from_nanos(now.saturating_sub(then));
+        let told = all.iter().take(most).map(|session| Attendee {
+            client: session.client.to_string(),
+            revision: session.agreed.revision(),
+            age: ago(session.since),
+            idle: session.is_idle().then(|| ago(session.last_used())),
+        });
+        (count, told.collect())
     }
 
     /// How often to sweep.
@@ -264,7 +292,7 @@ mod tests {
     fn begin(sessions: &Sessions) -> Result<Box<str>, Refusal> {
         let agreed = Agreed::new(Revision::LATEST_LEGACY, ClientCapabilities::default());
         let conversation = Conversation::new(Principal::Anonymous, &sessions.limits);
-        sessions.begin(Arc::new(agreed), conversation)
+        sessions.begin(Arc::new(agreed), conversation, "a client")
     }
 
     /// Looks at a session without using it.

@@ -303,7 +303,7 @@ pub(crate) fn ask(url: &str, headers: &str, body: &str) -> String {
     send(url, &posted(url, headers, body))
 }
 
-fn send(url: &str, request: &str) -> String {
+pub(crate) fn send(url: &str, request: &str) -> String {
     let mut stream = TcpStream::connect(address(url)).expect("it listens");
     stream.set_read_timeout(Some(DEADLINE)).expect("a time");
     stream.write_all(request.as_bytes()).expect("it reads");

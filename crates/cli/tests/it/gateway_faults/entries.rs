@@ -116,13 +116,14 @@ fn lists_of_who_tells_of_no_changes_are_asked_for_when_they_are_old() {
 
 #[test]
 fn changes_are_asked_to_be_told_of_again() {
-    let told = r#"GET@2 send {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    // The first is for what the server may ask.
+    let told = r#"GET@3 send {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
     let other = r#"tools/list@3 send {"jsonrpc":"2.0","id":$id,"result":{
         "tools":[{"name":"other","inputSchema":{"type":"object"}}]}}"#;
     let first = r#"tools/list send {"jsonrpc":"2.0","id":$id,"result":{
         "tools":[{"name":"try","inputSchema":{"type":"object"}}]}}"#;
     let rules =
-        [first, other, "GET status 503", "GET@2 status 200", "GET@2 stream", told, "GET@2 hang"];
+        [first, other, "GET status 503", "GET@3 status 200", "GET@3 stream", told, "GET@3 hang"];
     let bed = bed(&rules, Bed::far);
     assert_eq!(bed.call("bad_try").said(), "tried");
     assert!(wait_until(|| bed.tools().contains(&"bad_other".to_owned())));

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Processes of the faulty upstream whose command lines have this word.
-fn children(bed: &Bed, word: &str) -> Vec<String> {
+pub(super) fn children(bed: &Bed, word: &str) -> Vec<String> {
     let has_word = |process: &String| {
         let words = std::fs::read_to_string(format!("/proc/{process}/cmdline"));
         words.is_ok_and(|words| words.contains(word))
