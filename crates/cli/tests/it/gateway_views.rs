@@ -176,20 +176,22 @@ fn a_name_stays_with_an_upstream_that_is_away() {
     let south = city("south").replace("south:about", "north:about");
     let south = Desk::with(&south);
     let desk = gate(&format!(
-        "  north: {{ url: {:?}, prefix: a_ }}\n  south: {{ {}, prefix: b_, \
-         tools: {{ whoami: {{ name: a_whoami }} }} }}\n",
+        "  north: {{ url: {:?}, prefix: a_, tools: {{ echo: {{ name: shout }} }} }}\n  \
+         south: {{ {}, prefix: b_, tools: {{ whoami: {{ name: a_whoami }} }} }}\n",
         north_served.url,
         pipe(&south),
     ));
     let gate = serve_with(desk.file(), &["--admin", "127.0.0.1:0"]);
-    let all = ["own", "a_whoami", "a_echo", "a_process", "b_echo", "b_process"];
+    let all = ["own", "a_whoami", "shout", "a_process", "b_echo", "b_process"];
     wait_for(&gate.url, &all);
     let about = || haft(["read", &gate.url, "north:about", "--era", "modern"]);
     assert_eq!(about().printed().trim(), "about north");
     drop(north_served);
     wait_for(&gate.url, &["own", "b_echo", "b_process"]);
-    let answer = asked(&gate.url, "a_whoami", &json!({}), "").to_string();
-    assert!(answer.contains("Upstream `north`: down"), "{answer}");
+    for tool in ["a_whoami", "shout"] {
+        let answer = asked(&gate.url, tool, &json!({}), "").to_string();
+        assert!(answer.contains("Upstream `north`: down"), "{answer}");
+    }
     assert_ne!(about().code, Some(0));
     gate.told(&["`a_whoami` is the name of a tool of the upstream `north`, which is away"]);
 }
