@@ -149,6 +149,21 @@ fn tools_of_upstreams_are_found_and_called_where_they_are_many() {
 }
 
 #[test]
+fn the_names_by_which_tools_are_found_are_nobody_elses() {
+    let north = city("north").replace("whoami", "call_tool").replace("echo", "find_tools");
+    let north = Desk::with(&north);
+    let up = format!("  north: {{ {}, prefix: \"\" }}\n", pipe(&north));
+    let desk = gate(&format!("{up}views: {{ few: {{ search: true }} }}\n"));
+    let gate = serve(desk.file());
+    for name in ["call_tool", "find_tools"] {
+        gate.told(&[&format!("the tool `{name}` of the upstream `north` is left out: ")]);
+    }
+    let few = at(&gate.url, "/few/mcp");
+    assert_eq!(called(&few, "modern", "call_tool", &json!({"name": "own"})), "ours");
+    assert_eq!(tools(&gate.url, "modern"), ["own", "process"]);
+}
+
+#[test]
 fn over_pipes_one_view_is_served() {
     let north = Desk::with(&city("north"));
     let desk = gate(&format!("  north: {{ {} }}\n{}", pipe(&north), VIEWS.replace("south_", "n")));
