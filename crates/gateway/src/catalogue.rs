@@ -129,7 +129,10 @@ impl Catalogue {
                     if let Some(known) = self.0.get(&name) {
                         gathering.reserve(&of, &known.made);
                     }
-                    let missing = Some(missing);
+                    // Names that the file gives have no prefix.
+                    let named = rules.tools.iter().filter_map(|(_, rule)| rule.name.as_deref());
+                    let mut missing = vec![missing];
+                    missing.extend(named.map(|name| missing[0].of(name)).collect::<Vec<_>>());
                     gathering.guests.of.push(Guest { upstream: name, missing, ..Guest::default() });
                 }
             }
@@ -235,7 +238,7 @@ impl Gathering {
                 Prompt::name,
                 (upstream, told_prompts, &mut left_out),
             ),
-            missing: None,
+            missing: Vec::new(),
         };
         self.guests.of.push(guest);
         let room = LEFT_OUT_MAX - told.left_out.len();

@@ -17,6 +17,12 @@ impl Missing {
     pub fn new(prefix: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { prefix: prefix.into(), reason: reason.into() }
     }
+
+    /// The same for names that begin otherwise.
+    #[must_use]
+    pub fn of(&self, prefix: impl Into<String>) -> Self {
+        Self { prefix: prefix.into(), reason: self.reason.clone() }
+    }
 }
 
 /// What is told of a name that was not found: of those whose it may be, the likeliest.

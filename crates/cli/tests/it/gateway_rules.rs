@@ -214,3 +214,29 @@ fn a_hidden_argument_that_is_needed_is_told() {
     let gate = serve(desk.file());
     gate.told(&["hides the argument `owner` of `create_issue`, which every call needs there"]);
 }
+
+#[test]
+fn of_many_things_that_are_left_out_some_are_told_and_the_others_counted() {
+    let tools: String = (0..300)
+        .map(|number| format!("  - {{ name: t{number}, description: One of many., text: a }}\n"))
+        .collect();
+    let many = Desk::with(&format!("server: {{ name: many }}\ntools:\n{tools}"));
+    let upstreams = format!("upstreams:\n  many: {{ {}, prefix: \"\" }}\n", pipe(&many));
+    let desk = Desk::with(&format!("server: {{ name: gate }}\ntools:\n{tools}{upstreams}"));
+    let gate = serve_with(desk.file(), &["--admin", "127.0.0.1:0"]);
+    gate.told(&["the tool `t0` of the upstream `many` is left out: ", "this server's file"]);
+    gate.told(&["284 more things of upstreams are left out"]);
+    let said = gate.said.lock().expect("free").clone();
+    let told = said.iter().filter(|line| line.contains(" is left out: ")).count();
+    assert_eq!(told, 16, "{said:?}");
+    let since = Instant::now();
+    let catalogue = loop {
+        let catalogue = Door::of(&gate).see("catalogue");
+        if catalogue["leftOutMore"] != 0 {
+            break catalogue;
+        }
+        assert!(since.elapsed() < DEADLINE, "{catalogue}");
+    };
+    let kept = catalogue["leftOut"].as_array().expect("a list").len();
+    assert_eq!((kept, &catalogue["leftOutMore"]), (256, &json!(44)));
+}

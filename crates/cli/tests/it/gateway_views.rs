@@ -149,6 +149,21 @@ fn tools_of_upstreams_are_found_and_called_where_they_are_many() {
 }
 
 #[test]
+fn the_names_by_which_tools_are_found_are_nobody_elses() {
+    let north = city("north").replace("whoami", "call_tool").replace("echo", "find_tools");
+    let north = Desk::with(&north);
+    let up = format!("  north: {{ {}, prefix: \"\" }}\n", pipe(&north));
+    let desk = gate(&format!("{up}views: {{ few: {{ search: true }} }}\n"));
+    let gate = serve(desk.file());
+    for name in ["call_tool", "find_tools"] {
+        gate.told(&[&format!("the tool `{name}` of the upstream `north` is left out: ")]);
+    }
+    let few = at(&gate.url, "/few/mcp");
+    assert_eq!(called(&few, "modern", "call_tool", &json!({"name": "own"})), "ours");
+    assert_eq!(tools(&gate.url, "modern"), ["own", "process"]);
+}
+
+#[test]
 fn over_pipes_one_view_is_served() {
     let north = Desk::with(&city("north"));
     let desk = gate(&format!("  north: {{ {} }}\n{}", pipe(&north), VIEWS.replace("south_", "n")));
@@ -176,20 +191,22 @@ fn a_name_stays_with_an_upstream_that_is_away() {
     let south = city("south").replace("south:about", "north:about");
     let south = Desk::with(&south);
     let desk = gate(&format!(
-        "  north: {{ url: {:?}, prefix: a_ }}\n  south: {{ {}, prefix: b_, \
-         tools: {{ whoami: {{ name: a_whoami }} }} }}\n",
+        "  north: {{ url: {:?}, prefix: a_, tools: {{ echo: {{ name: shout }} }} }}\n  \
+         south: {{ {}, prefix: b_, tools: {{ whoami: {{ name: a_whoami }} }} }}\n",
         north_served.url,
         pipe(&south),
     ));
     let gate = serve_with(desk.file(), &["--admin", "127.0.0.1:0"]);
-    let all = ["own", "a_whoami", "a_echo", "a_process", "b_echo", "b_process"];
+    let all = ["own", "a_whoami", "shout", "a_process", "b_echo", "b_process"];
     wait_for(&gate.url, &all);
     let about = || haft(["read", &gate.url, "north:about", "--era", "modern"]);
     assert_eq!(about().printed().trim(), "about north");
     drop(north_served);
     wait_for(&gate.url, &["own", "b_echo", "b_process"]);
-    let answer = asked(&gate.url, "a_whoami", &json!({}), "").to_string();
-    assert!(answer.contains("Upstream `north`: down"), "{answer}");
+    for tool in ["a_whoami", "shout"] {
+        let answer = asked(&gate.url, tool, &json!({}), "").to_string();
+        assert!(answer.contains("Upstream `north`: down"), "{answer}");
+    }
     assert_ne!(about().code, Some(0));
     gate.told(&["`a_whoami` is the name of a tool of the upstream `north`, which is away"]);
 }

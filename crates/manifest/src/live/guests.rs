@@ -28,7 +28,7 @@ pub struct Guest {
     pub resources: Vec<Resource>,
     pub templates: Vec<ResourceTemplate>,
     pub prompts: Vec<Prompt>,
-    pub missing: Option<Missing>,
+    pub missing: Vec<Missing>,
 }
 
 /// What a file has itself: names, and addresses of resources.
@@ -69,7 +69,7 @@ impl Guests {
         let builder = prompts.into_iter().fold(builder, ServerBuilder::prompt);
         let is_of = |guest: &&Guest| view.is_none_or(|view| view.has_of(&guest.upstream));
         let away = self.of.iter().filter(is_of);
-        builder.missing(away.filter_map(|guest| guest.missing.clone()))
+        builder.missing(away.flat_map(|guest| guest.missing.iter().cloned()))
     }
 
     /// The resources of a file and their families, and these behind them.

@@ -151,7 +151,7 @@ async fn what_is_away_is_away_where_it_would_be() {
     let (_desk, live) = desk(FILE);
     let away = |upstream: &str| Guest {
         upstream: upstream.to_owned(),
-        missing: Some(Missing::new("", "away")),
+        missing: vec![Missing::new("", "away")],
         ..Guest::default()
     };
     live.set_guests(Guests { of: vec![away("ops")] }).expect("it can be served");

@@ -1,7 +1,8 @@
 //! Endpoints at other paths of a listener: who answers where, whose a session is, and what becomes
 //! of them when they come and go.
 
-use crate::raw_client::{EventReader, RawClient, Session, modern};
+use crate::pipe_client::DEADLINE;
+use crate::raw_client::{Event, EventReader, RawClient, Session, modern};
 use haft_proto::limits::Limits;
 use haft_server::{Server, Tool, handler};
 use haft_transport::http::{Beside, Listener, Options};
@@ -11,6 +12,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 /// A listener for a server `whole`, and those that stand beside it.
 struct Several {
@@ -62,6 +64,12 @@ impl Several {
         assert_eq!(stream.message().await["method"], "notifications/subscriptions/acknowledged");
         stream
     }
+}
+
+/// The last event of a stream that ends.
+async fn last(stream: EventReader) -> Event {
+    let events = timeout(DEADLINE, stream.end()).await.expect("it ends in time");
+    events.last().expect("a last event").clone()
 }
 
 /// A request for another path.
@@ -120,7 +128,7 @@ async fn who_stays_keeps_sessions_and_streams_and_who_goes_ends_them() {
     let (mut stream_a, stream_b) = (several.listen("/a").await, several.listen("/b").await);
     several.beside.send(vec![beside("/a", &a), beside("/c", &c)]).expect("it listens");
     // What ends is told so, with the result of its request.
-    let last = stream_b.end().await.pop().expect("a last event");
+    let last = last(stream_b).await;
     assert!(last.json()["result"].is_object(), "{last:?}");
     assert_eq!(several.who("/b").await, Err(404));
     assert_eq!(several.who("/c").await.as_deref(), Ok("c"));
@@ -132,7 +140,8 @@ async fn who_stays_keeps_sessions_and_streams_and_who_goes_ends_them() {
     assert_eq!(stream_a.message().await["method"], "notifications/tools/list_changed");
     // Another server at the same path knows no session of the one before.
     several.beside.send(vec![beside("/a", &c)]).expect("it listens");
-    while several.who("/a").await.as_deref() != Ok("c") {}
+    let other = async { while several.who("/a").await.as_deref() != Ok("c") {} };
+    timeout(DEADLINE, other).await.expect("it is there in time");
     assert_eq!(client.ask(&at("/a", on_a.post(ping))).await.status, 404);
 }
 
@@ -143,7 +152,7 @@ async fn a_stop_ends_streams_at_every_path() {
     let streams = [several.listen("/mcp").await, several.listen("/a").await];
     several.stop.send(Stop::Gracefully).expect("it listens");
     for stream in streams {
-        let last = stream.end().await.pop().expect("a last event");
+        let last = last(stream).await;
         assert!(last.json()["result"].is_object(), "{last:?}");
     }
     several.serving.await.expect("the server does not panic");
