@@ -6,10 +6,13 @@ use crate::gateway::{Kept, Shared, lock};
 use crate::limits::{LISTENING_TIME_MAX, PATIENCE, PAUSE_MIN};
 use crate::upstream::Upstream;
 use haft_client::{Change, Changes, Client, ClientError, Interest};
+use haft_manifest::Live;
 use haft_server::{Server, uri_matched};
 use std::collections::{BTreeSet, HashMap};
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::Poll;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
@@ -33,13 +36,17 @@ impl Drop for Line {
 
 /// Keeps the lines that clients need, for ever.
 pub(crate) async fn follow(shared: Arc<Shared>) {
-    let server = shared.live.server().clone();
-    let (mut interests, mut settled) = (server.interests(), shared.settled.subscribe());
+    let live = &shared.live;
+    let (mut swaps, mut settled) = (live.swaps(), shared.settled.subscribe());
     let mut lines: Vec<Line> = Vec::new();
     loop {
-        interests.mark_unchanged();
+        swaps.mark_unchanged();
         settled.mark_unchanged();
-        let watched: BTreeSet<Arc<str>> = server.interest().resources.into_keys().collect();
+        // Those of the views too, which come and go with what is served.
+        let views = live.views();
+        let servers = views.iter().map(|(_, server)| &**server).chain([live.server()]);
+        let mut interests: Vec<_> = servers.map(Server::interests).collect();
+        let watched: BTreeSet<Arc<str>> = live.interest().resources.into_keys().collect();
         let mut wanted = owners(&shared, &watched);
         lines.retain(|line| serves(&shared, &line.upstream).is_some());
         for line in &lines {
@@ -62,15 +69,26 @@ pub(crate) async fn follow(shared: Arc<Shared>) {
         for (upstream, uris) in wanted {
             let (sender, receiver) = watch::channel(Arc::new(uris));
             upstream.watched.store(true, Ordering::Relaxed);
-            let listening = listen(Arc::clone(&upstream), receiver, server.clone());
+            let listening = listen(Arc::clone(&upstream), receiver, Arc::clone(live));
             let task = tokio::spawn(listening).abort_handle();
             lines.push(Line { upstream, wanted: sender, task });
         }
         tokio::select! {
-            changed = interests.changed() => if changed.is_err() { return },
+            () = any_changed(&mut interests) => {}
+            changed = swaps.changed() => if changed.is_err() { return },
             changed = settled.changed() => if changed.is_err() { return },
         }
     }
+}
+
+/// Waits until clients of one of the servers listen for something else than before.
+async fn any_changed(interests: &mut [watch::Receiver<()>]) {
+    let mut changed: Vec<_> = interests.iter_mut().map(|one| Box::pin(one.changed())).collect();
+    poll_fn(|cx| match changed.iter_mut().any(|one| one.as_mut().poll(cx).is_ready()) {
+        true => Poll::Ready(()),
+        false => Poll::Pending,
+    })
+    .await;
 }
 
 /// Whether what it has is served; nothing, if the file has it no more.
@@ -124,7 +142,7 @@ fn owners(
 }
 
 /// Watches these at their upstream, for ever.
-async fn listen(upstream: Arc<Upstream>, mut wanted: watch::Receiver<Uris>, server: Server) {
+async fn listen(upstream: Arc<Upstream>, mut wanted: watch::Receiver<Uris>, live: Arc<Live>) {
     let mut pause = PAUSE_MIN;
     // What was watched before; it is let go once the next is, so that nothing falls between.
     let mut before: Option<Changes> = None;
@@ -144,7 +162,7 @@ async fn listen(upstream: Arc<Upstream>, mut wanted: watch::Receiver<Uris>, serv
         drop(before.take());
         pause = PAUSE_MIN;
         if std::mem::take(&mut has_missed) {
-            uris.iter().for_each(|uri| server.resource_updated(uri));
+            uris.iter().for_each(|uri| live.resource_updated(uri));
         }
         loop {
             let change = tokio::select! {
@@ -158,9 +176,9 @@ async fn listen(upstream: Arc<Upstream>, mut wanted: watch::Receiver<Uris>, serv
                 }
             };
             match change {
-                Some(Ok(Change::Resource(uri))) => tell(&server, &uris, &uri),
+                Some(Ok(Change::Resource(uri))) => tell(&live, &uris, &uri),
                 Some(Ok(Change::Missed)) => {
-                    uris.iter().for_each(|uri| server.resource_updated(uri));
+                    uris.iter().for_each(|uri| live.resource_updated(uri));
                 }
                 Some(Ok(_)) => {}
                 Some(Err(_)) | None => {
@@ -198,10 +216,10 @@ async fn watch(client: &Client, uris: Vec<String>) -> Option<Result<Changes, Cli
 }
 
 /// Tells those who watch it, or something that it is a part of (Resources, "Subscriptions").
-fn tell(server: &Server, uris: &Uris, uri: &str) {
+fn tell(live: &Live, uris: &Uris, uri: &str) {
     if uris.contains(uri) {
-        return server.resource_updated(uri);
+        return live.resource_updated(uri);
     }
     let is_part = |whole: &&Arc<str>| uri.starts_with(&***whole);
-    uris.iter().filter(is_part).for_each(|whole| server.resource_updated(whole));
+    uris.iter().filter(is_part).for_each(|whole| live.resource_updated(whole));
 }
