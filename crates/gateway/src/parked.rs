@@ -226,6 +226,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::sync::mpsc::error::TryRecvError;
 
     fn calling(bytes: usize) -> (Calling, mpsc::Receiver<()>) {
         let (alive, gone) = mpsc::channel(1);
@@ -247,7 +248,8 @@ mod tests {
             tokio::task::yield_now().await;
             tokio::time::advance(Duration::from_millis(1)).await;
         }
-        assert_eq!(alive[0].recv().await, None, "the oldest has gone");
+        // Without waiting: time would pass, and end it.
+        assert_eq!(alive[0].try_recv(), Err(TryRecvError::Disconnected), "the oldest has gone");
         assert!(lot.take("0").is_none());
         assert!(lot.take("1").is_some());
         assert!(lot.take("1").is_none(), "it is taken once");
@@ -267,7 +269,8 @@ mod tests {
             alive.push(gone);
             tokio::time::advance(Duration::from_millis(1)).await;
         }
-        assert_eq!(alive[0].recv().await, None, "the oldest has gone");
+        // Without waiting: time would pass, and end it.
+        assert_eq!(alive[0].try_recv(), Err(TryRecvError::Disconnected), "the oldest has gone");
         assert!(lot.take("1").is_some() && lot.take("2").is_some());
     }
 }
