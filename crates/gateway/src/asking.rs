@@ -208,6 +208,8 @@ impl<'a> Asking<'a> {
         let (inquirer, asked) = Inquirer::new();
         let teller = Arc::new(Mutex::new(None::<Context>));
         let (told, client) = (self.told.keep(), Arc::clone(self.client));
+        // As it is kept and as it is sent.
+        let bytes = 2 * (told.bytes() + more.answers.as_ref().map_or(0, String::len));
         let (upstream, to) = (Arc::clone(&self.way.upstream), Arc::clone(&teller));
         let more = More { answers: more.answers.clone(), state: more.state.clone() };
         let work = async move {
@@ -217,7 +219,7 @@ impl<'a> Asking<'a> {
             };
             told.ask(&client, &more, Some(&inquirer), &mut listener).await
         };
-        Calling::new(Box::pin(work), asked, teller)
+        Calling::new(Box::pin(work), asked, teller, bytes)
     }
 
     async fn carry(&self, calling: Calling) -> Result<Box<RawValue>, ClientError> {
@@ -232,6 +234,11 @@ impl<'a> Asking<'a> {
 }
 
 impl Told<'_> {
+    fn bytes(&self) -> usize {
+        let all = self.members.iter().chain(&self.meta);
+        all.map(|(key, value)| key.len() + value.len()).sum()
+    }
+
     /// The same for as long as it may take.
     fn keep(&self) -> Told<'static> {
         let keep = |text: &Cow<'_, str>| Cow::Owned(text.clone().into_owned());

@@ -56,6 +56,8 @@ pub const RETRY_MAX: Duration = Duration::from_secs(5 * 60);
 /// How many requests of one upstream may wait for the answers of clients that answer in another
 /// request; one more takes the place of the one that waits longest.
 pub const PARKED_MAX: usize = 256;
+/// And with so many bytes in all.
+pub const PARKED_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// And how long each: as long as what such a client keeps for this server is good.
 pub const PARKED_TIME_MAX: Duration = Duration::from_secs(10 * 60);
 /// How long an upstream may take between questions that it asks of one client at the same time.

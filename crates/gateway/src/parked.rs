@@ -3,7 +3,7 @@
 //! not found any more it is made again, or refused, by `asking`. Bounded in number and in time.
 
 use crate::asking::declined;
-use crate::limits::{GATHERED, PARKED_MAX, PARKED_TIME_MAX};
+use crate::limits::{GATHERED, PARKED_BYTES_MAX, PARKED_MAX, PARKED_TIME_MAX};
 use haft_client::{Asks, ClientError};
 use haft_proto::method::Method;
 use haft_server::{Answers, AskError, Context, Inquiry};
@@ -29,13 +29,27 @@ pub(crate) struct Calling {
     open: Vec<(Inquiry, Asks)>,
     /// How many questions there were.
     count: usize,
+    /// About how much of memory it takes, without what is asked.
+    bytes: usize,
     /// Who is told what the upstream says meanwhile, while somebody is there.
     teller: Teller,
 }
 
 impl Calling {
-    pub(crate) fn new(work: Work, asked: mpsc::Receiver<Asks>, teller: Teller) -> Self {
-        Self { work, asked, open: Vec::new(), count: 0, teller }
+    /// `bytes` is about how much of memory the work takes.
+    pub(crate) fn new(
+        work: Work,
+        asked: mpsc::Receiver<Asks>,
+        teller: Teller,
+        bytes: usize,
+    ) -> Self {
+        Self { work, asked, open: Vec::new(), count: 0, bytes, teller }
+    }
+
+    fn bytes(&self) -> usize {
+        // A question is there as it came and as it is put.
+        let open = self.open.iter().map(|(inquiry, _)| 2 * inquiry.params.len());
+        self.bytes + open.sum::<usize>()
     }
 
     /// Carries it on for this client: to its end or, where the client answers in another request,
@@ -158,6 +172,7 @@ pub(crate) struct Lot(Mutex<HashMap<String, Parked>>);
 struct Parked {
     calling: Calling,
     since: Instant,
+    bytes: usize,
     _expiry: Expiry,
 }
 
@@ -177,7 +192,7 @@ impl Lot {
         Some(parked.calling)
     }
 
-    /// One too many takes the place of the one that waits longest.
+    /// One too many, or too large, takes the place of those that wait longest.
     fn park(self: &Arc<Self>, ticket: String, calling: Calling) {
         let (lot, name) = (Arc::downgrade(self), ticket.clone());
         let expiring = tokio::spawn(async move {
@@ -185,15 +200,20 @@ impl Lot {
             let gone = lot.upgrade().and_then(|lot| lock(&lot.0).remove(&name));
             drop(gone);
         });
-        let since = Instant::now();
-        let parked = Parked { calling, since, _expiry: Expiry(expiring.abort_handle()) };
+        let (since, bytes) = (Instant::now(), calling.bytes());
+        let parked = Parked { calling, since, bytes, _expiry: Expiry(expiring.abort_handle()) };
+        let mut gone = Vec::new();
         let mut all = lock(&self.0);
-        let oldest = all.iter().min_by_key(|(_, parked)| parked.since);
-        let oldest = oldest.map(|(ticket, _)| ticket.clone()).filter(|_| all.len() >= PARKED_MAX);
-        let gone = oldest.and_then(|oldest| all.remove(&oldest));
+        while all.len() >= PARKED_MAX
+            || all.values().map(|one| one.bytes).sum::<usize>() + bytes > PARKED_BYTES_MAX
+        {
+            let oldest = all.iter().min_by_key(|(_, parked)| parked.since);
+            let Some(oldest) = oldest.map(|(ticket, _)| ticket.clone()) else { break };
+            gone.extend(all.remove(&oldest));
+        }
         all.insert(ticket, parked);
         drop(all);
-        // It tells its upstream, with the lot free.
+        // They tell their upstream, with the lot free.
         drop(gone);
     }
 }
@@ -206,14 +226,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::sync::mpsc::error::TryRecvError;
 
-    fn calling() -> (Calling, mpsc::Receiver<()>) {
+    fn calling(bytes: usize) -> (Calling, mpsc::Receiver<()>) {
         let (alive, gone) = mpsc::channel(1);
         let work = Box::pin(async move {
             let _alive: mpsc::Sender<()> = alive;
             std::future::pending().await
         });
-        (Calling::new(work, mpsc::channel(1).1, Arc::default()), gone)
+        (Calling::new(work, mpsc::channel(1).1, Arc::default(), bytes), gone)
     }
 
     #[tokio::test(start_paused = true)]
@@ -221,13 +242,14 @@ mod tests {
         let lot = Arc::new(Lot::default());
         let mut alive = Vec::new();
         for number in 0..=PARKED_MAX {
-            let (calling, gone) = calling();
+            let (calling, gone) = calling(1);
             lot.park(number.to_string(), calling);
             alive.push(gone);
             tokio::task::yield_now().await;
             tokio::time::advance(Duration::from_millis(1)).await;
         }
-        assert_eq!(alive[0].recv().await, None, "the oldest has gone");
+        // Without waiting: time would pass, and end it.
+        assert_eq!(alive[0].try_recv(), Err(TryRecvError::Disconnected), "the oldest has gone");
         assert!(lot.take("0").is_none());
         assert!(lot.take("1").is_some());
         assert!(lot.take("1").is_none(), "it is taken once");
@@ -235,5 +257,20 @@ mod tests {
         assert_eq!(alive[PARKED_MAX].recv().await, None);
         assert!(began.elapsed() <= PARKED_TIME_MAX);
         assert!(lock(&lot.0).is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_parked_is_bounded_in_bytes() {
+        let lot = Arc::new(Lot::default());
+        let mut alive = Vec::new();
+        for (number, bytes) in [PARKED_BYTES_MAX / 2, PARKED_BYTES_MAX / 2, 1].iter().enumerate() {
+            let (calling, gone) = calling(*bytes);
+            lot.park(number.to_string(), calling);
+            alive.push(gone);
+            tokio::time::advance(Duration::from_millis(1)).await;
+        }
+        // Without waiting: time would pass, and end it.
+        assert_eq!(alive[0].try_recv(), Err(TryRecvError::Disconnected), "the oldest has gone");
+        assert!(lot.take("1").is_some() && lot.take("2").is_some());
     }
 }
