@@ -22,6 +22,7 @@ mod gateway_admin;
 mod gateway_eras;
 mod gateway_faults;
 mod gateway_foreign;
+mod gateway_long;
 mod gateway_rules;
 mod gateway_views;
 mod guard;

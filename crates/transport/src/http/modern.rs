@@ -124,20 +124,29 @@ async fn later(
 /// An answer that came before anything was sent. A long one is passed on as it comes, if nothing
 /// comes before it.
 async fn sent(mut reply: Reply, work: Work, said: &Reader, accepts: Accepts) -> Response<Answer> {
+    let events = rest_of(said);
     if accepts.json
-        && said.is_of_nothing()
+        && events.is_empty()
         && let Some(rest) = reply.rest.take()
     {
         return answer::long(reply.message, rest, work.into_place());
     }
     poll_fn(|cx| reply.poll_whole(cx)).await;
-    finished(reply, said, accepts)
+    finished_after(events, reply, accepts)
 }
 
 /// The same for one that is all there, with what was said about it on the way.
 fn finished(reply: Reply, said: &Reader, accepts: Accepts) -> Response<Answer> {
+    finished_after(rest_of(said), reply, accepts)
+}
+
+fn rest_of(said: &Reader) -> BytesMut {
     let mut events = BytesMut::new();
     write_rest(&mut events, said);
+    events
+}
+
+fn finished_after(mut events: BytesMut, reply: Reply, accepts: Accepts) -> Response<Answer> {
     if events.is_empty() {
         return answer::now(reply, Era::Modern, accepts);
     }
