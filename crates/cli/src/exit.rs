@@ -163,6 +163,7 @@ fn exit_of(error: &ClientError) -> Exit {
         | ClientError::HttpStatus { .. }
         | ClientError::NoTrustedRoots
         | ClientError::NotAnEndpoint { .. }
+        | ClientError::NotHttp { .. }
         | ClientError::OldHttpSse { .. }
         | ClientError::Redirected { .. }
         | ClientError::ServerExited { .. }

@@ -149,6 +149,14 @@ pub enum ClientError {
         /// Its answer to `initialize`.
         status: u16,
     },
+    /// What listens there does not answer in HTTP/1.1.
+    #[error(
+        "what the server answers to `{method}` is not HTTP/1.1; check the address and its port"
+    )]
+    NotHttp {
+        /// What was asked.
+        method: &'static str,
+    },
     /// An HTTP body or event that is not JSON-RPC.
     #[error("the server's answer to `{method}` is not a JSON-RPC message: {}", brief(reason))]
     NotJsonRpc {

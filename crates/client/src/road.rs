@@ -68,9 +68,7 @@ pub(crate) fn unasked(method: &'static str, url: &Uri, why: &Unasked) -> ClientE
             let authority = url.authority().map(ToString::to_string).unwrap_or_default();
             ClientError::Unreachable { authority, reason: with_causes(error) }
         }
-        Unasked::Faulty(Fault::NotHttp) => {
-            ClientError::NotJsonRpc { method, reason: Fault::NotHttp.to_string() }
-        }
+        Unasked::Faulty(Fault::NotHttp) => ClientError::NotHttp { method },
         Unasked::Faulty(_) => ClientError::ClosedMidAnswer { method },
     }
 }

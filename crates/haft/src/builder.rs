@@ -74,6 +74,18 @@ impl ServerBuilder {
         tools.into_iter().fold(self, Self::tool)
     }
 
+    /// Tools that other tools call with [`Context::call`](haft_server::Context::call), and no
+    /// client.
+    pub fn inner_tools(self, tools: impl IntoIterator<Item = Tool>) -> Self {
+        self.with(|builder| builder.inner_tools(tools))
+    }
+
+    /// Tools are not listed where there are so many or more: `find_tools` and `call_tool` stand for
+    /// them in the list, and find and call them. Each can be called by its own name all the same.
+    pub fn search_from(self, least: usize) -> Self {
+        self.with(|builder| builder.search_from(least))
+    }
+
     /// One more resource, or family of resources. An address belongs to the first that it fits.
     pub fn resource(self, resource: impl Into<AnyResource>) -> Self {
         match resource.into() {

@@ -17,7 +17,7 @@ pub(crate) struct Checks {
     output: Option<Box<Check>>,
     pub(crate) param_headers: ParamHeaders,
     /// What another server tells of the schemas, by which they are known again at a glance.
-    far: Option<Far>,
+    far: Option<Box<Far>>,
 }
 
 /// The schemas of a tool of another server.
@@ -28,14 +28,14 @@ struct Far {
 }
 
 impl Far {
-    fn of(input: &Source, output: Option<&Source>) -> Option<Self> {
-        match (input, output) {
-            (Source::Told(input), None) => Some(Self { input: Arc::clone(input), output: None }),
-            (Source::Told(input), Some(Source::Told(output))) => {
-                Some(Self { input: Arc::clone(input), output: Some(Arc::clone(output)) })
-            }
-            _ => None,
-        }
+    /// In a box, as most tools are of no other server.
+    fn of(input: &Source, output: Option<&Source>) -> Option<Box<Self>> {
+        let (input, output) = match (input, output) {
+            (Source::Told(input), None) => (input, None),
+            (Source::Told(input), Some(Source::Told(output))) => (input, Some(Arc::clone(output))),
+            _ => return None,
+        };
+        Some(Box::new(Self { input: Arc::clone(input), output }))
     }
 
     fn is_same(&self, other: &Self) -> bool {
@@ -115,7 +115,7 @@ impl Checks {
         known.is_same(&far).then(|| self.telling(told, Some(far)))
     }
 
-    fn telling(&self, told: &Text, far: Option<Far>) -> Self {
+    fn telling(&self, told: &Text, far: Option<Box<Far>>) -> Self {
         Self {
             told: told.clone(),
             input: self.input.clone(),
