@@ -2,6 +2,7 @@
 //! read twice at the same time is read once, and each who asked is answered. Asked by `catalogue`
 //! for what changes nothing; calls of tools are not looked at here.
 
+use crate::asking::can_be_asked;
 use crate::forward::{Forward, members};
 use crate::gateway::lock;
 use crate::upstream::Upstream;
@@ -76,7 +77,11 @@ impl Alike {
 
     /// Passes on a request, or waits for the answer to one that is alike.
     pub(crate) async fn relay(way: Forward, asked: Relaying) -> Result<Relayed, Refusal> {
-        let Some(key) = Key::of(&way, &asked)? else { return way.relay(asked).await };
+        // What is asked back is for one client, whose request must end, and wait, by itself.
+        let may_join = !can_be_asked(asked.context.client());
+        let Some(key) = Key::of(&way, &asked)?.filter(|_| may_join) else {
+            return way.relay(asked).await;
+        };
         let alike = &way.upstream.alike;
         let (flight, is_first) = alike.join(&key, &way, &asked);
         let mut first = First(is_first.then_some(&*flight));

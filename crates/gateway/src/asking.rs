@@ -272,7 +272,7 @@ impl Told<'_> {
     }
 }
 
-fn can_be_asked(offers: ClientCapabilities) -> bool {
+pub(crate) fn can_be_asked(offers: ClientCapabilities) -> bool {
     offers.form || offers.url || offers.sampling || offers.roots
 }
 
