@@ -69,6 +69,7 @@ impl Express {
         listener: Listener<'_>,
     ) -> Result<Expressed, ClientError> {
         let id = wire.next_id();
+        wire.desk().allow_questions();
         if subject.revision.era() == Era::Modern {
             return self.ask_with(id, wire, subject, listener).await;
         }
@@ -156,8 +157,8 @@ impl Express {
                 })?;
                 Ok(Asked::Whole(body))
             }
-            // Nothing was done where it was sent.
-            status if status.is_redirection() => Ok(Asked::Elsewhere),
+            // Nothing was done where it was sent. Others may redirect after they have done it.
+            StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => Ok(Asked::Elsewhere),
             _ => Ok(Asked::Answer(Box::new(answer))),
         }
     }

@@ -77,8 +77,10 @@ impl Alike {
 
     /// Passes on a request, or waits for the answer to one that is alike.
     pub(crate) async fn relay(way: Forward, asked: Relaying) -> Result<Relayed, Refusal> {
-        // What is asked back is for one client, whose request must end, and wait, by itself.
-        let may_join = !can_be_asked(asked.context.client());
+        // What is asked back is for one client, whose request must end, and wait, by itself; and
+        // what else one says of its request is not what another says.
+        let context = &asked.context;
+        let may_join = !can_be_asked(context.client()) && context.carried().is_none();
         let Some(key) = Key::of(&way, &asked)?.filter(|_| may_join) else {
             return way.relay(asked).await;
         };

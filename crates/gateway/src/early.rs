@@ -86,6 +86,8 @@ impl Service for Early {
         let before = out.len();
         let turn = self.service.ask(Ask { ..ask }, out);
         match turn {
+            // Nobody asks that again, without its headers.
+            Turn::Done(Outcome::Refused(Mistake::HeaderMismatch)) => turn,
             Turn::Done(Outcome::Refused(_)) => {
                 out.truncate(before);
                 self.later(&ask)

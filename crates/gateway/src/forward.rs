@@ -2,6 +2,7 @@
 //! comes, and what is said meanwhile. Made by `catalogue`, run by the server.
 
 use crate::asking::{Asking, Counted};
+use crate::seats::Taken;
 use crate::upstream::{Loss, Upstream};
 use bytes::Bytes;
 use haft_client::{Client, ClientError, LongResult, Notice, Passed};
@@ -94,7 +95,7 @@ impl Forward {
                 Some(asking) => Box::pin(asking.ask()).await?.map(Passed::from),
             };
             let error = match asked {
-                Ok(passed) => return Ok(relayed(&self.upstream, &client, passed)),
+                Ok(passed) => return Ok(relayed(&self.upstream, client, passed)),
                 Err(error) => error,
             };
             let loss = Loss::by(&error);
@@ -150,13 +151,13 @@ impl Wish<'_> {
 }
 
 /// What an upstream answered, for the server.
-fn relayed(upstream: &Arc<Upstream>, client: &Client, passed: Passed) -> Relayed {
+fn relayed(upstream: &Arc<Upstream>, client: Taken, passed: Passed) -> Relayed {
     match passed {
         Passed::Whole(text) => Relayed::Whole(text),
         Passed::Long(long) => Relayed::Long(haft_server::LongResult {
             begun: long.begun(),
-            rest: Box::new(Long { long, upstream: Arc::clone(upstream) }),
             is_modern: client.handshake().era == Era::Modern,
+            rest: Box::new(Long { long, upstream: Arc::clone(upstream), _client: client }),
         }),
     }
 }
@@ -165,6 +166,8 @@ fn relayed(upstream: &Arc<Upstream>, client: &Client, passed: Passed) -> Relayed
 struct Long {
     long: Box<LongResult>,
     upstream: Arc<Upstream>,
+    /// In use until the last has come.
+    _client: Taken,
 }
 
 impl Pieces for Long {

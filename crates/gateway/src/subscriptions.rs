@@ -3,7 +3,7 @@
 //! clients. Run by `gateway` for as long as it lives. It reads no resource.
 
 use crate::gateway::{Kept, Shared, lock};
-use crate::limits::{LISTENING_TIME_MAX, PATIENCE, PAUSE_MIN};
+use crate::limits::{LISTENING_TIME_MAX, PATIENCE, PAUSE_MIN, RECOVERED};
 use crate::upstream::Upstream;
 use haft_client::{Change, Changes, Client, ClientError, Interest};
 use haft_manifest::Live;
@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 use std::task::Poll;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 /// Addresses.
 type Uris = Arc<BTreeSet<Arc<str>>>;
@@ -160,7 +160,7 @@ async fn listen(upstream: Arc<Upstream>, mut wanted: watch::Receiver<Uris>, live
             continue;
         };
         drop(before.take());
-        pause = PAUSE_MIN;
+        let began = Instant::now();
         if std::mem::take(&mut has_missed) {
             uris.iter().for_each(|uri| live.resource_updated(uri));
         }
@@ -183,6 +183,10 @@ async fn listen(upstream: Arc<Upstream>, mut wanted: watch::Receiver<Uris>, live
                 Some(Ok(_)) => {}
                 Some(Err(_)) | None => {
                     has_missed = true;
+                    // Nor is a server asked at once that ends each stream as it begins.
+                    pause = if began.elapsed() < RECOVERED { pause } else { PAUSE_MIN };
+                    sleep(pause).await;
+                    pause = pause.saturating_mul(2).min(PATIENCE);
                     break;
                 }
             }

@@ -120,7 +120,7 @@ impl Rest for LongReply {
     fn poll_next(&mut self, cx: &mut task::Context<'_>) -> Poll<Option<Result<Bytes, BrokenOff>>> {
         let Some(pieces) = &mut self.pieces else { return Poll::Ready(None) };
         Poll::Ready(match ready!(pieces.poll_piece(cx)) {
-            Some(Ok(piece)) => Some(Ok(piece)),
+            Some(Ok(piece)) => Some(Ok(encode::relay::piece(piece))),
             Some(Err(refusal)) => {
                 self.pieces = None;
                 let mut message = Vec::new();

@@ -51,7 +51,8 @@ fn a_long_result_that_breaks_off_is_not_taken_for_whole() {
     let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
     let is_open = head.starts_with("HTTP/1.1 200") && head.contains("transfer-encoding: chunked");
     assert!(is_open, "{head}: {}", body.len());
-    assert!(body.len() > 100_000 && body.contains(r#""id":7,"result":{"content":"#));
+    assert!(body.len() > 100_000 && body.contains(r#""id":7,"result":{  "content": ["#));
+    assert!(!body.contains("{\n") && !body.contains("[\n"), "a message is one line");
     assert!(!body.ends_with("0\r\n\r\n"), "it does not end");
     // As an event it is put together first, so that the reason can be told.
     let answer = post(&gate.url, "text/event-stream");
@@ -108,7 +109,8 @@ fn speak(mut stream: TcpStream) {
             }),
             _ => json!({"content": [{"type": "text", "text": "x".repeat(300_000)}]}),
         };
-        let answer = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, message["id"]);
+        // On several lines, as people read it.
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result:#}}}"#, message["id"]);
         let sent = if is_call { &answer[..answer.len() / 2] } else { &answer };
         let length = answer.len();
         let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length:";

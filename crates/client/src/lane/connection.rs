@@ -81,7 +81,7 @@ impl Connection {
     /// Writes a request, and reads the head of its answer; its text is what comes with it.
     pub(super) async fn ask(&mut self, request: [&[u8]; 2]) -> Result<(Head, BytesMut), Fault> {
         let rest = request.iter().map(|part| part.len()).sum();
-        let mut writing = Writing { request, written: 0, rest };
+        let mut writing = Writing { request, written: 0, rest, has_failed: false };
         poll_fn(|cx| self.poll_ask(&mut writing, cx)).await
     }
 
@@ -98,14 +98,15 @@ impl Connection {
                     return Poll::Ready(Err(Fault::Unsent));
                 }
                 // Why it takes no more may have been said before.
-                writing.rest = 0;
+                (writing.rest, writing.has_failed) = (0, true);
             }
             let is_over = ready!(self.poll_fill(LANE_READ_BYTES, cx)).is_err();
             while let Some(head) = Head::read(&self.unread)? {
                 let text = self.unread.split_to(head.bytes);
                 if !head.is_interim() {
                     // What is left of the request is nothing that a server waits for.
-                    let is_last = head.is_last || writing.rest > 0;
+                    let is_unsent = writing.rest > 0 || writing.has_failed;
+                    let is_last = head.is_last || is_unsent;
                     return Poll::Ready(Ok((Head { is_last, ..head }, text)));
                 }
             }
@@ -147,6 +148,7 @@ struct Writing<'a> {
     request: [&'a [u8]; 2],
     written: usize,
     rest: usize,
+    has_failed: bool,
 }
 
 impl Writing<'_> {
