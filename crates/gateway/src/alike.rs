@@ -75,6 +75,12 @@ impl Alike {
         self.joined.load(Ordering::Relaxed)
     }
 
+    /// The upstream has said that something changed: what is asked from now on is asked anew, as
+    /// what runs may have been answered before that. Called before anybody else is told.
+    pub(crate) fn part(&self) {
+        lock(&self.running).clear();
+    }
+
     /// Passes on a request, or waits for the answer to one that is alike.
     pub(crate) async fn relay(way: Forward, asked: Relaying) -> Result<Relayed, Refusal> {
         // What is asked back is for one client, whose request must end, and wait, by itself; and

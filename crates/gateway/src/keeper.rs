@@ -2,6 +2,7 @@
 //! changes, and makes it again when it is lost, later each time in vain; ends one that is made when
 //! it is needed and is not. What the upstream has goes to the `gateway`.
 
+use crate::alike::Alike;
 use crate::catalogue::Offer;
 use crate::discretion;
 use crate::limits::{
@@ -162,7 +163,7 @@ async fn serve(seat: &Seat, client: &Arc<Client>, report: &impl Fn(Report)) -> E
             gathering.looked = Some(Instant::now());
             seats.set(number, State::Ready, Some(Arc::clone(client)));
             let is_over = tokio::select! {
-                is_over = changed(&mut changes, &mut gathering) => is_over,
+                is_over = changed(&upstream.alike, &mut changes, &mut gathering) => is_over,
                 () = client.ended() => {
                     return End::Failed { error: why_ended(client).await, had_answered };
                 }
@@ -237,9 +238,13 @@ impl Gathering {
 }
 
 /// Waits for a change, and for those that come with it; whether no more will come.
-async fn changed(changes: &mut Option<Changes>, gathering: &mut Gathering) -> bool {
+async fn changed(alike: &Alike, changes: &mut Option<Changes>, gathering: &mut Gathering) -> bool {
     let Some(changes) = changes else { return pending().await };
-    let is_over = |change: Option<Result<Change, ClientError>>| !matches!(change, Some(Ok(_)));
+    let is_over = |change: Option<Result<Change, ClientError>>| {
+        // From its end on, changes are not told.
+        alike.part();
+        !matches!(change, Some(Ok(_)))
+    };
     let is_first_over = is_over(changes.next().await);
     // Nor is a server asked at once that ends each stream as it begins.
     sleep(gathering.pause()).await;

@@ -175,6 +175,7 @@ async fn listen(upstream: Arc<Upstream>, mut wanted: watch::Receiver<Uris>, live
                     break;
                 }
             };
+            upstream.alike.part();
             match change {
                 Some(Ok(Change::Resource(uri))) => tell(&live, &uris, &uri),
                 Some(Ok(Change::Missed)) => {

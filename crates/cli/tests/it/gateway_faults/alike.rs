@@ -1,10 +1,14 @@
 //! Clients that read the same at the same time: the upstream is asked once, and each is answered.
 
-use super::bed::{Bed, address, pause, read_request, wait_until};
+use super::bed::{Bed, DEADLINE, address, pause, read_request, wait_until};
 use super::entries::HAS_ALL;
+use haft_client::{Change, Interest, Options, Target, connect};
+use haft_proto::version::Era;
+use serde_json::json;
 use std::io::Write;
 use std::net::TcpStream;
 use std::thread;
+use tokio::time::timeout;
 
 const RESOURCES: &str = r#"resources/list send {"jsonrpc":"2.0","id":$id,"result":{
     "resources":[{"uri":"bad:one","name":"one"},{"uri":"bad:two","name":"two"}]}}"#;
@@ -59,5 +63,48 @@ fn who_goes_takes_nobody_elses_answer_away() {
         other.join().expect("an answer")
     });
     assert_eq!(other, ["\"1\""], "it is the answer that was waited for");
+    bed.stop().expect("an orderly end");
+}
+
+#[test]
+fn what_is_read_after_a_change_is_no_answer_of_before() {
+    // The first who reads is answered late, with what was before the change.
+    let updated = r#"send {"jsonrpc":"2.0","method":"notifications/resources/updated",
+        "params":{"uri":"bad:one"}}"#;
+    let rules = [
+        &HAS_ALL.replace(r#""resources":{}"#, r#""resources":{"subscribe":true}"#),
+        RESOURCES,
+        r#"resources/subscribe send {"jsonrpc":"2.0","id":$id,"result":{}}"#,
+        &format!("resources/subscribe {updated}"),
+        &format!("resources/read {updated}"),
+        "resources/read wait 1000",
+        READ,
+        &READ.replace("read ", "read@2 "),
+    ];
+    let rules = rules.map(|rule| rule.replace('\n', " "));
+    let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
+    let bed = Bed::piped_with(&rules, &json!({"timeout": "20s"}));
+    assert!(wait_until(|| bed.see("upstreams")[0]["state"] == "ready"));
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let options = Options { era: Some(Era::Modern), ..Options::default() };
+    let target = Target::Url(bed.gate.url.clone());
+    let client = runtime.block_on(connect(&target, &options)).expect("it answers");
+    let interest = Interest { uris: vec!["bad:one".to_owned()], ..Interest::default() };
+    let mut line = runtime.block_on(client.listen(interest)).expect("it tells");
+    let mut hear = || {
+        let next = runtime.block_on(async { timeout(DEADLINE, line.next()).await });
+        let change = next.expect("in time").expect("a change").expect("no error");
+        assert_eq!(change, Change::Resource("bad:one".to_owned()));
+    };
+    // It is listened to.
+    hear();
+    let (early, late) = thread::scope(|scope| {
+        let early = scope.spawn(|| read_all(&bed, &["bad:one"]));
+        hear();
+        // The first is not answered yet.
+        let late = read_all(&bed, &["bad:one"]);
+        (early.join().expect("an answer"), late)
+    });
+    assert!(early != late && late != ["null"], "{early:?} {late:?}");
     bed.stop().expect("an orderly end");
 }
