@@ -95,6 +95,7 @@ fn sessions(rolls: &[Roll]) -> Value {
         told.extend(newest.into_iter().map(|one| {
             json!({
                 "client": one.client,
+                "path": one.path,
                 "era": "legacy",
                 "revision": one.revision.as_str(),
                 "ageSeconds": one.age.as_secs_f64(),

@@ -87,7 +87,10 @@ fn upstreams_what_they_have_and_what_was_asked_of_them_is_seen() {
 #[test]
 fn who_has_a_session_is_seen() {
     let north = Desk::with(&city("north"));
-    let desk = gate(&format!("  north: {{ {} }}\n", pipe(&north)));
+    let desk = gate(&format!(
+        "  north: {{ {} }}\nviews: {{ cold: {{ upstreams: [north] }} }}\n",
+        pipe(&north)
+    ));
     let gate = serve_with(desk.file(), &["--admin", "127.0.0.1:0"]);
     let door = Door::of(&gate);
     assert_eq!(door.see("sessions"), json!({"count": 0, "sessions": []}));
@@ -99,20 +102,28 @@ fn who_has_a_session_is_seen() {
         "clientInfo": {"name": "a \"desktop\"", "version": "1"}}});
     let hello = hello.to_string();
     let address = gate.url.trim_start_matches("http://").trim_end_matches("/mcp");
-    let told = Door(address.to_owned()).ask_with(
-        "POST /mcp",
-        &format!(
-            "content-type: application/json\r\naccept: application/json, text/event-stream\r\n\
-             connection: close\r\ncontent-length: {}\r\n\r\n{hello}",
-            hello.len()
-        ),
-    );
-    assert_eq!(told.0, 200, "{told:?}");
+    let greet = |path: &str| {
+        let told = Door(address.to_owned()).ask_with(
+            &format!("POST {path}"),
+            &format!(
+                "content-type: application/json\r\naccept: application/json, \
+                 text/event-stream\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{hello}",
+                hello.len()
+            ),
+        );
+        assert_eq!(told.0, 200, "{told:?}");
+    };
+    greet("/mcp");
     let seen = door.see("sessions");
     let session = &seen["sessions"][0];
     assert_eq!((&seen["count"], &session["client"]), (&json!(1), &json!("a \"desktop\"")));
     assert_eq!((&session["era"], &session["revision"]), (&json!("legacy"), &json!("2025-06-18")));
     assert!(session["ageSeconds"].as_f64() >= session["idleSeconds"].as_f64(), "{seen}");
+    // A view has sessions of its own.
+    greet("/cold/mcp");
+    let seen = door.see("sessions");
+    let paths = [&seen["sessions"][0]["path"], &seen["sessions"][1]["path"]];
+    assert_eq!((&seen["count"], paths), (&json!(2), [&json!("/cold/mcp"), &json!("/mcp")]));
 }
 
 #[test]

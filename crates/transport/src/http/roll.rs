@@ -13,6 +13,8 @@ pub struct Roll(Arc<OnceLock<Weak<Endpoint>>>);
 /// A session of a client of the legacy era; clients of the modern era have none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attendee {
+    /// The path of the endpoint that the session is of.
+    pub path: String,
     /// What the client calls itself, at most 64 characters.
     pub client: String,
     /// The revision that is spoken.
@@ -25,11 +27,22 @@ pub struct Attendee {
 }
 
 impl Roll {
-    /// How many sessions there are, and of the newest as many as are wanted.
+    /// How many sessions there are, those of endpoints at other paths included, and of the newest as
+    /// many as are wanted, the newest first.
     #[must_use]
     pub fn call(&self, most: usize) -> (usize, Vec<Attendee>) {
-        let endpoint = self.0.get().and_then(Weak::upgrade);
-        endpoint.map_or_else(Default::default, |endpoint| endpoint.sessions.told(most))
+        let Some(endpoint) = self.0.get().and_then(Weak::upgrade) else {
+            return Default::default();
+        };
+        let (mut count, mut all) = (0, Vec::new());
+        for one in endpoint.others.all().into_iter().chain([endpoint]) {
+            let (there, newest) = one.sessions.told(most, &one.path);
+            count += there;
+            all.extend(newest);
+        }
+        all.sort_by_key(|one| one.age);
+        all.truncate(most);
+        (count, all)
     }
 
     pub(super) fn is_of(&self, endpoint: &Arc<Endpoint>) {

@@ -203,14 +203,15 @@ impl Sessions {
         }
     }
 
-    /// How many there are, and the newest of them.
-    pub(super) fn told(&self, most: usize) -> (usize, Vec<Attendee>) {
+    /// How many there are, at that path, and the newest of them.
+    pub(super) fn told(&self, most: usize, path: &str) -> (usize, Vec<Attendee>) {
         let mut all: Vec<_> = self.lock().by_id.values().cloned().collect();
         let count = all.len();
         all.sort_unstable_by_key(|session| Reverse(session.since));
         let now = self.clock.now();
         let ago = |then: u64| Duration::from_nanos(now.saturating_sub(then));
         let told = all.iter().take(most).map(|session| Attendee {
+            path: path.to_owned(),
             client: session.client.to_string(),
             revision: session.agreed.revision(),
             age: ago(session.since),
