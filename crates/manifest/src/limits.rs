@@ -83,6 +83,8 @@ pub const ORPHANS_BYTES_MAX: usize = 64 * 1024;
 pub const ENVIRON_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// The most children of which the process is told that ends them if this one is killed.
 pub const GUARDED_MAX: usize = 64 * 1024;
+/// How much of what it is told may wait until it reads, in bytes.
+pub const UNTOLD_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// How long they may take to end then, before they are killed.
 pub const GUARDIAN_GRACE: Duration = Duration::from_secs(2);
 /// How long that process tries it.

@@ -4,22 +4,25 @@
 //! starts nothing itself, and signals nothing that it cannot tell to be of its haft.
 
 use crate::command::process::{Identity, Process, environment, marked};
-use crate::limits::{GUARDED_MAX, GUARDIAN_GRACE, GUARDIAN_PAUSE, GUARDIAN_TIME_MAX};
-use rustix::event::{Timespec, poll};
+use crate::limits::{
+    GUARDED_MAX, GUARDIAN_GRACE, GUARDIAN_PAUSE, GUARDIAN_TIME_MAX, UNTOLD_BYTES_MAX,
+};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::ioctl_fionbio;
 use rustix::process::{Pid, Signal, getpid};
 use std::collections::HashSet;
 use std::io::{self, BufRead, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{ChildStdin, Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Instant;
 
 /// The way to the process that waits, held by the one that it waits for.
 #[derive(Debug)]
 pub(crate) struct Guardian {
     command: Command,
-    /// Closed by the system when this process is gone, however that comes about.
-    pipe: Option<ChildStdin>,
+    line: Option<Line>,
     /// The children that it has been told of.
     children: HashSet<Identity>,
 }
@@ -30,7 +33,7 @@ impl Guardian {
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         // What a terminal sends to this process's group is not for it, and it holds no directory.
         command.process_group(0).current_dir("/");
-        Self { command, pipe: None, children: HashSet::new() }
+        Self { command, line: None, children: HashSet::new() }
     }
 
     /// There is another child. One that has ended is started again; one that does not read is left
@@ -39,18 +42,18 @@ impl Guardian {
         if self.children.len() == GUARDED_MAX || !self.children.insert(child) {
             return;
         }
-        if let Some(pipe) = &mut self.pipe {
-            match pipe.write_all(told('+', child).as_bytes()) {
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.pipe = None,
+        if let Some(line) = &self.line {
+            match line.tell(told('+', child).as_bytes()) {
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.line = None,
                 _ => return,
             }
         }
         let Ok(mut started) = self.command.spawn() else { return };
-        let Some(mut pipe) = started.stdin.take() else { return };
+        let Some(line) = started.stdin.take().and_then(|pipe| Line::new(pipe).ok()) else { return };
         let children = self.children.iter().map(|child| told('+', *child));
         let all = format!("{prefix}\n{}", children.collect::<String>());
-        if ioctl_fionbio(&pipe, true).is_ok() && pipe.write_all(all.as_bytes()).is_ok() {
-            self.pipe = Some(pipe);
+        if line.tell(all.as_bytes()).is_ok() {
+            self.line = Some(line);
         }
     }
 
@@ -58,12 +61,86 @@ impl Guardian {
     pub(crate) fn release(&mut self, id: Pid) {
         let child = self.children.iter().find(|child| child.id == id).copied();
         if let Some(child) = child.filter(|child| self.children.remove(child))
-            && let Some(pipe) = &mut self.pipe
+            && let Some(line) = &self.line
         {
             // Of one that is not there any more, it ends nothing.
-            _ = pipe.write_all(told('-', child).as_bytes());
+            _ = line.tell(told('-', child).as_bytes());
         }
     }
+}
+
+/// What is told to it, in whole lines and their order, however slowly it reads. Nobody waits for
+/// that, and the pipe stays open: its end would mean that this process is gone.
+#[derive(Debug)]
+struct Line {
+    /// Closed by the system when this process is gone, however that comes about.
+    pipe: Arc<ChildStdin>,
+    /// What the pipe had no room for. While there is some, a thread tells it.
+    untold: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Line {
+    fn new(pipe: ChildStdin) -> io::Result<Self> {
+        ioctl_fionbio(&pipe, true)?;
+        Ok(Self { pipe: Arc::new(pipe), untold: Arc::default() })
+    }
+
+    fn tell(&self, words: &[u8]) -> io::Result<()> {
+        let mut untold = self.untold();
+        if !untold.is_empty() {
+            // It does not read. What it is not told of, it may still know by its mark.
+            if untold.len() + words.len() <= UNTOLD_BYTES_MAX {
+                untold.extend_from_slice(words);
+            }
+            return Ok(());
+        }
+        let count = written(&self.pipe, words)?;
+        if count == words.len() {
+            return Ok(());
+        }
+        untold.extend_from_slice(&words[count..]);
+        let line = Self { pipe: Arc::clone(&self.pipe), untold: Arc::clone(&self.untold) };
+        // A thread needs no runtime, which may be at its end.
+        thread::Builder::new().name("haft-guardian".to_owned()).spawn(move || line.tell_rest())?;
+        Ok(())
+    }
+
+    /// Tells what is untold, until all is or nobody reads.
+    fn tell_rest(self) {
+        loop {
+            let mut room = [PollFd::new(&*self.pipe, PollFlags::OUT)];
+            if poll(&mut room, None).is_err_and(|error| error != rustix::io::Errno::INTR) {
+                return;
+            }
+            let mut untold = self.untold();
+            match written(&self.pipe, &untold) {
+                Ok(count) => _ = untold.drain(..count),
+                // Whoever tells it something next starts another one.
+                Err(_) => untold.clear(),
+            }
+            if untold.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn untold(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.untold.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How much of it the pipe had room for.
+fn written(mut pipe: &ChildStdin, words: &[u8]) -> io::Result<usize> {
+    let mut count = 0;
+    while count < words.len() {
+        match pipe.write(&words[count..]) {
+            Ok(more) => count += more,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(count)
 }
 
 fn told(sign: char, child: Identity) -> String {
@@ -169,6 +246,39 @@ mod tests {
 
     fn process(id: i32, start: u64, [parent, group, session]: [i32; 3]) -> Process {
         Process { identity: identity(id, start), parent, group, session, has_ended: false }
+    }
+
+    #[test]
+    fn one_that_is_told_of_thousands_is_told_of_all_and_of_no_end_before() {
+        let out = tempfile::NamedTempFile::new().expect("a file");
+        let mut command = Command::new("sh");
+        command.args(["-c", "cat > \"$0\""]).arg(out.path());
+        let mut guardian = Guardian::new(command);
+        let count: i32 = 20_000;
+        guardian.children.extend((1..count).map(|id| identity(id, 123_456_789)));
+        guardian.take(identity(count, 1), "ab.");
+        let line = guardian.line.as_ref().expect("it goes on, whatever room there is");
+        let pipe = Arc::downgrade(&line.pipe);
+        guardian.release(identity(count, 1).id);
+        let heard = || {
+            let all = std::fs::read(out.path()).expect("it is ours");
+            all.ends_with(b"-20000 1\n").then(|| heard(&*all).expect("a mark"))
+        };
+        let since = Instant::now();
+        let (prefix, children) = loop {
+            match heard() {
+                Some(heard) => break heard,
+                None => assert!(since.elapsed().as_secs() < 20, "it is not told"),
+            }
+            thread::yield_now();
+        };
+        assert_eq!((prefix.as_str(), children), ("ab.", guardian.children.clone()));
+        // And the end is the end.
+        drop(guardian);
+        while pipe.strong_count() > 0 {
+            assert!(since.elapsed().as_secs() < 20, "its pipe is held");
+            thread::yield_now();
+        }
     }
 
     #[test]

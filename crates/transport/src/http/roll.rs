@@ -27,8 +27,8 @@ pub struct Attendee {
 }
 
 impl Roll {
-    /// How many sessions there are, those of endpoints at other paths included, and of the newest as
-    /// many as are wanted, the newest first.
+    /// How many sessions there are, those of endpoints at other paths included, and as many of the
+    /// newest as are wanted, the newest first.
     #[must_use]
     pub fn call(&self, most: usize) -> (usize, Vec<Attendee>) {
         let Some(endpoint) = self.0.get().and_then(Weak::upgrade) else {
