@@ -56,7 +56,7 @@ impl Express {
         let (lane, head) = http.express(revision)?;
         let meta = match revision.era() {
             Era::Legacy => Box::default(),
-            Era::Modern => wire.meta(revision).into(),
+            Era::Modern => wire.meta(revision, None).into(),
         };
         Some(Self { http: http.clone(), lane, head, meta })
     }
@@ -71,26 +71,44 @@ impl Express {
         let id = wire.next_id();
         wire.desk().allow_questions();
         if subject.revision.era() == Era::Modern {
-            return self.ask_with(id, wire, subject, listener).await;
+            return self.ask_within(id, wire, subject, listener).await;
         }
-        let _runs = wire.desk().running().begin(None);
         let listener = Mutex::new(listener);
         let mut here = |notice| lock(&listener)(notice);
-        let answer = pin!(self.ask_with(id, wire, subject, &mut here));
+        let answer = pin!(self.ask_within(id, wire, subject, &mut here));
         self.http.attend(&id.to_string(), answer, &listener).await
     }
 
-    async fn ask_with(
+    /// As long as the options say; the time rests while somebody is asked.
+    async fn ask_within(
         &self,
         id: u64,
         wire: &Wire,
         subject: &Subject<'_>,
         listener: Listener<'_>,
     ) -> Result<Expressed, ClientError> {
+        let inquirer = subject.passing.and_then(|passing| passing.inquirer);
+        let patience = match inquirer {
+            Some(inquirer) => Some(&inquirer.patience),
+            None => wire.desk().answers().then(|| wire.desk().patience()),
+        };
         let (limit, method) = (wire.timeout(), subject.method.name());
-        let late = |_| ClientError::TimedOut { method, after: limit };
-        let asked = timeout(limit, self.ask_lane(id, subject)).await.map_err(late)??;
-        let answer = match asked {
+        let asking = pin!(self.ask_until_done(id, wire, subject, listener));
+        let done = match patience {
+            Some(patience) => Box::pin(patience.wait(limit, asking)).await,
+            None => timeout(limit, asking).await.ok(),
+        };
+        done.unwrap_or(Err(ClientError::TimedOut { method, after: limit }))
+    }
+
+    async fn ask_until_done(
+        &self,
+        id: u64,
+        wire: &Wire,
+        subject: &Subject<'_>,
+        listener: Listener<'_>,
+    ) -> Result<Expressed, ClientError> {
+        let answer = match self.ask_lane(id, wire, subject).await? {
             Asked::Elsewhere => return Ok(Expressed::Elsewhere),
             Asked::Long(long) => return Ok(Expressed::Complete(Passed::Long(long))),
             Asked::Whole(body) => match complete(&body, id, subject.revision) {
@@ -106,7 +124,7 @@ impl Express {
             revision: subject.revision,
             target: None,
             headers: Vec::new(),
-            inquirer: None,
+            inquirer: subject.passing.and_then(|passing| passing.inquirer.cloned()),
         };
         let reading = Box::pin(async {
             match answer {
@@ -117,15 +135,17 @@ impl Express {
                 }
             }
         });
-        match wire.desk().patience().wait(limit, reading).await {
-            Some(answer) => Ok(Expressed::Open(answer)),
-            None => Err(ClientError::TimedOut { method, after: limit }),
-        }
+        Ok(Expressed::Open(reading.await))
     }
 
-    async fn ask_lane(&self, id: u64, subject: &Subject<'_>) -> Result<Asked, ClientError> {
+    async fn ask_lane(
+        &self,
+        id: u64,
+        wire: &Wire,
+        subject: &Subject<'_>,
+    ) -> Result<Asked, ClientError> {
         let method = subject.method.name();
-        let body = self.body(id, subject);
+        let body = self.body(id, wire, subject);
         let head = self.head(subject, body.len());
         let asked = self.lane.ask([&head, &body]).await;
         let answer = asked.map_err(|why| unasked(method, &self.http.url(), &why))?;
@@ -182,11 +202,14 @@ impl Express {
     }
 
     /// The message.
-    fn body(&self, id: u64, subject: &Subject<'_>) -> Vec<u8> {
+    fn body(&self, id: u64, wire: &Wire, subject: &Subject<'_>) -> Vec<u8> {
         const REST: usize = 128;
+        let of_theirs = |passing| wire.meta(subject.revision, Some(passing));
+        let theirs = subject.passing.map(of_theirs);
+        let meta = theirs.as_deref().unwrap_or(&self.meta);
         let of_member = |(key, value): &(&str, &str)| key.len() + value.len() + 4;
         let members: usize = subject.members.iter().map(of_member).sum();
-        let mut out = Vec::with_capacity(members + self.meta.len() + REST);
+        let mut out = Vec::with_capacity(members + meta.len() + REST);
         _ = write!(
             out,
             r#"{{"jsonrpc":"2.0","id":{id},"method":"{}","params":{{"#,
@@ -200,8 +223,8 @@ impl Express {
             out.push(b',');
         }
         out.extend_from_slice(b"\"_meta\":{");
-        if !self.meta.is_empty() {
-            out.extend_from_slice(self.meta.as_bytes());
+        if !meta.is_empty() {
+            out.extend_from_slice(meta.as_bytes());
             out.push(b',');
         }
         _ = write!(out, r#""progressToken":{id}}}}}}}"#);
