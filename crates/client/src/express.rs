@@ -21,9 +21,9 @@ use haft_proto::long;
 use haft_proto::mirror::{METHOD_HEADER, NAME_HEADER, encode};
 use haft_proto::version::{Era, Revision};
 use http::StatusCode;
+use http::header::CONTENT_LENGTH;
 use serde_json::value::RawValue;
 use std::future::poll_fn;
-use std::io::Write as _;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use tokio::time::timeout;
@@ -68,7 +68,7 @@ impl Express {
         subject: &Subject<'_>,
         listener: Listener<'_>,
     ) -> Result<Expressed, ClientError> {
-        let id = wire.next_id();
+        let id = &*wire.next_id().to_string();
         wire.desk().allow_questions();
         if subject.revision.era() == Era::Modern {
             return self.ask_within(id, wire, subject, listener).await;
@@ -76,13 +76,13 @@ impl Express {
         let listener = Mutex::new(listener);
         let mut here = |notice| lock(&listener)(notice);
         let answer = pin!(self.ask_within(id, wire, subject, &mut here));
-        self.http.attend(&id.to_string(), answer, &listener).await
+        self.http.attend(id, answer, &listener).await
     }
 
     /// As long as the options say; the time rests while somebody is asked.
     async fn ask_within(
         &self,
-        id: u64,
+        id: &str,
         wire: &Wire,
         subject: &Subject<'_>,
         listener: Listener<'_>,
@@ -103,7 +103,7 @@ impl Express {
 
     async fn ask_until_done(
         &self,
-        id: u64,
+        id: &str,
         wire: &Wire,
         subject: &Subject<'_>,
         listener: Listener<'_>,
@@ -118,7 +118,7 @@ impl Express {
             Asked::Answer(answer) => Reading::Answer(answer),
         };
         let ask = Ask {
-            id: id.to_string(),
+            id: id.to_owned(),
             method: subject.method,
             params: String::new(),
             revision: subject.revision,
@@ -140,7 +140,7 @@ impl Express {
 
     async fn ask_lane(
         &self,
-        id: u64,
+        id: &str,
         wire: &Wire,
         subject: &Subject<'_>,
     ) -> Result<Asked, ClientError> {
@@ -159,7 +159,7 @@ impl Express {
                         .await
                         .and_then(Result::ok)
                         .ok_or(ClientError::ClosedMidAnswer { method })?;
-                    let start = long::result_begins(&begun, &id.to_string());
+                    let start = long::result_begins(&begun, id);
                     let long = start.map(|start| begun.slice(start..));
                     // What is not so plain is looked at as a whole.
                     body = match long {
@@ -196,13 +196,13 @@ impl Express {
                 write_line(&mut out, name.as_str(), value.as_bytes());
             }
         }
-        // Writing to memory does not fail.
-        _ = write!(out, "content-length: {length}\r\n\r\n");
+        write_line(&mut out, CONTENT_LENGTH.as_str(), length.to_string().as_bytes());
+        out.extend_from_slice(b"\r\n");
         out
     }
 
     /// The message.
-    fn body(&self, id: u64, wire: &Wire, subject: &Subject<'_>) -> Vec<u8> {
+    fn body(&self, id: &str, wire: &Wire, subject: &Subject<'_>) -> Vec<u8> {
         const REST: usize = 128;
         let of_theirs = |passing| wire.meta(subject.revision, Some(passing));
         let theirs = subject.passing.map(of_theirs);
@@ -210,24 +210,19 @@ impl Express {
         let of_member = |(key, value): &(&str, &str)| key.len() + value.len() + 4;
         let members: usize = subject.members.iter().map(of_member).sum();
         let mut out = Vec::with_capacity(members + meta.len() + REST);
-        _ = write!(
-            out,
-            r#"{{"jsonrpc":"2.0","id":{id},"method":"{}","params":{{"#,
-            subject.method.name()
-        );
+        let mut write = |parts: &[&str]| {
+            parts.iter().for_each(|part| out.extend_from_slice(part.as_bytes()));
+        };
+        let method = subject.method.name();
+        write(&[r#"{"jsonrpc":"2.0","id":"#, id, r#","method":""#, method, r#"","params":{"#]);
         for (key, value) in subject.members {
-            out.push(b'"');
-            out.extend_from_slice(key.as_bytes());
-            out.extend_from_slice(b"\":");
-            out.extend_from_slice(value.as_bytes());
-            out.push(b',');
+            write(&["\"", key, "\":", value, ","]);
         }
-        out.extend_from_slice(b"\"_meta\":{");
+        write(&["\"_meta\":{"]);
         if !meta.is_empty() {
-            out.extend_from_slice(meta.as_bytes());
-            out.push(b',');
+            write(&[meta, ","]);
         }
-        _ = write!(out, r#""progressToken":{id}}}}}}}"#);
+        write(&[r#""progressToken":"#, id, "}}}"]);
         out
     }
 }
@@ -247,12 +242,12 @@ enum Reading {
 }
 
 /// The result of a plain answer.
-fn complete(body: &Bytes, id: u64, revision: Revision) -> Option<ByteString> {
+fn complete(body: &Bytes, id: &str, revision: Revision) -> Option<ByteString> {
     let Ok(Incoming::One(message)) = envelope::read(body, &haft_proto::limits::Limits::default())
     else {
         return None;
     };
-    let is_ours = message.id.is_some_and(|theirs| theirs.raw().parse() == Ok(id));
+    let is_ours = message.id.is_some_and(|theirs| theirs.raw() == id);
     let result = message.result.filter(|_| is_ours && message.kind == Kind::Response)?;
     let kind = member(result, "resultType").filter(|_| revision.era() == Era::Modern);
     let is_complete = kind.is_none_or(|kind| kind == r#""complete""#);
