@@ -12,6 +12,7 @@ use crate::long::Passed;
 use crate::message::{Listener, quoted};
 use crate::pages::{self, Listing, Page, malformed};
 use crate::param_headers::ParamHeaders;
+use crate::passing::{Inquirer, Runs};
 use crate::rounds::{self, Outcome, Subject};
 use crate::standing::Standing;
 use crate::tasks;
@@ -144,7 +145,8 @@ impl Client {
         match target {
             Some(target) => {
                 let headers = Vec::new();
-                let subject = Subject { method, revision, target, members, headers };
+                let passing = None;
+                let subject = Subject { method, revision, target, members, headers, passing };
                 self.pass_on(&subject, listener).await
             }
             None => {
@@ -223,7 +225,26 @@ impl Client {
         subject: &Subject<'_>,
         listener: Listener<'_>,
     ) -> Result<Box<RawValue>, ClientError> {
+        let _runs = self.runs(None);
         self.ask_on(subject, None, listener).await
+    }
+
+    /// A request, as long as it runs: a legacy server asks without saying because of which.
+    pub(crate) fn runs<'a>(&'a self, inquirer: Option<&'a Inquirer>) -> Option<Runs<'a>> {
+        let is_legacy = self.handshake.era == Era::Legacy;
+        is_legacy.then(|| self.wire.desk().running().begin(inquirer))
+    }
+
+    /// Sends it by the short way, if there is one.
+    pub(crate) async fn express(
+        &self,
+        subject: &Subject<'_>,
+        listener: Listener<'_>,
+    ) -> Result<Expressed, ClientError> {
+        match &self.express {
+            Some(express) => express.ask(&self.wire, subject, listener).await,
+            None => Ok(Expressed::Elsewhere),
+        }
     }
 
     /// The same for who passes the result on as it came.
@@ -232,13 +253,11 @@ impl Client {
         subject: &Subject<'_>,
         listener: Listener<'_>,
     ) -> Result<Passed, ClientError> {
-        let first = match &self.express {
-            Some(express) => match express.ask(&self.wire, subject, listener).await? {
-                Expressed::Complete(result) => return Ok(result),
-                Expressed::Elsewhere => None,
-                Expressed::Open(answer) => Some(answer),
-            },
-            None => None,
+        let _runs = self.runs(None);
+        let first = match self.express(subject, listener).await? {
+            Expressed::Complete(result) => return Ok(result),
+            Expressed::Elsewhere => None,
+            Expressed::Open(answer) => Some(answer),
         };
         // The long way is long in memory too, and most never go it.
         Box::pin(self.ask_on(subject, first, listener)).await.map(Passed::from)
@@ -275,6 +294,7 @@ impl Client {
             target: name,
             members: &[("name", &*quoted_name), ("arguments", arguments)],
             headers: self.headers_for(name, arguments),
+            passing: None,
         };
         self.pass_on(&subject, listener).await
     }

@@ -88,6 +88,11 @@ impl Desk {
         }
     }
 
+    /// Whether whoever uses this client answers questions.
+    pub(crate) fn answers(&self) -> bool {
+        self.answerer.is_some()
+    }
+
     /// The time of requests.
     pub(crate) fn patience(&self) -> &Arc<Patience> {
         &self.patience

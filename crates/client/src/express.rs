@@ -21,9 +21,9 @@ use haft_proto::long;
 use haft_proto::mirror::{METHOD_HEADER, NAME_HEADER, encode};
 use haft_proto::version::{Era, Revision};
 use http::StatusCode;
+use http::header::CONTENT_LENGTH;
 use serde_json::value::RawValue;
 use std::future::poll_fn;
-use std::io::Write as _;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use tokio::time::timeout;
@@ -56,7 +56,7 @@ impl Express {
         let (lane, head) = http.express(revision)?;
         let meta = match revision.era() {
             Era::Legacy => Box::default(),
-            Era::Modern => wire.meta(revision).into(),
+            Era::Modern => wire.meta(revision, None).into(),
         };
         Some(Self { http: http.clone(), lane, head, meta })
     }
@@ -68,29 +68,47 @@ impl Express {
         subject: &Subject<'_>,
         listener: Listener<'_>,
     ) -> Result<Expressed, ClientError> {
-        let id = wire.next_id();
+        let id = &*wire.next_id().to_string();
         wire.desk().allow_questions();
         if subject.revision.era() == Era::Modern {
-            return self.ask_with(id, wire, subject, listener).await;
+            return self.ask_within(id, wire, subject, listener).await;
         }
-        let _runs = wire.desk().running().begin(None);
         let listener = Mutex::new(listener);
         let mut here = |notice| lock(&listener)(notice);
-        let answer = pin!(self.ask_with(id, wire, subject, &mut here));
-        self.http.attend(&id.to_string(), answer, &listener).await
+        let answer = pin!(self.ask_within(id, wire, subject, &mut here));
+        self.http.attend(id, answer, &listener).await
     }
 
-    async fn ask_with(
+    /// As long as the options say; the time rests while somebody is asked.
+    async fn ask_within(
         &self,
-        id: u64,
+        id: &str,
         wire: &Wire,
         subject: &Subject<'_>,
         listener: Listener<'_>,
     ) -> Result<Expressed, ClientError> {
+        let inquirer = subject.passing.and_then(|passing| passing.inquirer);
+        let patience = match inquirer {
+            Some(inquirer) => Some(&inquirer.patience),
+            None => wire.desk().answers().then(|| wire.desk().patience()),
+        };
         let (limit, method) = (wire.timeout(), subject.method.name());
-        let late = |_| ClientError::TimedOut { method, after: limit };
-        let asked = timeout(limit, self.ask_lane(id, subject)).await.map_err(late)??;
-        let answer = match asked {
+        let asking = pin!(self.ask_until_done(id, wire, subject, listener));
+        let done = match patience {
+            Some(patience) => Box::pin(patience.wait(limit, asking)).await,
+            None => timeout(limit, asking).await.ok(),
+        };
+        done.unwrap_or(Err(ClientError::TimedOut { method, after: limit }))
+    }
+
+    async fn ask_until_done(
+        &self,
+        id: &str,
+        wire: &Wire,
+        subject: &Subject<'_>,
+        listener: Listener<'_>,
+    ) -> Result<Expressed, ClientError> {
+        let answer = match self.ask_lane(id, wire, subject).await? {
             Asked::Elsewhere => return Ok(Expressed::Elsewhere),
             Asked::Long(long) => return Ok(Expressed::Complete(Passed::Long(long))),
             Asked::Whole(body) => match complete(&body, id, subject.revision) {
@@ -100,13 +118,13 @@ impl Express {
             Asked::Answer(answer) => Reading::Answer(answer),
         };
         let ask = Ask {
-            id: id.to_string(),
+            id: id.to_owned(),
             method: subject.method,
             params: String::new(),
             revision: subject.revision,
             target: None,
             headers: Vec::new(),
-            inquirer: None,
+            inquirer: subject.passing.and_then(|passing| passing.inquirer.cloned()),
         };
         let reading = Box::pin(async {
             match answer {
@@ -117,15 +135,17 @@ impl Express {
                 }
             }
         });
-        match wire.desk().patience().wait(limit, reading).await {
-            Some(answer) => Ok(Expressed::Open(answer)),
-            None => Err(ClientError::TimedOut { method, after: limit }),
-        }
+        Ok(Expressed::Open(reading.await))
     }
 
-    async fn ask_lane(&self, id: u64, subject: &Subject<'_>) -> Result<Asked, ClientError> {
+    async fn ask_lane(
+        &self,
+        id: &str,
+        wire: &Wire,
+        subject: &Subject<'_>,
+    ) -> Result<Asked, ClientError> {
         let method = subject.method.name();
-        let body = self.body(id, subject);
+        let body = self.body(id, wire, subject);
         let head = self.head(subject, body.len());
         let asked = self.lane.ask([&head, &body]).await;
         let answer = asked.map_err(|why| unasked(method, &self.http.url(), &why))?;
@@ -139,7 +159,7 @@ impl Express {
                         .await
                         .and_then(Result::ok)
                         .ok_or(ClientError::ClosedMidAnswer { method })?;
-                    let start = long::result_begins(&begun, &id.to_string());
+                    let start = long::result_begins(&begun, id);
                     let long = start.map(|start| begun.slice(start..));
                     // What is not so plain is looked at as a whole.
                     body = match long {
@@ -176,35 +196,33 @@ impl Express {
                 write_line(&mut out, name.as_str(), value.as_bytes());
             }
         }
-        // Writing to memory does not fail.
-        _ = write!(out, "content-length: {length}\r\n\r\n");
+        write_line(&mut out, CONTENT_LENGTH.as_str(), length.to_string().as_bytes());
+        out.extend_from_slice(b"\r\n");
         out
     }
 
     /// The message.
-    fn body(&self, id: u64, subject: &Subject<'_>) -> Vec<u8> {
+    fn body(&self, id: &str, wire: &Wire, subject: &Subject<'_>) -> Vec<u8> {
         const REST: usize = 128;
+        let of_theirs = |passing| wire.meta(subject.revision, Some(passing));
+        let theirs = subject.passing.map(of_theirs);
+        let meta = theirs.as_deref().unwrap_or(&self.meta);
         let of_member = |(key, value): &(&str, &str)| key.len() + value.len() + 4;
         let members: usize = subject.members.iter().map(of_member).sum();
-        let mut out = Vec::with_capacity(members + self.meta.len() + REST);
-        _ = write!(
-            out,
-            r#"{{"jsonrpc":"2.0","id":{id},"method":"{}","params":{{"#,
-            subject.method.name()
-        );
+        let mut out = Vec::with_capacity(members + meta.len() + REST);
+        let mut write = |parts: &[&str]| {
+            parts.iter().for_each(|part| out.extend_from_slice(part.as_bytes()));
+        };
+        let method = subject.method.name();
+        write(&[r#"{"jsonrpc":"2.0","id":"#, id, r#","method":""#, method, r#"","params":{"#]);
         for (key, value) in subject.members {
-            out.push(b'"');
-            out.extend_from_slice(key.as_bytes());
-            out.extend_from_slice(b"\":");
-            out.extend_from_slice(value.as_bytes());
-            out.push(b',');
+            write(&["\"", key, "\":", value, ","]);
         }
-        out.extend_from_slice(b"\"_meta\":{");
-        if !self.meta.is_empty() {
-            out.extend_from_slice(self.meta.as_bytes());
-            out.push(b',');
+        write(&["\"_meta\":{"]);
+        if !meta.is_empty() {
+            write(&[meta, ","]);
         }
-        _ = write!(out, r#""progressToken":{id}}}}}}}"#);
+        write(&[r#""progressToken":"#, id, "}}}"]);
         out
     }
 }
@@ -224,12 +242,12 @@ enum Reading {
 }
 
 /// The result of a plain answer.
-fn complete(body: &Bytes, id: u64, revision: Revision) -> Option<ByteString> {
+fn complete(body: &Bytes, id: &str, revision: Revision) -> Option<ByteString> {
     let Ok(Incoming::One(message)) = envelope::read(body, &haft_proto::limits::Limits::default())
     else {
         return None;
     };
-    let is_ours = message.id.is_some_and(|theirs| theirs.raw().parse() == Ok(id));
+    let is_ours = message.id.is_some_and(|theirs| theirs.raw() == id);
     let result = message.result.filter(|_| is_ours && message.kind == Kind::Response)?;
     let kind = member(result, "resultType").filter(|_| revision.era() == Era::Modern);
     let is_complete = kind.is_none_or(|kind| kind == r#""complete""#);

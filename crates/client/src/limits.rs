@@ -120,7 +120,11 @@ pub(crate) const LANE_READ_BYTES: usize = 8 * 1024;
 pub(crate) const LANE_READ_BYTES_MAX: usize = 256 * 1024;
 /// From how many bytes on an answer over a lane is passed on in pieces.
 pub(crate) const LONG_BYTES: u64 = 128 * 1024;
-/// How long a server may be silent within such an answer.
+/// How long what follows an answer is read, so that the connection can be used again.
+pub(crate) const LEAVING_TIME_MAX: Duration = Duration::from_secs(1);
+/// How much of it.
+pub(crate) const LEAVING_BYTES_MAX: usize = 64 * 1024;
+/// How long a server may be silent within an answer that is passed on in pieces.
 pub(crate) const LANE_SILENCE_MAX: Duration = Duration::from_secs(60);
 /// How many bytes may stand behind the result of such an answer.
 pub(crate) const TAIL_BYTES_MAX: usize = 64 * 1024;

@@ -5,10 +5,13 @@
 use crate::answerer::Declined;
 use crate::client::Client;
 use crate::error::ClientError;
+use crate::express::Expressed;
 use crate::inquiry::Unasked;
 use crate::limits::QUESTIONS_PER_REQUEST_MAX;
+use crate::long::Passed;
 use crate::message::{Listener, is_asked_in};
 use crate::patience::{Patience, Rest};
+use crate::rounds::Subject;
 use crate::tasks;
 use crate::wire::Question;
 use haft_proto::error::Mistake;
@@ -216,7 +219,7 @@ impl Client {
         members: &[(&str, &str)],
         passing: &Passing<'_>,
         listener: Listener<'_>,
-    ) -> Result<Box<RawValue>, ClientError> {
+    ) -> Result<Passed, ClientError> {
         let code = i64::from(Mistake::HeaderMismatch.code());
         match self.pass_once(method, target, members, passing, listener).await {
             // The list that told which arguments go into headers is out of date, or never came.
@@ -237,10 +240,10 @@ impl Client {
         members: &[(&str, &str)],
         passing: &Passing<'_>,
         listener: Listener<'_>,
-    ) -> Result<Box<RawValue>, ClientError> {
+    ) -> Result<Passed, ClientError> {
         let (wire, revision) = (self.wire(), self.handshake().revision);
         let is_legacy = revision.era() == Era::Legacy;
-        let _runs = is_legacy.then(|| wire.desk().running().begin(passing.inquirer));
+        let _runs = self.runs(passing.inquirer);
         let arguments = members.iter().find(|(key, _)| *key == "arguments");
         let headers = match (method, target) {
             (Method::ToolsCall, Some(tool)) => {
@@ -248,18 +251,36 @@ impl Client {
             }
             _ => Vec::new(),
         };
-        let question = Question::new(method, revision, members);
-        let question = Question { target, headers, passing: Some(passing), ..question };
-        let raw = wire.ask(question, listener).await?;
+        let passing = Some(passing);
+        let mut first = None;
+        if let Some(target) = target {
+            let headers = headers.clone();
+            let subject = Subject { method, revision, target, members, headers, passing };
+            match self.express(&subject, listener).await? {
+                Expressed::Complete(result) => return Ok(result),
+                Expressed::Elsewhere => {}
+                Expressed::Open(answer) => first = Some(answer),
+            }
+        }
+        let raw = match first {
+            Some(answer) => answer?,
+            None => {
+                let question = Question::new(method, revision, members);
+                let question = Question { target, headers, passing, ..question };
+                Box::pin(wire.ask(question, listener)).await?
+            }
+        };
         if !raw.get().starts_with('{') {
             let reason = "it is no object".to_owned();
             return Err(ClientError::MalformedResult { method: method.name(), reason });
         }
         let is_task = || member(raw.get(), "resultType") == Some(r#""task""#);
-        if passing.tasks && !is_legacy && method == Method::ToolsCall && is_task() {
-            return tasks::follow(wire, revision, &raw, Some(passing), listener).await;
+        let has_tasks = passing.is_some_and(|passing| passing.tasks);
+        if has_tasks && !is_legacy && method == Method::ToolsCall && is_task() {
+            let followed = tasks::follow(wire, revision, &raw, passing, listener);
+            return Box::pin(followed).await.map(Passed::from);
         }
-        Ok(raw)
+        Ok(raw.into())
     }
 }
 

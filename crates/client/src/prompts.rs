@@ -105,6 +105,7 @@ impl Client {
             target: name,
             members: &[("name", &quoted), ("arguments", &arguments)],
             headers: Vec::new(),
+            passing: None,
         };
         read_messages(self.ask_rounds(&subject, listener).await?)
     }

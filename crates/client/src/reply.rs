@@ -4,6 +4,7 @@
 use crate::error::{ClientError, excerpt};
 use crate::http::Http;
 use crate::lane;
+use crate::limits::{LEAVING_BYTES_MAX, LEAVING_TIME_MAX};
 use crate::message::{Ask, Heard, Listener, ReplyError, hear};
 use crate::stream::Stream;
 use bytes::Bytes;
@@ -15,7 +16,8 @@ use hyper::body::Frame;
 use serde_json::value::RawValue;
 use std::error::Error;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
+use tokio::time::timeout;
 
 /// The body of a response.
 #[derive(Debug)]
@@ -31,6 +33,25 @@ impl Body {
         *response.status_mut() = answer.head.status;
         *response.headers_mut() = answer.headers();
         response.map(|()| Self::Lane(answer.body))
+    }
+
+    /// What matters has come. Where the rest, which mostly is its end, comes soon, the connection
+    /// can be used again.
+    pub(crate) fn leave(self) {
+        let mut leaving = Box::pin(drain(self));
+        let mut cx = Context::from_waker(Waker::noop());
+        if leaving.as_mut().poll(&mut cx).is_pending() {
+            tokio::spawn(timeout(LEAVING_TIME_MAX, leaving));
+        }
+    }
+}
+
+/// Reads a little to its end.
+async fn drain(mut body: Body) {
+    let mut left = LEAVING_BYTES_MAX;
+    while let Some(Ok(frame)) = body.frame().await {
+        let Some(rest) = left.checked_sub(frame.data_ref().map_or(0, Bytes::len)) else { return };
+        left = rest;
     }
 }
 

@@ -124,6 +124,7 @@ impl Client {
             target: uri,
             members: &[("uri", &quoted)],
             headers: Vec::new(),
+            passing: None,
         };
         read_contents(self.ask_rounds(&subject, listener).await?)
     }

@@ -10,7 +10,9 @@ use crate::limits::{
     IDLE_ROUND, IDLE_ROUND_MAX, QUESTIONS_PER_REQUEST_MAX, ROUNDS_MAX, STATE_BYTES_MAX,
 };
 use crate::message::{Listener, is_asked_in, quoted};
+use crate::passing::Passing;
 use crate::wire::{Question, Wire};
+use haft_proto::json::member;
 use haft_proto::method::Method;
 use haft_proto::version::{Era, Revision};
 use http::{HeaderName, HeaderValue};
@@ -31,6 +33,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) members: &'a [(&'a str, &'a str)],
     /// `Mcp-Param-*` headers.
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    /// What is known of whoever makes it, if that is somebody else.
+    pub(crate) passing: Option<&'a Passing<'a>>,
 }
 
 /// The end of a request.
@@ -51,7 +55,6 @@ pub(crate) async fn ask(
     let desk = wire.desk();
     let has_tasks = desk.has_tasks() && subject.method == Method::ToolsCall;
     let is_legacy = subject.revision.era() == Era::Legacy;
-    let _runs = is_legacy.then(|| desk.running().begin(None));
     let mut more = More::default();
     let mut questions_left = QUESTIONS_PER_REQUEST_MAX;
     let mut idle_rounds = 0;
@@ -72,7 +75,7 @@ pub(crate) async fn ask(
         if is_legacy {
             return Ok(Outcome::Complete(raw));
         }
-        let (questions, state) = match read_needs(&raw, subject.method, has_tasks)? {
+        let (questions, state) = match read_needs(raw.get(), subject.method, has_tasks)? {
             Needs::Nothing => return Ok(Outcome::Complete(raw)),
             Needs::Time => return Ok(Outcome::Task(raw)),
             Needs::Answers(questions, state) => (questions, state),
@@ -156,7 +159,7 @@ impl More {
             members,
             target: Some(subject.target),
             headers: subject.headers.clone(),
-            passing: None,
+            passing: subject.passing,
         }
     }
 }
@@ -171,12 +174,12 @@ pub struct Needed {
 }
 
 impl Needed {
-    /// What a result says that is needed; nothing if it is the answer.
+    /// What a result, which is JSON text, says that is needed; nothing if it is the answer.
     ///
     /// # Errors
     /// A [`ClientError`]: it says something else, or asks too much.
-    pub fn read(raw: &RawValue, method: Method) -> Result<Option<Self>, ClientError> {
-        let Needs::Answers(questions, state) = read_needs(raw, method, false)? else {
+    pub fn read(result: &str, method: Method) -> Result<Option<Self>, ClientError> {
+        let Needs::Answers(questions, state) = read_needs(result, method, false)? else {
             return Ok(None);
         };
         if questions.len() > QUESTIONS_PER_REQUEST_MAX {
@@ -208,12 +211,7 @@ enum Needs {
 }
 
 /// What a result says that the server needs.
-fn read_needs(raw: &RawValue, method: Method, has_tasks: bool) -> Result<Needs, ClientError> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Kind {
-        result_type: Option<String>,
-    }
+fn read_needs(result: &str, method: Method, has_tasks: bool) -> Result<Needs, ClientError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Written {
@@ -221,9 +219,10 @@ fn read_needs(raw: &RawValue, method: Method, has_tasks: bool) -> Result<Needs, 
         request_state: Option<Box<RawValue>>,
     }
     let malformed = |reason: String| ClientError::MalformedResult { method: method.name(), reason };
-    let kind: Kind =
-        serde_json::from_str(raw.get()).map_err(|error| malformed(error.to_string()))?;
-    match kind.result_type.as_deref() {
+    let kind = member(result, "resultType").unwrap_or("null");
+    let kind: Option<String> =
+        serde_json::from_str(kind).map_err(|error| malformed(format!("`resultType`: {error}")))?;
+    match kind.as_deref() {
         None | Some("complete") => return Ok(Needs::Nothing),
         Some("task") if has_tasks => return Ok(Needs::Time),
         Some("input_required") => {}
@@ -233,7 +232,7 @@ fn read_needs(raw: &RawValue, method: Method, has_tasks: bool) -> Result<Needs, 
         }
     }
     let Written { input_requests, request_state: state } =
-        serde_json::from_str(raw.get()).map_err(|error| malformed(error.to_string()))?;
+        serde_json::from_str(result).map_err(|error| malformed(error.to_string()))?;
     if state.as_ref().is_some_and(|state| !state.get().starts_with('"')) {
         return Err(malformed("`requestState` must be a string".to_owned()));
     }
@@ -336,8 +335,7 @@ mod tests {
     use super::*;
 
     fn needs(text: &str) -> Result<Needs, ClientError> {
-        let raw = RawValue::from_string(text.to_owned()).expect("JSON");
-        read_needs(&raw, Method::ToolsCall, false)
+        read_needs(text, Method::ToolsCall, false)
     }
 
     #[test]

@@ -128,6 +128,7 @@ impl<'a> Stream<'a> {
                     && !event.data.is_empty()
                     && let Some(result) = self.take(&event.data, listener).await?
                 {
+                    body.leave();
                     return Ok(Some(result));
                 }
             }

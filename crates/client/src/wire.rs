@@ -217,9 +217,10 @@ impl Wire {
         self.ids.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// What modern requests say of this client in `_meta`: members, as JSON text.
-    pub(crate) fn meta(&self, revision: Revision) -> String {
-        let meta = self.meta_of(revision, None, None);
+    /// What requests say in `_meta` of this client, or of whoever is behind it: members, as JSON
+    /// text.
+    pub(crate) fn meta(&self, revision: Revision, passing: Option<&Passing<'_>>) -> String {
+        let meta = self.meta_of(revision, None, passing);
         let text = params(&[], &meta);
         let inside = text.strip_prefix(r#"{"_meta":{"#).and_then(|rest| rest.strip_suffix("}}"));
         inside.unwrap_or_default().to_owned()
@@ -229,7 +230,7 @@ impl Wire {
         &'a self,
         revision: Revision,
         progress_token: Option<&'a str>,
-        passing: Option<&Passing<'a>>,
+        passing: Option<&'a Passing<'a>>,
     ) -> Meta<'a> {
         Meta {
             revision,

@@ -7,7 +7,7 @@ use crate::limits::{COME_AGAIN, COME_AGAIN_MAX, ROUNDS_MAX};
 use crate::parked::Calling;
 use crate::upstream::Running;
 use crate::visits;
-use haft_client::{Client, ClientError, Inquirer, Needed, Notice, Passing};
+use haft_client::{Client, ClientError, Inquirer, Needed, Notice, Passed, Passing};
 use haft_proto::encode;
 use haft_proto::envelope::LOG_LEVEL;
 use haft_proto::error::{Mistake, Refusal};
@@ -109,7 +109,7 @@ impl<'a> Asking<'a> {
     ///
     /// # Errors
     /// What the client is told; within, why the upstream has not answered.
-    pub(crate) async fn ask(self) -> Result<Result<Box<RawValue>, ClientError>, Refusal> {
+    pub(crate) async fn ask(self) -> Result<Result<Passed, ClientError>, Refusal> {
         let (upstream, context) = (&self.way.upstream, self.context);
         let mut parked = self.parked()?;
         let mut more = self.brought();
@@ -119,8 +119,8 @@ impl<'a> Asking<'a> {
                 None if self.can_park() => self.carry(self.begin(&more)).await,
                 None => self.ask_once(&more).await,
             };
-            let raw = match asked {
-                Ok(raw) => raw,
+            let passed = match asked {
+                Ok(passed) => passed,
                 Err(error) => match visits::wanted(&error) {
                     Some(pages) if context.revision().asks_in_rounds() => {
                         self.visit_first(&pages).await?;
@@ -129,12 +129,13 @@ impl<'a> Asking<'a> {
                     _ => return Ok(Err(error)),
                 },
             };
-            if self.client.handshake().era == Era::Legacy {
-                return Ok(Ok(raw));
-            }
-            let Needed { questions, state } = match Needed::read(&raw, self.told.method) {
+            let text = match &passed {
+                Passed::Whole(text) if self.client.handshake().era == Era::Modern => text,
+                _ => return Ok(Ok(passed)),
+            };
+            let Needed { questions, state } = match Needed::read(text, self.told.method) {
                 Ok(Some(needed)) => needed,
-                Ok(None) => return Ok(Ok(raw)),
+                Ok(None) => return Ok(Ok(passed)),
                 Err(error) => return Ok(Err(error)),
             };
             if questions.is_empty() {
@@ -198,7 +199,7 @@ impl<'a> Asking<'a> {
     }
 
     /// Asks, while the request waits.
-    async fn ask_once(&self, more: &More) -> Result<Box<RawValue>, ClientError> {
+    async fn ask_once(&self, more: &More) -> Result<Passed, ClientError> {
         let mut listener = |notice| tell(&self.way.upstream, self.context, notice);
         self.told.ask(self.client, more, None, &mut listener).await
     }
@@ -222,7 +223,7 @@ impl<'a> Asking<'a> {
         Calling::new(Box::pin(work), asked, teller, bytes)
     }
 
-    async fn carry(&self, calling: Calling) -> Result<Box<RawValue>, ClientError> {
+    async fn carry(&self, calling: Calling) -> Result<Passed, ClientError> {
         let lot = &self.way.upstream.parked;
         let ended = calling.carry(lot, self.context, TICKET).await;
         // It is over: another round, of another question, begins another.
@@ -261,7 +262,7 @@ impl Told<'_> {
         more: &More,
         inquirer: Option<&Inquirer>,
         listener: &mut (dyn FnMut(Notice) + Send),
-    ) -> Result<Box<RawValue>, ClientError> {
+    ) -> Result<Passed, ClientError> {
         let mut members = pairs(&self.members);
         members.extend(more.answers.as_deref().map(|answers| ("inputResponses", answers)));
         members.extend(more.state.as_deref().map(|state| ("requestState", state.get())));

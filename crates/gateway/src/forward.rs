@@ -92,7 +92,7 @@ impl Forward {
             }
             let asked = match Asking::of(self, wish, client.client(), context) {
                 None => wish.ask(&self.upstream, &client, context).await,
-                Some(asking) => Box::pin(asking.ask()).await?.map(Passed::from),
+                Some(asking) => Box::pin(asking.ask()).await?,
             };
             let error = match asked {
                 Ok(passed) => return Ok(relayed(&self.upstream, client, passed)),

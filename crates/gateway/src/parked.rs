@@ -4,7 +4,7 @@
 
 use crate::asking::declined;
 use crate::limits::{GATHERED, PARKED_BYTES_MAX, PARKED_MAX, PARKED_TIME_MAX};
-use haft_client::{Asks, ClientError};
+use haft_client::{Asks, ClientError, Passed};
 use haft_proto::method::Method;
 use haft_server::{Answers, AskError, Context, Inquiry};
 use serde_json::value::RawValue;
@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep};
 
-type Work = Pin<Box<dyn Future<Output = Result<Box<RawValue>, ClientError>> + Send>>;
+type Work = Pin<Box<dyn Future<Output = Result<Passed, ClientError>> + Send>>;
 type Teller = Arc<Mutex<Option<Context>>>;
 
 /// A request that an upstream is being asked. Dropping it takes it back.
@@ -59,7 +59,7 @@ impl Calling {
         lot: &Arc<Lot>,
         context: &Context,
         key: &str,
-    ) -> Result<Box<RawValue>, ClientError> {
+    ) -> Result<Passed, ClientError> {
         *lock(&self.teller) = Some(context.clone());
         let mut held = Held { calling: Some(self), ticket: None, lot, context };
         let calling = held.calling.as_mut().expect("it is held until the end");

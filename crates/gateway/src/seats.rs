@@ -70,9 +70,15 @@ impl Taken {
 }
 
 impl Using {
-    fn begin(place: &Arc<Place>) -> Self {
-        place.running.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(place))
+    /// Nothing, if not so many use it any more.
+    fn begin(place: &Arc<Place>, running: u64) -> Option<Self> {
+        let counted = place.running.compare_exchange(
+            running,
+            running + 1,
+            Ordering::Relaxed,
+            Ordering::Relaxed,
+        );
+        counted.is_ok().then(|| Self(Arc::clone(place)))
     }
 }
 
@@ -95,14 +101,18 @@ impl Seats {
 
     /// The connection that is asked the least, if there is any.
     pub(crate) fn take(&self) -> Option<Taken> {
-        let all = self.places.iter().enumerate();
-        let there =
-            all.filter_map(|(number, place)| Some((number, place, place.client.load_full()?)));
-        let least = there.min_by_key(|(_, place, _)| place.running.load(Ordering::Relaxed));
-        least.map(|(number, place, client)| {
-            place.taken.fetch_add(1, Ordering::Relaxed);
-            Taken { client, number, own: None, _using: Using::begin(place) }
-        })
+        loop {
+            let all = self.places.iter().enumerate();
+            let there =
+                all.filter_map(|(number, place)| Some((number, place, place.client.load_full()?)));
+            let asked = there.map(|one| (one.1.running.load(Ordering::Relaxed), one));
+            let (running, (number, place, client)) = asked.min_by_key(|(running, _)| *running)?;
+            // Of two who see the same one idle, one looks again.
+            if let Some(using) = Using::begin(place, running) {
+                place.taken.fetch_add(1, Ordering::Relaxed);
+                return Some(Taken { client, number, own: None, _using: using });
+            }
+        }
     }
 
     /// How each is doing.

@@ -76,6 +76,8 @@ pub(crate) struct Job<E: Ending> {
 
 /// How often the time of a call is looked at while its client is asked.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// Room for most answers.
+const ANSWER_BYTES: usize = 512;
 
 /// Why a handler does not go on.
 enum Ended<T> {
@@ -257,6 +259,7 @@ impl<E: Ending> Job<E> {
     /// Appends the answer, or how a long one begins.
     fn settle(&self, ended: Ended<E::Made>, out: &mut Vec<u8>) -> (Outcome, Option<Box<dyn Rest>>) {
         let start = out.len();
+        out.reserve(ANSWER_BYTES);
         let id = Id::from_raw(&self.id, usize::MAX).expect("it was an id when the request came");
         encode::begin_result(out, id);
         match self.write(ended, out) {

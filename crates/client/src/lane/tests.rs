@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::lane::body::Unread;
+use crate::limits::LEAVING_BYTES_MAX;
+use crate::reply::Body;
 use bytes::Bytes;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -197,4 +199,41 @@ async fn no_more_connections_are_idle_than_may_be_and_none_for_long() {
     tokio::time::advance(LANE_SWEEP).await;
     assert!(!lane.close_stale());
     assert_eq!(lane.connections(), idle(0, LANE_IDLE_MAX as u64 + 1));
+}
+
+/// Leaves an answer of which two bytes have come; what it has still to say the server says then.
+async fn leave(rest: Vec<u8>) -> Connections {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let (go, gone) = tokio::sync::oneshot::channel();
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.expect("a connection");
+        stream.read_exact(&mut [0; REQUEST_BYTES]).await.expect("a request");
+        let begun = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nab\r\n";
+        stream.write_all(begun).await.expect("it is read");
+        gone.await.expect("a word");
+        // However much of it is read.
+        _ = stream.write_all(&rest).await;
+        _ = stream.read_to_end(&mut Vec::new()).await;
+    });
+    let lane = Arc::new(Lane::new("127.0.0.1", port, Duration::from_secs(5)));
+    let mut body = lane.ask(REQUEST).await.expect("an answer").body;
+    let piece = std::future::poll_fn(|cx| body.poll_piece(cx)).await;
+    assert_eq!(piece.expect("a piece").as_deref(), Ok(&b"ab"[..]));
+    Body::Lane(body).leave();
+    assert_eq!(lane.connections().established, 1);
+    go.send(()).expect("the server waits");
+    while lane.connections().established > 0 {
+        tokio::task::yield_now().await;
+    }
+    lane.connections()
+}
+
+#[tokio::test]
+async fn a_connection_that_is_left_before_the_end_is_used_again_if_that_comes_soon() {
+    assert_eq!(leave(b"0\r\n\r\n".to_vec()).await, idle(1, 0));
+    assert_eq!(leave(b"3\r\nend\r\n0\r\n\r\n".to_vec()).await, idle(1, 0));
+    let much = LEAVING_BYTES_MAX + 1;
+    assert_eq!(leave(format!("{much:x}\r\n{}\r\n", "x".repeat(much)).into()).await, idle(0, 1));
+    assert_eq!(leave(Vec::new()).await, idle(0, 1), "after a while");
 }

@@ -47,6 +47,7 @@ pub fn result(
     }
     let inside = result.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
     let inside = inside.unwrap_or_default().trim();
+    out.reserve(result.len() + fields.len() + UNCACHED.len() + 2);
     // Of two members with one key a client may read either.
     let fields = match says(result, "_meta") {
         true => COMPLETE,

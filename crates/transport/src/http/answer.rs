@@ -2,15 +2,15 @@
 //! server-sent events where something is said before it, or where it takes long.
 
 use super::call_stream::CallEvents;
+use super::long::LongAnswer;
 use super::modern::EventStream;
 use super::news::NewsEvents;
 use super::request::Accepts;
 use super::sse::write_event;
 use super::subscription::FeedEvents;
 use super::two_paths::LineEvents;
-use crate::bounds::Share;
 use bytes::{Bytes, BytesMut};
-use haft_proto::service::{Outcome, Reply, Rest};
+use haft_proto::service::{Outcome, Reply};
 use haft_proto::version::Era;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use std::error::Error;
@@ -64,23 +64,6 @@ impl Answer {
             Self::Whole(bytes) => Some(length(bytes)),
             Self::Listed(start, rest) => Some(start.len() + length(rest)),
             _ => None,
-        }
-    }
-}
-
-/// An answer that is passed on while it comes.
-pub(super) struct LongAnswer {
-    begun: Option<Bytes>,
-    rest: Box<dyn Rest>,
-    /// It is in flight until its end.
-    _place: Option<Share>,
-}
-
-impl LongAnswer {
-    fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BrokenOff>>> {
-        match self.begun.take() {
-            Some(begun) => Poll::Ready(Some(Ok(begun))),
-            None => self.rest.poll_next(cx).map_err(|_| BrokenOff),
         }
     }
 }
@@ -145,10 +128,8 @@ pub(super) fn label(response: &mut Response<Answer>, mut of_request: HeaderMap) 
 }
 
 /// An answer in JSON that is sent as it comes.
-pub(super) fn long(begun: Vec<u8>, rest: Box<dyn Rest>, place: Option<Share>) -> Response<Answer> {
-    let begun = Some(begun.into());
-    let mut response =
-        Response::new(Answer::Long(Box::new(LongAnswer { begun, rest, _place: place })));
+pub(super) fn long(long: LongAnswer) -> Response<Answer> {
+    let mut response = Response::new(Answer::Long(Box::new(long)));
     response.headers_mut().insert(header::CONTENT_TYPE, JSON);
     response
 }

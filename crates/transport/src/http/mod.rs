@@ -13,6 +13,7 @@ mod guard;
 mod heads;
 mod legacy;
 mod listen;
+mod long;
 mod modern;
 mod news;
 mod refusals;

@@ -3,6 +3,7 @@
 
 use super::answer::{self, Answer};
 use super::endpoint::{Asking, Endpoint};
+use super::long::LongAnswer;
 use super::refusals::{refused_to, try_again};
 use super::request::{Accepts, HttpHeaders};
 use super::sse::{AT_ONCE, Alarm, COMMENT, write_event};
@@ -101,7 +102,7 @@ async fn later(
     let accepts = asking.accepts;
     if !accepts.events {
         return match (&mut work).await {
-            Some(reply) => sent(reply, work, &said, accepts).await,
+            Some(reply) => sent(reply, work, &said, accepts, limits).await,
             None => answer::empty(StatusCode::ACCEPTED),
         };
     }
@@ -110,7 +111,7 @@ async fn later(
         biased;
         message = poll_fn(|cx| said.poll_pop(cx)) => first = Some(message),
         reply = &mut work => return match reply {
-            Some(reply) => sent(reply, work, &said, accepts).await,
+            Some(reply) => sent(reply, work, &said, accepts, limits).await,
             None => answer::event_response(Answer::Whole(None)),
         },
         () = sleep(limits.keep_alive) => {}
@@ -123,13 +124,20 @@ async fn later(
 
 /// An answer that came before anything was sent. A long one is passed on as it comes, if nothing
 /// comes before it.
-async fn sent(mut reply: Reply, work: Work, said: &Reader, accepts: Accepts) -> Response<Answer> {
+async fn sent(
+    mut reply: Reply,
+    work: Work,
+    said: &Reader,
+    accepts: Accepts,
+    limits: &Limits,
+) -> Response<Answer> {
     let events = rest_of(said);
     if accepts.json
         && events.is_empty()
         && let Some(rest) = reply.rest.take()
     {
-        return answer::long(reply.message, rest, work.into_place());
+        let place = work.into_place();
+        return answer::long(LongAnswer::new(reply.message, rest, place, limits.write_stall));
     }
     poll_fn(|cx| reply.poll_whole(cx)).await;
     finished_after(events, reply, accepts)

@@ -2,10 +2,12 @@
 
 use crate::changes::Changes;
 use crate::fixture::Fixture;
+use crate::hook::{Hook, tool_of};
 use crate::pipe_client::{DEADLINE, initialize};
 use crate::raw_client::{RawClient, modern, modern_body, post};
 use bytes::Bytes;
 use haft_proto::limits::Limits;
+use haft_proto::service::{Ask, BrokenOff, Outcome, Reply, Rest, Turn};
 use haft_transport::http::{Options, TwoPaths};
 use http::Request;
 use http_body_util::{BodyExt, Full};
@@ -13,6 +15,8 @@ use hyper::body::Incoming;
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::{Value, json};
+use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -75,6 +79,51 @@ async fn clients_that_never_read_hold_no_places() {
         while client.ask(&modern("tools/call", r#"{"name":"hello"}"#)).await.status != 200 {}
     };
     timeout(Duration::from_secs(10), free).await.expect("their places are free");
+}
+
+/// Words without end, as long as somebody takes them.
+struct Endless(#[expect(dead_code, reason = "counted")] Arc<()>);
+
+impl Rest for Endless {
+    fn poll_next(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, BrokenOff>>> {
+        Poll::Ready(Some(Ok(Bytes::from_static(&[b' '; 1024]))))
+    }
+}
+
+/// Answers calls with words without end.
+fn endless(counted: Arc<()>) -> impl Hook {
+    move |ask: &Ask<'_>, _: &mut Vec<u8>| {
+        if tool_of(ask) != r#""endless""# {
+            return None;
+        }
+        let mut reply = Reply::new(b"{".to_vec(), Outcome::Result);
+        reply.rest = Some(Box::new(Endless(Arc::clone(&counted))));
+        Some(Turn::Later(Box::pin(std::future::ready(reply))))
+    }
+}
+
+#[tokio::test]
+async fn a_long_answer_that_nobody_takes_is_given_up_with_its_place() {
+    let write_stall = Duration::from_millis(50);
+    let limits = Limits { requests_in_flight: 1, write_stall, ..Limits::default() };
+    let counted = Arc::new(());
+    let fixture = Fixture::hooked(limits, endless(Arc::clone(&counted))).await;
+    let stream = TcpStream::connect(fixture.address).await.expect("the server listens");
+    let (mut sender, connection) = http2::Builder::new(TokioExecutor::new())
+        .initial_stream_window_size(0)
+        .handshake(TokioIo::new(stream))
+        .await
+        .expect("HTTP/2");
+    tokio::spawn(connection);
+    let unread = sender.send_request(request(&fixture, "endless")).await.expect("headers");
+    assert_eq!(Arc::strong_count(&counted), 3);
+    let free = async {
+        let mut client = RawClient::connect(fixture.address).await;
+        while client.ask(&modern("tools/call", r#"{"name":"hello"}"#)).await.status != 200 {}
+    };
+    timeout(DEADLINE, free).await.expect("its place is free");
+    assert_eq!(Arc::strong_count(&counted), 2, "and so is the rest");
+    drop(unread);
 }
 
 #[tokio::test]
