@@ -159,12 +159,13 @@ fn exit_of(error: &ClientError) -> Exit {
         ClientError::BadUrl { .. } => Exit::Usage,
         ClientError::CannotStart { .. }
         | ClientError::ClosedMidAnswer { .. }
+        | ClientError::ForeignEndpoint { .. }
         | ClientError::GarbageOnStdout { .. }
         | ClientError::HttpStatus { .. }
+        | ClientError::NoEndpoint { .. }
         | ClientError::NoTrustedRoots
         | ClientError::NotAnEndpoint { .. }
         | ClientError::NotHttp { .. }
-        | ClientError::OldHttpSse { .. }
         | ClientError::Redirected { .. }
         | ClientError::ServerExited { .. }
         | ClientError::SessionLost

@@ -7,6 +7,7 @@ use crate::era::{self, Handshake, Verdict};
 use crate::error::ClientError;
 use crate::farewell::Farewells;
 use crate::http::Http;
+use crate::old_sse::OldSse;
 use crate::options::Options;
 use crate::process::Launch;
 use crate::stdio::Stdio;
@@ -50,20 +51,61 @@ pub async fn connect_unless(
     let mut is_second = false;
     loop {
         let met = tokio::select! {
-            met = Box::pin(meet(&wire, options, is_second)) => met?,
+            met = Box::pin(meet_or_look_again(&wire, options, is_second)) => met?,
             () = &mut given_up => {
                 wire.close().await;
                 return Ok(None);
             }
         };
         match met {
-            Some(handshake) => return Ok(Some(Client::new(wire, handshake).await)),
-            None => {
+            Met::Spoken(handshake) => return Ok(Some(Client::new(wire, *handshake).await)),
+            Met::Gone => {
                 drop(wire);
                 wire = open(target, options)?;
-                is_second = true;
             }
+            Met::OldSse(old) => wire = wire.over(Kind::OldSse(old)),
         }
+        is_second = true;
+    }
+}
+
+/// What became of looking who is there.
+enum Met {
+    Spoken(Box<Handshake>),
+    /// Nobody is there any more.
+    Gone,
+    /// Somebody who speaks over another wire.
+    OldSse(OldSse),
+}
+
+/// Finds out who is there, if need be over the transport of 2024-11-05.
+async fn meet_or_look_again(
+    wire: &Wire,
+    options: &Options,
+    is_second: bool,
+) -> Result<Met, ClientError> {
+    let error = match meet(wire, options, is_second).await {
+        Ok(Some(handshake)) => return Ok(Met::Spoken(Box::new(handshake))),
+        Ok(None) => return Ok(Met::Gone),
+        Err(error) => error,
+    };
+    let is_asked = options.era != Some(Era::Modern) && !is_second;
+    match wire.http().filter(|_| is_asked && may_be_old(&error)) {
+        Some(http) => {
+            Ok(OldSse::open(http, wire.timeout()).await?.map(Met::OldSse).ok_or(error)?)
+        }
+        None => Err(error),
+    }
+}
+
+/// Whether a failure to shake hands may be that of a server that has them shaken elsewhere.
+fn may_be_old(error: &ClientError) -> bool {
+    match error {
+        ClientError::NotAnEndpoint { .. } => true,
+        ClientError::Refused { method: "initialize", status: Some(400 | 404 | 405), error } => {
+            !era::is_modern_only(error.code)
+        }
+        _ => false,
     }
 }
 

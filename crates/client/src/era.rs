@@ -98,11 +98,11 @@ pub(crate) async fn initialize(wire: &Wire) -> Result<Handshake, ClientError> {
         ("clientInfo", wire.client_info()),
     ];
     let question = Question::new(Method::Initialize, revision, &members);
-    let raw = match wire.ask(question, &mut nobody).await {
-        Err(ClientError::HttpStatus { status: status @ (400 | 404 | 405), .. }) => {
-            return Err(no_endpoint(wire, status).await);
+    let raw = match (wire.ask(question, &mut nobody).await, wire.http()) {
+        (Err(ClientError::HttpStatus { status: status @ (400 | 404 | 405), .. }), Some(http)) => {
+            return Err(ClientError::NotAnEndpoint { url: shown(&http.url()), status });
         }
-        answer => answer?,
+        (answer, _) => answer?,
     };
     let handshake = read_initialized(raw)?;
     if let Some(http) = wire.http() {
@@ -156,6 +156,13 @@ fn undescribed() -> Handshake {
     }
 }
 
+/// Whether only modern servers answer with that code.
+pub(crate) fn is_modern_only(code: i64) -> bool {
+    [Mistake::HeaderMismatch, Mistake::MissingCapability, Mistake::UnsupportedVersion]
+        .iter()
+        .any(|mistake| i64::from(mistake.code()) == code)
+}
+
 fn settle(handshake: Result<Handshake, ClientError>) -> Verdict {
     match handshake {
         Ok(handshake) => Verdict::Spoken(handshake),
@@ -168,17 +175,14 @@ fn settle(handshake: Result<Handshake, ClientError>) -> Verdict {
 fn judge(error: ClientError) -> Verdict {
     match &error {
         ClientError::Refused { error: refusal, status, .. } => {
-            let code = i32::try_from(refusal.code).unwrap_or_default();
-            if code == Mistake::UnsupportedVersion.code() {
+            let code = refusal.code;
+            if code == i64::from(Mistake::UnsupportedVersion.code()) {
                 let supported = named_versions(refusal.data.as_deref());
                 return judge_versions(&supported, error);
             }
-            let is_modern = [Mistake::HeaderMismatch, Mistake::MissingCapability]
-                .iter()
-                .any(|mistake| mistake.code() == code);
-            if is_modern {
+            if is_modern_only(code) {
                 Verdict::Hopeless(error)
-            } else if *status == Some(404) && code == Mistake::MethodNotFound.code() {
+            } else if *status == Some(404) && code == i64::from(Mistake::MethodNotFound.code()) {
                 Verdict::Spoken(undescribed())
             } else {
                 Verdict::Legacy(error)
@@ -292,16 +296,6 @@ fn read_initialized(raw: Box<RawValue>) -> Result<Handshake, ClientError> {
         instructions: written.instructions,
         raw,
     })
-}
-
-async fn no_endpoint(wire: &Wire, status: u16) -> ClientError {
-    let Some(http) = wire.http() else { return ClientError::ConnectionClosed };
-    let url = shown(&http.url());
-    if http.is_old_http_sse().await {
-        ClientError::OldHttpSse { url }
-    } else {
-        ClientError::NotAnEndpoint { url, status }
-    }
 }
 
 #[cfg(test)]

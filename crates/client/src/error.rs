@@ -87,6 +87,16 @@ pub enum ClientError {
         /// How it answered.
         reason: String,
     },
+    /// A server of HTTP+SSE (2024-11-05) that wants messages sent to another server, which must not
+    /// get our headers.
+    #[error(
+        "the server wants messages sent to {to}, which is another server; its `endpoint` event \
+         must name an address of its own"
+    )]
+    ForeignEndpoint {
+        /// Scheme, host and port of the other one.
+        to: String,
+    },
     /// Lines on stdout that are not JSON-RPC, and no answer.
     #[error("the server wrote {line:?} on stdout, which belongs to MCP; make it log to stderr")]
     GarbageOnStdout {
@@ -135,6 +145,17 @@ pub enum ClientError {
         /// What it offered.
         theirs: String,
     },
+    /// A stream of events, as of HTTP+SSE (2024-11-05), that does not say where messages go.
+    #[error(
+        "{url} has a stream of events, but no usable `endpoint` event of HTTP+SSE: {}",
+        brief(reason)
+    )]
+    NoEndpoint {
+        /// The address.
+        url: String,
+        /// What came instead.
+        reason: String,
+    },
     /// A legacy server over HTTP without a stream for what belongs to no request.
     #[error("the server does not tell of changes (HTTP {status} to GET); list again instead")]
     NoStandingStream {
@@ -168,12 +189,6 @@ pub enum ClientError {
     /// No certificate authority is trusted on this machine.
     #[error("no trusted certificates were found; install them or set SSL_CERT_FILE")]
     NoTrustedRoots,
-    /// The transport of 2024-11-05.
-    #[error("{url} speaks only the old HTTP+SSE transport, which haft cannot use yet")]
-    OldHttpSse {
-        /// The address.
-        url: String,
-    },
     /// A redirect to another server, which must not get our headers.
     #[error("the server redirects to {to}; use that address if you trust it")]
     Redirected {

@@ -174,7 +174,7 @@ impl Http {
     /// Sends a notification, or an answer to a request of the server.
     pub(crate) async fn tell(&self, message: Vec<u8>) -> Result<(), ClientError> {
         let method = "notification";
-        let response = self.send(method, Method::POST, message, &self.session().headers()).await?;
+        let response = self.post(method, message).await?;
         let status = response.status();
         if status.is_success() {
             return Ok(());
@@ -201,14 +201,18 @@ impl Http {
         self.session().id.is_some()
     }
 
-    /// Whether a GET opens the event stream of the transport of 2024-11-05.
-    pub(crate) async fn is_old_http_sse(&self) -> bool {
-        let mut headers = HeaderMap::new();
-        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
-        let opened = self.send("GET", Method::GET, Vec::new(), &headers);
-        let opened = timeout(FAREWELL, asking_nobody(opened)).await;
-        let Ok(Ok(response)) = opened else { return false };
-        response.status().is_success() && reply::is_event_stream(&response)
+    /// Posts a message of any kind; what the response holds is the caller's business.
+    pub(crate) async fn post(
+        &self,
+        method: &'static str,
+        message: Vec<u8>,
+    ) -> Result<Response<Body>, ClientError> {
+        self.send(method, Method::POST, message, &self.session().headers()).await
+    }
+
+    /// The server wants what comes from now on at another of its addresses.
+    pub(crate) fn moved(&self, url: Uri) {
+        *lock(&self.0.url) = url;
     }
 
     /// The revision that `initialize` agreed on, to be named in a header from now on.

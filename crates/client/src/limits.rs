@@ -44,6 +44,10 @@ pub(crate) const RETRY_DEFAULT: Duration = Duration::from_secs(1);
 pub(crate) const RETRY_MIN: Duration = Duration::from_millis(100);
 /// How long a connection waits for the stream on which a legacy server may ask.
 pub(crate) const STANDING_TIME_MAX: Duration = Duration::from_secs(1);
+/// How long a server of 2024-11-05 may take to say where messages go, and to begin its stream.
+pub(crate) const ENDPOINT_TIME_MAX: Duration = Duration::from_secs(10);
+/// The longest address that it may say.
+pub(crate) const ENDPOINT_BYTES_MAX: usize = 8 * 1024;
 /// A stream that was open for so long was not asked for in vain, even if nothing came.
 pub(crate) const LIVED: Duration = Duration::from_secs(5);
 /// How many changes wait for one listener.

@@ -6,6 +6,7 @@ use crate::error::ClientError;
 use crate::farewell::Farewells;
 use crate::http::Http;
 use crate::message::{Ask, Listener, Meta, Notice, params, quoted};
+use crate::old_sse::OldSse;
 use crate::options::Options;
 use crate::passing::Passing;
 use crate::standing::{self, Standing};
@@ -39,6 +40,7 @@ pub(crate) struct Wire {
 #[derive(Debug)]
 pub(crate) enum Kind {
     Http(Http),
+    OldSse(OldSse),
     Stdio(Box<Stdio>),
 }
 
@@ -97,6 +99,11 @@ impl Wire {
         }
     }
 
+    /// The same, over something else.
+    pub(crate) fn over(self, kind: Kind) -> Self {
+        Self { kind, ..self }
+    }
+
     /// Asks, and waits as long as the options say.
     pub(crate) async fn ask(
         &self,
@@ -131,6 +138,7 @@ impl Wire {
     ) -> Result<Box<RawValue>, ClientError> {
         match &self.kind {
             Kind::Http(http) => http.ask(ask, listener).await,
+            Kind::OldSse(old) => old.ask(ask, listener).await,
             Kind::Stdio(stdio) => stdio.ask(ask, listener).await,
         }
     }
@@ -140,6 +148,7 @@ impl Wire {
         let told = async {
             match &self.kind {
                 Kind::Http(http) => http.tell(message).await,
+                Kind::OldSse(old) => old.tell(message).await,
                 Kind::Stdio(stdio) => stdio.send(message).await,
             }
         };
@@ -147,26 +156,27 @@ impl Wire {
         timeout(self.timeout, told).await.unwrap_or(Err(late))
     }
 
-    /// The HTTP connection, if it is one.
+    /// The connection over Streamable HTTP, if it is one.
     pub(crate) fn http(&self) -> Option<&Http> {
         match &self.kind {
             Kind::Http(http) => Some(http),
-            Kind::Stdio(_) => None,
+            Kind::OldSse(_) | Kind::Stdio(_) => None,
         }
     }
 
     /// The first line of a child's stdout that was no message.
     pub(crate) fn garbage(&self) -> Option<String> {
         match &self.kind {
-            Kind::Http(_) => None,
+            Kind::Http(_) | Kind::OldSse(_) => None,
             Kind::Stdio(stdio) => stdio.garbage(),
         }
     }
 
-    /// Waits until nothing more can come from a child process.
+    /// Waits until nothing more can come, where all comes on one stream.
     pub(crate) async fn ended(&self) {
         match &self.kind {
             Kind::Http(_) => std::future::pending().await,
+            Kind::OldSse(old) => old.ended().await,
             Kind::Stdio(stdio) => stdio.ended().await,
         }
     }
@@ -196,6 +206,7 @@ impl Wire {
         self.farewells.wait().await;
         match &self.kind {
             Kind::Http(http) => http.close().await,
+            Kind::OldSse(old) => old.close(),
             Kind::Stdio(stdio) => stdio.close().await,
         }
     }
@@ -257,6 +268,7 @@ impl Wire {
     fn why_silent(&self, ask: &Ask, after: Duration) -> ClientError {
         let oddity = match &self.kind {
             Kind::Http(_) => None,
+            Kind::OldSse(old) => old.oddity(ask),
             Kind::Stdio(stdio) => stdio.oddity(ask),
         };
         oddity.unwrap_or_else(|| ClientError::TimedOut { method: ask.method.name(), after })

@@ -11,16 +11,19 @@ pub(crate) fn told(error: &ClientError) -> String {
             format!("it refused access ({status})")
         }
         ClientError::CannotStart { .. } => "it cannot be started".to_owned(),
+        ClientError::ForeignEndpoint { .. } => {
+            "it wants messages sent to another server".to_owned()
+        }
         ClientError::GarbageOnStdout { .. } => {
             "it wrote something on stdout that is no message".to_owned()
         }
         ClientError::HttpStatus { method, status, .. } => {
             format!("it answered `{method}` with HTTP {status}")
         }
+        ClientError::NoEndpoint { .. } => "it does not say where messages go".to_owned(),
         ClientError::NotAnEndpoint { status, .. } => {
             format!("no MCP server answers there (HTTP {status})")
         }
-        ClientError::OldHttpSse { .. } => "it speaks only the old HTTP+SSE transport".to_owned(),
         ClientError::Redirected { .. } => "it redirects elsewhere".to_owned(),
         ClientError::ServerExited { method, status, .. } => {
             format!("its process ended ({status}) before it answered `{method}`")
@@ -44,10 +47,11 @@ mod tests {
         for error in [
             ClientError::AuthenticationNeeded { status: 401, said: secret() },
             ClientError::CannotStart { program: secret(), reason: secret() },
+            ClientError::ForeignEndpoint { to: secret() },
             ClientError::GarbageOnStdout { line: secret() },
             ClientError::HttpStatus { method, status: 500, said: secret() },
+            ClientError::NoEndpoint { url: secret(), reason: secret() },
             ClientError::NotAnEndpoint { url: secret(), status: 404 },
-            ClientError::OldHttpSse { url: secret() },
             ClientError::Redirected { to: secret() },
             ClientError::ServerExited { method, status: "exit status: 1".into(), words: secret() },
             ClientError::StdoutClosed { method, words: secret() },

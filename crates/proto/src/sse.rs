@@ -90,6 +90,16 @@ impl Reader {
         self.ready.pop_front()
     }
 
+    /// The beginning of the data of an event that is not whole yet, or is too large.
+    #[must_use]
+    pub fn begun(&self) -> &[u8] {
+        if self.has_data {
+            return &self.data;
+        }
+        let data = self.line.strip_prefix(b"data:").unwrap_or_default();
+        data.strip_prefix(b" ").unwrap_or(data)
+    }
+
     /// The id to name when coming back for the rest of the stream. An empty one means that the
     /// server takes back the one before.
     #[must_use]
@@ -104,11 +114,9 @@ impl Reader {
     }
 
     fn take(&mut self, part: &[u8]) -> Result<(), EventTooLarge> {
-        if self.line.len() + self.data.len() + part.len() > self.event_bytes_max {
-            return Err(EventTooLarge);
-        }
-        self.line.extend_from_slice(part);
-        Ok(())
+        let room = self.event_bytes_max.saturating_sub(self.line.len() + self.data.len());
+        self.line.extend_from_slice(part.get(..room).unwrap_or(part));
+        if part.len() > room { Err(EventTooLarge) } else { Ok(()) }
     }
 
     fn end_line(&mut self) {

@@ -24,9 +24,10 @@ pub fn serve(listener: &TcpListener, script: &Arc<Script>) -> io::Result<()> {
 }
 
 /// A request, as far as it matters here.
-struct Request {
-    verb: String,
-    body: Vec<u8>,
+pub(crate) struct Request {
+    pub(crate) verb: String,
+    pub(crate) path: String,
+    pub(crate) body: Vec<u8>,
 }
 
 fn converse(stream: TcpStream, script: &Script) -> io::Result<()> {
@@ -56,12 +57,14 @@ fn healthy(verb: &str, message: &Value) -> Vec<Step> {
     }
 }
 
-fn read(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
+/// Reads a request; `None` at the end.
+pub(crate) fn read(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
         return Ok(None);
     }
-    let verb = line.split(' ').next().unwrap_or_default().to_owned();
+    let mut words = line.split(' ').map(str::to_owned);
+    let (verb, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let mut length = 0;
     loop {
         line.clear();
@@ -73,19 +76,20 @@ fn read(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
-    Ok(Some(Request { verb, body }))
+    Ok(Some(Request { verb, path, body }))
 }
 
-struct Response<'a> {
+/// A response while it is written.
+pub(crate) struct Response<'a> {
     stream: &'a TcpStream,
     status: u16,
     headers: Vec<String>,
-    is_stream: bool,
+    pub(crate) is_stream: bool,
     has_begun: bool,
 }
 
 impl<'a> Response<'a> {
-    fn new(stream: &'a TcpStream) -> Self {
+    pub(crate) fn new(stream: &'a TcpStream) -> Self {
         let headers = Vec::new();
         Self { stream, status: 200, headers, is_stream: false, has_begun: false }
     }
@@ -105,7 +109,7 @@ impl<'a> Response<'a> {
     }
 
     /// A response that is whole.
-    fn finish(&mut self) -> io::Result<()> {
+    pub(crate) fn finish(&mut self) -> io::Result<()> {
         self.begin()?;
         self.stream.write_all(b"0\r\n\r\n")
     }

@@ -3,7 +3,7 @@
 //! thread reads, writes and waits. It never decides itself what is wrong.
 //!
 //! `script` says what is done when; `act` does it; `healthy` is what a server without faults says;
-//! `stdio` and `http` are the wires.
+//! `stdio`, `http` and `sse` (the transport of 2024-11-05) are the wires.
 //!
 //! Each argument of the program `faulty` is a rule: when, what, and maybe a text. Rules for the
 //! same moment are done in their order, instead of what a healthy server would do:
@@ -19,4 +19,5 @@ mod act;
 mod healthy;
 pub mod http;
 pub mod script;
+pub mod sse;
 pub mod stdio;

@@ -1,8 +1,8 @@
-//! The program `faulty`: over stdin and stdout, or with `--http` first, at an address that it
-//! writes on stdout. All other arguments are rules; the library says which there are.
+//! The program `faulty`: over stdin and stdout, or with `--http` or `--sse` first, at an address
+//! that it writes on stdout. All other arguments are rules; the library says which there are.
 
 use haft_testkit::script::Script;
-use haft_testkit::{http, stdio};
+use haft_testkit::{http, sse, stdio};
 use std::io::Write;
 use std::net::TcpListener;
 use std::process::ExitCode;
@@ -10,9 +10,13 @@ use std::sync::Arc;
 
 fn main() -> ExitCode {
     let mut args = std::env::args().skip(1).peekable();
-    let is_http = args.next_if_eq("--http").is_some();
+    let wire = args.next_if(|arg| arg == "--http" || arg == "--sse");
     let done = Script::read(args).and_then(|script| {
-        let served = if is_http { listen(script) } else { stdio::serve(&script) };
+        let served = match wire.as_deref() {
+            Some("--http") => listen(script, "/mcp", http::serve),
+            Some(_) => listen(script, sse::STREAM, sse::serve),
+            None => stdio::serve(&script),
+        };
         served.map_err(|error| error.to_string())
     });
     match done {
@@ -24,8 +28,12 @@ fn main() -> ExitCode {
     }
 }
 
-fn listen(script: Script) -> std::io::Result<()> {
+fn listen(
+    script: Script,
+    path: &str,
+    serve: fn(&TcpListener, &Arc<Script>) -> std::io::Result<()>,
+) -> std::io::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
-    writeln!(std::io::stdout(), "http://{}/mcp", listener.local_addr()?)?;
-    http::serve(&listener, &Arc::new(script))
+    writeln!(std::io::stdout(), "http://{}{path}", listener.local_addr()?)?;
+    serve(&listener, &Arc::new(script))
 }

@@ -87,13 +87,10 @@ async fn a_server_that_wants_credentials_is_not_asked_in_another_era() {
 }
 
 #[tokio::test]
-async fn an_address_without_mcp_is_told_from_one_with_the_old_transport() {
+async fn an_address_without_mcp_is_called_that() {
     let page = || response(404, "text/html", "<html>");
     let error = refused([page(), page(), page()], &Options::default()).await;
     assert!(matches!(error, ClientError::NotAnEndpoint { status: 404, .. }), "{error}");
-    let stream = Turn::Say(events("event: endpoint\ndata: /messages\n\n"));
-    let error = refused([page(), page(), stream], &Options::default()).await;
-    assert!(matches!(error, ClientError::OldHttpSse { .. }), "{error}");
 }
 
 #[tokio::test]

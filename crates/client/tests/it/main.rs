@@ -9,6 +9,7 @@ mod hostile_process;
 mod listening;
 mod oauth_server;
 mod offers;
+mod old_sse;
 mod questions_http;
 mod questions_process;
 mod scripted_http;
