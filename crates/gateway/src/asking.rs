@@ -2,6 +2,7 @@
 //! that client, in the way of its era, and the answers go back in the way of the upstream's. Used
 //! by `forward` for such requests alone. It reads no question and no answer.
 
+use crate::arriving::Arriving;
 use crate::forward::{Forward, Wish, tell};
 use crate::limits::{COME_AGAIN, COME_AGAIN_MAX, ROUNDS_MAX};
 use crate::parked::Calling;
@@ -360,6 +361,12 @@ impl<'a> Counted<'a> {
     pub(crate) fn end<T>(&mut self, ended: &Result<T, Refusal>) {
         self.running.end(ended);
         self.is_over = true;
+    }
+
+    /// Its long result is on its way, which is counted instead.
+    pub(crate) fn go_on(&mut self, way: &Forward) -> Arriving {
+        self.is_over = true;
+        self.running.go_on(way)
     }
 }
 

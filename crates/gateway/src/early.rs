@@ -9,6 +9,7 @@ use haft_proto::envelope::{self, Envelope, Id, Incoming};
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
 use haft_proto::method::Method;
+use haft_proto::mirror::{Field, Headers};
 use haft_proto::service::{
     Ask, Feed, Later, Outcome, Outlet, Principal, Reply, Service, Turn, Wire,
 };
@@ -86,7 +87,7 @@ impl Service for Early {
         let before = out.len();
         let turn = self.service.ask(Ask { ..ask }, out);
         match turn {
-            // Nobody asks that again, without its headers.
+            // What is known to be there has been compared.
             Turn::Done(Outcome::Refused(Mistake::HeaderMismatch)) => turn,
             Turn::Done(Outcome::Refused(_)) => {
                 out.truncate(before);
@@ -127,7 +128,26 @@ struct Asked {
     revision: Revision,
     session: Option<Arc<Session>>,
     principal: Principal,
+    headers: Option<Copied>,
     back: Back,
+}
+
+/// The headers of a request, by their names in lower case.
+struct Copied(Vec<(Box<str>, Box<[u8]>)>);
+
+impl Headers for Copied {
+    fn field(&self, name: &str) -> Field<'_> {
+        let mut found = self.0.iter().filter(|(known, _)| **known == *name);
+        match (found.next(), found.next()) {
+            (None, _) => Field::Absent,
+            (Some((_, value)), None) => Field::One(value),
+            (Some(_), Some(_)) => Field::Repeated,
+        }
+    }
+
+    fn each(&self, act: &mut dyn FnMut(&str, &[u8])) {
+        self.0.iter().for_each(|(name, value)| act(name, value));
+    }
 }
 
 /// The way back to whoever asked.
@@ -153,12 +173,16 @@ impl Asked {
             revision: ask.revision,
             session: ask.session.cloned(),
             principal: ask.principal.clone(),
+            headers: ask.headers.map(|headers| {
+                let mut copied = Vec::new();
+                headers.each(&mut |name, value| copied.push((name.into(), value.into())));
+                Copied(copied)
+            }),
             back: Back(ask.wire.outlet()),
         }
     }
 
-    /// The answer, unless it is a refusal at once and not the last word. The headers have been
-    /// looked at already, or are for an upstream to look at.
+    /// The answer, unless it is a refusal at once and not the last word.
     fn again(&self, service: &dyn Service, limits: &Limits, is_last: bool) -> Option<Later> {
         let mut out = Vec::new();
         let read = envelope::read(self.message.as_bytes(), limits);
@@ -173,7 +197,7 @@ impl Asked {
             revision: self.revision,
             session: self.session.as_ref(),
             principal: &self.principal,
-            headers: None,
+            headers: self.headers.as_ref().map(|headers| headers as &dyn Headers),
             wire: &self.back,
         };
         let reply = match service.ask(ask, &mut out) {

@@ -76,9 +76,13 @@ impl Forward {
     async fn ask(&self, wish: &Wish<'_>, context: &Context) -> Result<Relayed, Refusal> {
         let running = self.upstream.count(wish.method().name(), &self.name);
         let mut counted = Counted::new(running, context);
-        let ended = self.ask_twice(wish, context).await;
-        counted.end(&ended);
-        ended
+        match self.ask_twice(wish, context).await {
+            Ok(Relayed::Long(long)) => Ok(Relayed::Long(counted.go_on(self).of(long))),
+            ended => {
+                counted.end(&ended);
+                ended
+            }
+        }
     }
 
     /// A request that was lost on its way is made once more, if nothing can come of that.

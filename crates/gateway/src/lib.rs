@@ -5,11 +5,13 @@
 //! `upstream` is a server behind this one, `seats` its connections; `keeper` keeps them; `lists` is
 //! what they say they have; `made` names it and does what the file's `rules` say of it, and
 //! `catalogue` puts together what they all have; `forward` passes a request on, once for all that
-//! are `alike`, and `asking` what is asked because of it; `subscriptions` hears of what changes;
+//! are `alike`, and counts its long result while that is `arriving`; `asking` is what is asked
+//! because of it; `subscriptions` hears of what changes;
 //! `early` answers while upstreams begin; `admin` says what becomes of it all.
 
 mod admin;
 mod alike;
+mod arriving;
 mod asking;
 mod catalogue;
 mod discretion;

@@ -2,7 +2,9 @@
 //! connections are in `seats`; changed by `keeper`, used by `forward`.
 
 use crate::alike::Alike;
+use crate::arriving::Arriving;
 use crate::discretion;
+use crate::forward::Forward;
 use crate::nursery::Adopting;
 use crate::own::Owned;
 use crate::parked::Lot;
@@ -224,7 +226,23 @@ impl Upstream {
         self.calls.fetch_add(1, Ordering::Relaxed);
         self.running.fetch_add(1, Ordering::Relaxed);
         let (began, failure) = (self.recent.begin(), Some(Cow::Borrowed("cancelled")));
-        Running { upstream: self, method, name, began, failure }
+        Running { upstream: self, method, name, began, failure, goes_on: false }
+    }
+
+    /// One that was counted is over.
+    pub(crate) fn over(
+        &self,
+        (method, name): (&'static str, &str),
+        began: Option<Instant>,
+        failure: Option<&str>,
+    ) {
+        self.running.fetch_sub(1, Ordering::Relaxed);
+        if failure.is_some() {
+            self.failed.fetch_add(1, Ordering::Relaxed);
+        }
+        if let Some(began) = began {
+            self.recent.end(began, method, (self.name(), name), failure);
+        }
     }
 
     pub(crate) fn counts(&self) -> Counts {
@@ -319,6 +337,8 @@ pub(crate) struct Running<'a> {
     name: &'a str,
     began: Option<Instant>,
     failure: Option<Cow<'static, str>>,
+    /// Its result is on its way.
+    goes_on: bool,
 }
 
 impl Running<'_> {
@@ -326,17 +346,19 @@ impl Running<'_> {
     pub(crate) fn end<T>(&mut self, ended: &Result<T, Refusal>) {
         self.failure = ended.as_ref().err().map(|refusal| refusal.message.clone());
     }
+
+    /// It is over when its long result is. `way` is that to what was asked for.
+    pub(crate) fn go_on(&mut self, way: &Forward) -> Arriving {
+        self.goes_on = true;
+        let (way, method, began) = (way.clone(), self.method, self.began);
+        Arriving { way, method, began, failure: self.failure.take() }
+    }
 }
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        let Self { upstream, method, name, began, failure } = self;
-        upstream.running.fetch_sub(1, Ordering::Relaxed);
-        if failure.is_some() {
-            upstream.failed.fetch_add(1, Ordering::Relaxed);
-        }
-        if let Some(began) = *began {
-            upstream.recent.end(began, method, (upstream.name(), name), failure.as_deref());
+        if !self.goes_on {
+            self.upstream.over((self.method, self.name), self.began, self.failure.as_deref());
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::layers::{self, LayeredEnding};
 use crate::middleware::Request;
 use crate::missing;
 use crate::nearest::nearest;
+use crate::onlookers::Onlookers;
 use crate::registry::{Entry, Snapshot};
 use crate::relay::RelayEnding;
 use crate::rounds::Rounds;
@@ -192,12 +193,24 @@ impl Calling<'_> {
 
     /// Runs a call whose arguments fit.
     fn run_checked(&self, arguments: &str, out: &mut Vec<u8>) -> Turn {
-        if self.is_layered() {
-            return self.run_layered(arguments, out);
-        }
         mark(Stage::Validate);
-        let (made, ran) =
-            self.run(arguments, out, |call, answer| self.tool.handler.call(call, answer));
+        let handler = &self.tool.handler;
+        if !self.is_layered() {
+            let context = OnceCell::new();
+            let (made, ran) =
+                self.run(arguments, context, out, |call, answer| handler.call(call, answer));
+            return self.finish(made, ran, out);
+        }
+        let request = self.request(arguments);
+        let layers = || layers::around(self.core, &self.tool.middleware);
+        let onlookers = self.tool.is_relayed.then(|| Onlookers::of(&layers(), &request));
+        let Some(onlookers) = onlookers.flatten() else { return self.run_layered(request, out) };
+        let context = OnceCell::from(request.context);
+        let (made, ran) = self.run(arguments, context, out, |call, answer| {
+            // If it panics, they see it.
+            let made = handler.call(call, answer);
+            onlookers.around(made)
+        });
         self.finish(made, ran, out)
     }
 
@@ -208,8 +221,9 @@ impl Calling<'_> {
         if self.is_layered() || !handler.is_checking() || !schema.is_direct() {
             return None;
         }
-        let (made, ran) =
-            self.run(arguments, out, |call, answer| handler.call_unchecked(call, answer, schema));
+        let (made, ran) = self.run(arguments, OnceCell::new(), out, |call, answer| {
+            handler.call_unchecked(call, answer, schema)
+        });
         if let Some(None) = made {
             out.truncate(ran.start);
             return None;
@@ -221,13 +235,13 @@ impl Calling<'_> {
     fn run<T>(
         &self,
         arguments: &str,
+        context: OnceCell<Context>,
         out: &mut Vec<u8>,
         handle: impl FnOnce(Call<'_>, Answer<'_>) -> T,
     ) -> (Option<T>, Ran) {
         let Self { core, snapshot, ask, .. } = *self;
         let (start, face) = (out.len(), &*snapshot.face);
         let mut written = Written::default();
-        let context = OnceCell::new();
         let make_context = || Context::clone(context.get_or_init(|| self.make_context()));
         let mut made = None;
         encode::result(out, ask.id, |out| {
@@ -274,19 +288,22 @@ impl Calling<'_> {
         }
     }
 
-    /// Runs a call through middleware.
-    fn run_layered(&self, arguments: &str, out: &mut Vec<u8>) -> Turn {
-        let Self { core, snapshot, tool, ask, .. } = *self;
-        mark(Stage::Validate);
-        let context = self.make_context();
-        let request = Request {
-            method: ask.method,
-            name: tool.tool.name.clone(),
+    /// The call for who stands around it.
+    fn request(&self, arguments: &str) -> Request {
+        Request {
+            method: self.ask.method,
+            name: self.tool.tool.name.clone(),
             arguments: arguments.to_owned(),
-            annotations: tool.tool.annotations,
-            time_limit: tool.timeout,
-            context: context.clone(),
-        };
+            annotations: self.tool.tool.annotations,
+            time_limit: self.tool.timeout,
+            context: self.make_context(),
+        }
+    }
+
+    /// Runs a call through middleware.
+    fn run_layered(&self, request: Request, out: &mut Vec<u8>) -> Turn {
+        let Self { core, snapshot, tool, ask, .. } = *self;
+        let context = request.context.clone();
         let ending = LayeredEnding(ToolEnding::new(&snapshot.face, tool, ask));
         let (inner_core, inner_tool) = (Arc::clone(core), Arc::clone(tool));
         // A layer that panics before it waits is caught with those that panic later.

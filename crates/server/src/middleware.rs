@@ -72,6 +72,36 @@ pub type Handling = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 pub trait Middleware: Send + Sync + 'static {
     /// Handles a request, by [`Next::run`] or without.
     fn handle(&self, request: Request, next: Next) -> Handling;
+
+    /// Whether it changes nothing of what goes in or comes out. Where all that stands around a
+    /// request of another server is so, its result is passed on as it comes, in pieces if it is
+    /// long, and [`look_on`](Self::look_on) is called instead of [`handle`](Self::handle).
+    fn only_looks_on(&self) -> bool {
+        false
+    }
+
+    /// Sees such a request to its end, if it wants to.
+    fn look_on(&self, _: &Request) -> Option<Box<dyn Onlooker>> {
+        None
+    }
+}
+
+/// Who sees one request of another server to its end. Dropped before that, the request was stopped.
+pub trait Onlooker: Send {
+    /// It is over: of a long result, the last piece is on its way.
+    fn end(self: Box<Self>, seen: Seen);
+}
+
+/// How a request that was looked at has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Seen {
+    /// With a result. In a long one nobody looks for `isError`.
+    Answered,
+    /// With a result that says that its tool failed.
+    Failed,
+    /// With an error of the protocol, or it broke off.
+    Refused,
 }
 
 impl<F, R> Middleware for F

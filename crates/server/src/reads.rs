@@ -95,7 +95,7 @@ pub(crate) fn read(
             Outcome::Refused(refusal) => Err(refusal),
             _ => Err(mistaken("resource")),
         };
-        through(core, ask, uri.clone(), context.clone(), made, handler)
+        through(core, self::request(core, ask, &uri, &context), made, handler)
     };
     begin(core, ask, (ReadEnding::new((core, face), ask, uri, defaults), context), work, out)
 }
@@ -162,9 +162,7 @@ pub(crate) fn get(
     } else {
         through(
             core,
-            ask,
-            prompt.name().to_owned(),
-            context.clone(),
+            self::request(core, ask, prompt.name(), &context),
             |made| match made {
                 Outcome::Prompt(result) => Ok(result),
                 Outcome::Refused(refusal) => Err(refusal),
@@ -242,24 +240,25 @@ pub(crate) fn begin_context(
     Ok(Context::new((core, snapshot), ask, rounds, headers, false))
 }
 
+/// A request for who stands around it.
+pub(crate) fn request(core: &Core, ask: &Ask<'_>, name: &str, context: &Context) -> Request {
+    Request {
+        method: ask.method,
+        name: name.to_owned(),
+        arguments: ask.message.params.arguments.unwrap_or("{}").to_owned(),
+        annotations: Annotations::default(),
+        time_limit: core.limits.request_timeout,
+        context: context.clone(),
+    }
+}
+
 /// Sends a request through the middleware of the server.
 pub(crate) fn through<T: 'static, F: Future<Output = Outcome> + Send + 'static>(
     core: &Core,
-    ask: &Ask<'_>,
-    name: String,
-    context: Context,
+    request: Request,
     read: impl Fn(Outcome) -> Result<T, Refusal> + Send + 'static,
     handler: impl Fn(Request) -> F + Send + Sync + 'static,
 ) -> Answering<T> {
-    let arguments = ask.message.params.arguments.unwrap_or("{}").to_owned();
-    let request = Request {
-        method: ask.method,
-        name,
-        arguments,
-        annotations: Annotations::default(),
-        time_limit: core.limits.request_timeout,
-        context,
-    };
     let next = Next::new(around(core, &[]), move |request| Box::pin(handler(request)));
     Box::pin(async move {
         let made = next.run(request).await;

@@ -8,8 +8,9 @@ use crate::driver::{Ending, Job, Written};
 use crate::face::Face;
 use crate::layers::mistaken;
 use crate::middleware::{Outcome, Request};
+use crate::onlookers::Onlookers;
 use crate::reading::Answering;
-use crate::reads::{begin_context, through, timed_out};
+use crate::reads::{begin_context, request, through, timed_out};
 use crate::registry::Snapshot;
 use bytes::Bytes;
 use bytestring::ByteString;
@@ -224,8 +225,11 @@ pub(crate) fn relay(
     mark(Stage::Validate);
     let params = ask.message.params.raw.unwrap_or("{}").into();
     let asked = Relaying { method: ask.method, params, context: context.clone() };
+    let onlookers = || Onlookers::of(&core.middleware, &request(core, ask, name, &context));
     let work: Answering<Relayed> = if core.middleware.is_empty() {
         (far.relay)(asked)
+    } else if let Some(onlookers) = onlookers() {
+        onlookers.around_relayed((far.relay)(asked))
     } else {
         let relay = Arc::clone(&far.relay);
         let made = |made| match made {
@@ -240,7 +244,7 @@ pub(crate) fn relay(
                 whole.await.map_or_else(Outcome::Refused, Outcome::Relayed)
             }
         };
-        through(core, ask, name.to_owned(), context.clone(), made, handler)
+        through(core, request(core, ask, name, &context), made, handler)
     };
     let ending =
         Passed { face: Arc::clone(&snapshot.face), revision: ask.revision, method: ask.method };

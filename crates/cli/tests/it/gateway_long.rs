@@ -2,7 +2,8 @@
 //! either side is reached, and one that breaks off is never taken for whole.
 
 use crate::desk::Desk;
-use crate::gateway::{called, gate, pipe, serve};
+use crate::gateway::{called, gate, pipe, serve, serve_with};
+use crate::gateway_admin::Door;
 use serde_json::json;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -59,6 +60,41 @@ fn a_long_result_that_breaks_off_is_not_taken_for_whole() {
     assert!(answer.contains("Upstream `far`: "), "{answer}");
     assert!(answer.contains("in the middle of its answer") && answer.len() < 1000, "{answer}");
     assert_eq!(called(&gate.url, "modern", "own", &json!({})), "ours", "nobody else is harmed");
+}
+
+#[test]
+fn a_long_result_is_counted_at_its_end_and_measured_in_pieces() {
+    let desk = Desk::with(LONG);
+    let (direct, far) = (serve(desk.file()), breaking_off());
+    let gate = gate(&format!("  well: {{ url: {:?} }}\n  far: {{ url: {far:?} }}\n", direct.url));
+    let gate = serve_with(gate.file(), &["--admin", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]);
+    let url = gate.told(&["haft: serving", " at http"]);
+    let (_, url) = url.rsplit_once(" at ").expect("an address");
+    let answer = post(url, "application/json");
+    assert!(answer.contains("transfer-encoding: chunked") && answer.len() > 100_000, "{answer}");
+    called(url, "modern", "well_lines", &json!({}));
+    let door = Door::of(&gate);
+    let upstreams = door.see("upstreams");
+    let counts = |place: usize| ["calls", "running", "failed"].map(|key| &upstreams[place][key]);
+    assert_eq!(counts(0), [&json!(1), &json!(0), &json!(0)], "{upstreams}");
+    assert_eq!(counts(1), [&json!(1), &json!(0), &json!(1)], "{upstreams}");
+    let metrics = get(&gate.url);
+    for line in [
+        r#"haft_requests_total{method="tools/call",name="far_x",outcome="refused"} 1"#,
+        r#"haft_requests_total{method="tools/call",name="well_lines",outcome="ok"} 1"#,
+        r#"haft_requests_running{method="tools/call"} 0"#,
+    ] {
+        assert!(metrics.contains(line), "{metrics}");
+    }
+}
+
+fn get(url: &str) -> String {
+    let (address, path) = url.trim_start_matches("http://").split_once('/').expect("a path");
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    write!(stream, "GET /{path} HTTP/1.0\r\nhost: {address}\r\n\r\n").expect("it reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("it ends");
+    answer
 }
 
 /// Calls the tool, and takes what comes until the other end closes.

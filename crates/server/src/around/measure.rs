@@ -3,7 +3,7 @@
 //! what it has mended, which is before anything that stands around.
 
 use super::stopped::{Stopped, Watch};
-use crate::middleware::{Handling, Middleware, Next, Outcome, Request};
+use crate::middleware::{Handling, Middleware, Next, Onlooker, Outcome, Request, Seen};
 use crate::schema::repair::Repaired;
 use haft_proto::method::Method;
 
@@ -28,9 +28,10 @@ pub struct Metric {
 /// All that is told: by [`Measure`], and by each server the arguments that it has mended.
 ///
 /// `name` is the tool or prompt; it is empty for resources, of which there may be any number.
-/// `outcome` is `ok`, `failed` (a tool's result with `isError`), `refused` (an error of the
-/// protocol), `asked` (the answer is a question, and the client makes the request again),
-/// `timed_out` (it took longer than it may), `panicked` or `cancelled` (nobody waited for the end).
+/// `outcome` is `ok`, `failed` (a tool's result with `isError`, unless it is a long one of another
+/// server), `refused` (an error of the protocol, or such a long one broke off), `asked` (the answer
+/// is a question, and the client makes the request again), `timed_out` (it took longer than it
+/// may), `panicked` or `cancelled` (nobody waited for the end).
 /// `kind` is what was wrong with an argument:
 /// [`RepairKind::name`](crate::schema::repair::RepairKind::name).
 pub const METRICS: [Metric; 4] = [
@@ -71,16 +72,31 @@ pub(crate) fn tell_repairs(tool: &str, repaired: &Repaired) {
 
 impl Middleware for Measure {
     fn handle(&self, request: Request, next: Next) -> Handling {
-        let name = match request.method {
-            Method::ResourcesRead => String::new(),
-            _ => request.name.clone(),
-        };
-        let run = Run::begin(&request, name);
+        let mut run = Run::begin(&request);
         Box::pin(async move {
             let outcome = next.run(request).await;
-            run.end(&outcome);
+            run.take(&outcome);
+            drop(run);
             outcome
         })
+    }
+
+    fn only_looks_on(&self) -> bool {
+        true
+    }
+
+    fn look_on(&self, request: &Request) -> Option<Box<dyn Onlooker>> {
+        Some(Box::new(Run::begin(request)))
+    }
+}
+
+impl Onlooker for Run {
+    fn end(mut self: Box<Self>, seen: Seen) {
+        self.outcome = Some(match seen {
+            Seen::Answered => "ok",
+            Seen::Failed => "failed",
+            Seen::Refused => "refused",
+        });
     }
 }
 
@@ -94,13 +110,17 @@ struct Run {
 }
 
 impl Run {
-    fn begin(request: &Request, name: String) -> Self {
+    fn begin(request: &Request) -> Self {
         let method = request.method.name();
+        let name = match request.method {
+            Method::ResourcesRead => String::new(),
+            _ => request.name.clone(),
+        };
         metrics::gauge!(RUNNING, "method" => method).increment(1);
         Self { method, name, watch: Watch::new(request), outcome: None }
     }
 
-    fn end(mut self, outcome: &Outcome) {
+    fn take(&mut self, outcome: &Outcome) {
         self.outcome = Some(match outcome {
             Outcome::Tool(result) if result.is_error => "failed",
             Outcome::Refused(_) => "refused",

@@ -1,6 +1,6 @@
 //! The first moments of a gateway: who waits for an upstream that is slow, and who does not.
 
-use super::bed::{Bed, wait_until};
+use super::bed::{Bed, ask, wait_until};
 use serde_json::json;
 use std::time::Duration;
 
@@ -30,6 +30,36 @@ fn what_is_asked_of_an_upstream_that_begins_waits_for_it() {
     let unknown = bed.call("nobody_try");
     assert!(unknown.said().contains("Unknown tool"), "{unknown:?}");
     bed.stop().expect("an orderly end");
+}
+
+#[test]
+fn headers_wait_with_what_is_asked() {
+    let rules = [
+        "start wait 1500",
+        r#"tools/list send {"jsonrpc":"2.0","id":$id,"result":{"tools":[{"name":"try",
+        "inputSchema":{"type":"object","properties":{"region":{"type":"string",
+        "x-mcp-header":"Region"}}}}]}}"#,
+    ];
+    let rules = rules.map(|rule| rule.replace('\n', " "));
+    for (region, code) in [("south", -32020), ("north", 0)] {
+        let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
+        let bed = Bed::piped_with(&rules, &json!({ "timeout": "30s" }));
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let arguments = json!({ "region": "north" });
+        let params = json!({ "name": "bad_try", "arguments": arguments, "_meta": meta });
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        let headers = format!(
+            "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: bad_try\r\n\
+             mcp-param-region: {region}\r\n"
+        );
+        let told = ask(&bed.gate.url, &headers, &call.to_string());
+        let refused = told.contains(&format!("\"code\":{code}"));
+        assert_eq!((refused, told.contains("tried")), (code != 0, code == 0), "{told}");
+        bed.stop().expect("an orderly end");
+    }
 }
 
 #[test]
