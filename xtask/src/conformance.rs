@@ -11,7 +11,7 @@ mod suite;
 use crate::command::{self, cargo};
 use crate::failure::Failure;
 use checks::Scenario;
-use leg::Leg;
+use leg::{Behind, Leg, Wire};
 use server::Server;
 use suite::Suite;
 
@@ -45,6 +45,9 @@ impl Run {
         match self.leg {
             Leg::Client => format!("{} client", self.revision),
             Leg::Server => self.revision.to_owned(),
+            Leg::Gateway(Behind { era, wire }) => {
+                format!("{} gateway {era} {}", self.revision, wire.as_str())
+            }
         }
     }
 
@@ -56,39 +59,17 @@ impl Run {
 
 /// In the order of the report.
 const RUNS: &[Run] = &[
-    Run {
-        leg: Leg::Server,
-        revision: "2026-07-28",
-        selection: Selection::Required {
-            count: 37,
-            beside: &[
-                "http-custom-header-server-validation",
-                "http-header-validation",
-                "json-schema-2020-12",
-                "tasks-capability-negotiation",
-                "tasks-dispatch-and-envelope",
-                "tasks-lifecycle",
-                "tasks-mrtr-composition",
-                "tasks-mrtr-input",
-                "tasks-request-headers",
-                "tasks-request-state-removal",
-                "tasks-required-task-error",
-                "tasks-status-notifications",
-                "tasks-wire-fields",
-            ],
-            unmet: &[],
-        },
-    },
-    Run {
-        leg: Leg::Server,
-        revision: "2025-11-25",
-        selection: Selection::Required {
-            count: 30,
-            beside: &["json-schema-2020-12", "server-session-lifecycle", "server-sse-polling"],
-            unmet: &[],
-        },
-    },
+    Run { leg: Leg::Server, revision: "2026-07-28", selection: MODERN },
+    Run { leg: Leg::Server, revision: "2025-11-25", selection: LEGACY },
     Run { leg: Leg::Server, revision: "2025-06-18", selection: Selection::Active },
+    behind("2026-07-28", CROSSING, "modern", Wire::Http),
+    behind("2026-07-28", CROSSING, "modern", Wire::Pipes),
+    behind("2026-07-28", CROSSING, "legacy", Wire::Http),
+    behind("2026-07-28", CROSSING, "legacy", Wire::Pipes),
+    behind("2025-11-25", LEGACY, "modern", Wire::Http),
+    behind("2025-11-25", LEGACY, "modern", Wire::Pipes),
+    behind("2025-11-25", LEGACY, "legacy", Wire::Http),
+    behind("2025-11-25", LEGACY, "legacy", Wire::Pipes),
     Run {
         leg: Leg::Client,
         revision: "2026-07-28",
@@ -100,6 +81,55 @@ const RUNS: &[Run] = &[
         selection: Selection::Required { count: 18, beside: CLIENT_BESIDE, unmet: CLIENT_UNMET },
     },
 ];
+
+/// What servers of the modern era are held to.
+const MODERN: Selection = Selection::Required {
+    count: 37,
+    beside: &[
+        "http-custom-header-server-validation",
+        "http-header-validation",
+        "json-schema-2020-12",
+        "tasks-capability-negotiation",
+        "tasks-dispatch-and-envelope",
+        "tasks-lifecycle",
+        "tasks-mrtr-composition",
+        "tasks-mrtr-input",
+        "tasks-request-headers",
+        "tasks-request-state-removal",
+        "tasks-required-task-error",
+        "tasks-status-notifications",
+        "tasks-wire-fields",
+    ],
+    unmet: &[],
+};
+
+/// The same but for tasks, which are the server's own: none crosses a gateway, its answer does.
+const CROSSING: Selection = Selection::Required {
+    count: 37,
+    beside: &[
+        "http-custom-header-server-validation",
+        "http-header-validation",
+        "json-schema-2020-12",
+    ],
+    unmet: &[],
+};
+
+/// What servers of the legacy era are held to.
+const LEGACY: Selection = Selection::Required {
+    count: 30,
+    beside: &["json-schema-2020-12", "server-session-lifecycle", "server-sse-polling"],
+    unmet: &[],
+};
+
+/// A gateway that speaks this era to the server, whatever its clients speak.
+const fn behind(
+    revision: &'static str,
+    selection: Selection,
+    era: &'static str,
+    wire: Wire,
+) -> Run {
+    Run { leg: Leg::Gateway(Behind { era, wire }), revision, selection }
+}
 
 /// What clients may be able to do beside, in every revision.
 const CLIENT_BESIDE: &[&str] = &[
@@ -129,8 +159,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let wishes = parse(arguments)?;
     let excuses = excuses::read()?;
     let suite = Suite::installed()?;
-    let packages = ["-p", "haft-conformance", "-p", "haft-conformance-client"];
-    command::run(cargo().arg("build").args(packages))?;
+    let packages = ["-p", "haft-conformance", "-p", "haft-conformance-client", "-p", "haft-cli"];
+    command::run(cargo().args(["build", "--bins"]).args(packages))?;
     let mut scenarios = Vec::new();
     let mut findings = Vec::new();
     for run in &wishes.runs {
@@ -146,6 +176,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let (unmet, judged): (Vec<Scenario>, _) =
         scenarios.into_iter().partition(|scenario| scenario.why_unmet().is_some());
     println!("{}", report::unmet(&unmet));
+    print!("{}", excuses::differences(&judged, &excuses));
     findings.extend(report::met_after_all(&unmet));
     findings.extend(excuses::judge(&judged, &excuses));
     for finding in &findings {
@@ -162,19 +193,28 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
 fn try_one(suite: &Suite, run: Run, scenario: Option<&str>) -> Result<Vec<Scenario>, Failure> {
     match run.leg {
         Leg::Client => suite.run(&leg::client()?, run, scenario),
-        Leg::Server => {
-            let mut server = Server::start()?;
-            let scenarios = suite.run(&server.url, run, scenario)?;
-            server.must_run()?;
-            Ok(scenarios)
+        Leg::Server => asked(suite, Server::start()?, run, scenario),
+        Leg::Gateway(behind) => {
+            asked(suite, Server::start_gateway(behind, suite.folder())?, run, scenario)
         }
     }
 }
 
+fn asked(
+    suite: &Suite,
+    mut server: Server,
+    run: Run,
+    scenario: Option<&str>,
+) -> Result<Vec<Scenario>, Failure> {
+    let scenarios = suite.run(&server.url, run, scenario)?;
+    server.must_run()?;
+    Ok(scenarios)
+}
+
 fn parse(arguments: &[String]) -> Result<Wishes, Failure> {
-    let leg = arguments.first().and_then(|word| Leg::parse(word));
+    let leg = arguments.first().and_then(|word| Leg::known(word));
     let arguments = arguments.get(usize::from(leg.is_some())..).unwrap_or_default();
-    let of_leg = RUNS.iter().copied().filter(|run| leg.is_none_or(|leg| run.leg == leg));
+    let of_leg = RUNS.iter().copied().filter(|run| leg.is_none_or(|leg| run.leg.word() == leg));
     match arguments {
         [] => Ok(Wishes { runs: of_leg.collect(), scenario: None }),
         [revision, scenario @ ..] if scenario.len() < 2 => {
@@ -188,15 +228,16 @@ fn parse(arguments: &[String]) -> Result<Wishes, Failure> {
                 )));
             }
             // A scenario is of one leg; only some of these names say of which.
-            let leg = leg.unwrap_or(Leg::Server);
+            let leg = leg.unwrap_or(Leg::Server.word());
             let runs = match scenario {
                 [] => runs,
-                _ => runs.into_iter().filter(|run| run.leg == leg).collect(),
+                _ => runs.into_iter().filter(|run| run.leg.word() == leg).collect(),
             };
             Ok(Wishes { runs, scenario: scenario.first().cloned() })
         }
         _ => Err(Failure::BadArguments(
-            "`conformance` takes `server` or `client`, a revision and a scenario, or nothing"
+            "`conformance` takes `server`, `gateway` or `client`, a revision and a scenario, or \
+             nothing"
                 .to_owned(),
         )),
     }
@@ -216,10 +257,11 @@ mod tests {
     }
 
     #[test]
-    fn one_leg_can_be_chosen_and_one_revision_of_both() {
+    fn one_leg_can_be_chosen_and_one_revision_of_all() {
         assert!(parse(&words("client")).unwrap().runs.iter().all(|run| run.leg == Leg::Client));
-        assert_eq!(parse(&words("2025-11-25")).unwrap().runs.len(), 2);
+        assert_eq!(parse(&words("2025-11-25")).unwrap().runs.len(), 6);
         assert_eq!(parse(&words("server 2025-11-25")).unwrap().runs.len(), 1);
+        assert_eq!(parse(&words("gateway 2025-11-25")).unwrap().runs.len(), 4);
         assert!(parse(&words("client 2025-06-18")).is_err());
     }
 

@@ -43,7 +43,7 @@ const CHORES: &[Chore] = &[
     },
     Chore {
         name: "conformance",
-        arguments: "[server|client] [REVISION [SCENARIO]]",
+        arguments: "[server|gateway|client] [REVISION [SCENARIO]]",
         purpose: "the official suite of MCP",
         run: conformance::run,
     },

@@ -1,5 +1,5 @@
-//! Who is tested: a server, which the suite asks, or a client, which it starts and answers. The
-//! words and places that differ; running either is `suite`'s business.
+//! Who is tested: a server, which the suite asks, alone or behind a gateway, or a client, which it
+//! starts and answers. The words and places that differ; running either is `suite`'s business.
 
 use std::env;
 
@@ -10,25 +10,63 @@ use crate::failure::Failure;
 pub(super) enum Leg {
     Client,
     Server,
+    /// The same server, with a `haft serve` in front of it, which is the one that is asked.
+    Gateway(Behind),
 }
 
+/// How a gateway speaks to the server behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Behind {
+    /// As the key `era` has it.
+    pub(super) era: &'static str,
+    pub(super) wire: Wire,
+}
+
+/// Over what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wire {
+    Http,
+    Pipes,
+}
+
+/// The words for legs, of the command line and of excuses.
+const WORDS: [&str; 3] = ["client", "server", "gateway"];
+
 impl Leg {
-    pub(super) const fn as_str(self) -> &'static str {
+    /// What people call it.
+    pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Client => "client",
             Self::Server => "server",
+            Self::Gateway(_) => "gateway",
         }
     }
 
-    pub(super) fn parse(word: &str) -> Option<Self> {
-        [Self::Client, Self::Server].into_iter().find(|leg| leg.as_str() == word)
+    /// What is behind a gateway: `legacy pipes`.
+    pub(super) fn behind(self) -> Option<String> {
+        match self {
+            Self::Gateway(Behind { era, wire }) => Some(format!("{era} {}", wire.as_str())),
+            Self::Client | Self::Server => None,
+        }
+    }
+
+    /// What the suite calls it: it knows of no gateways.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server | Self::Gateway(_) => "server",
+        }
+    }
+
+    pub(super) fn known(word: &str) -> Option<&'static str> {
+        WORDS.into_iter().find(|known| *known == word)
     }
 
     /// What the suite puts before the name of a scenario, for a folder of results.
     pub(super) const fn prefix(self) -> &'static str {
         match self {
             Self::Client => "",
-            Self::Server => "server-",
+            Self::Server | Self::Gateway(_) => "server-",
         }
     }
 
@@ -36,7 +74,16 @@ impl Leg {
     pub(super) const fn option(self) -> &'static str {
         match self {
             Self::Client => "--command",
-            Self::Server => "--url",
+            Self::Server | Self::Gateway(_) => "--url",
+        }
+    }
+}
+
+impl Wire {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Pipes => "pipes",
         }
     }
 }

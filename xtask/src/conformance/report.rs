@@ -17,7 +17,7 @@ pub(super) fn table(scenarios: &[Scenario]) -> String {
     let width = scenarios.iter().map(|scenario| scenario.name.len()).max().unwrap_or_default();
     let line = |run: &str, name: &str, cells: [String; COLUMNS.len()]| {
         let cells = cells.map(|cell| format!("{cell:>7}")).join("  ");
-        format!("{run:<17}  {name:<width$}  {cells}")
+        format!("{run:<31}  {name:<width$}  {cells}")
     };
     let mut lines = vec![line("run", "scenario", COLUMNS.map(|(_, name)| name.to_owned()))];
     lines.extend(scenarios.iter().map(|scenario| {

@@ -40,6 +40,11 @@ impl Suite {
         Ok(suite)
     }
 
+    /// Where results, and what else a run needs, are written.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Exactly what the lock file says, with its checksums.
     fn install(&self) -> Result<(), Failure> {
         for name in MANIFESTS {
@@ -111,6 +116,11 @@ fn selection(run: Run, scenario: Option<&str>) -> Vec<&str> {
         // Scenarios of extensions belong to no revision, says the suite, unless it is told to.
         (_, Some(scenario)) => {
             vec!["--scenario", scenario, "--spec-version", run.revision, "--force"]
+        }
+        // All but extensions. These are tasks, which no gateway lets through and which the suite
+        // would wait for.
+        (Selection::Required { .. }, None) if run.leg.behind().is_some() => {
+            vec!["--suite", "all", "--spec-version", run.revision]
         }
         (Selection::Active, None) => vec!["--suite", "active", "--spec-version", run.revision],
         (Selection::Required { .. }, None) => vec!["--requirements", run.revision],
