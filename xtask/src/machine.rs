@@ -141,7 +141,7 @@ fn components() -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::{NEEDS, advice};
+    use super::{NEEDS, PROXIES, advice};
 
     #[test]
     fn advice_is_one_sentence_that_can_be_pasted() {
@@ -149,6 +149,15 @@ mod tests {
         assert!(said.contains("`sudo apt-get update && sudo apt-get install -y g++ git`"));
         assert!(said.contains("git: tidy lists files with it"));
         assert_eq!(said.lines().count(), 1);
+    }
+
+    #[test]
+    fn each_proxy_that_is_missing_is_told_by_its_package() {
+        for need in PROXIES {
+            let said = advice(&[need]);
+            assert!(said.contains(&format!("install -y {}`", need.package)), "{said}");
+            assert!(need.probe[0] == need.package.trim_end_matches("-light"), "{}", need.probe[0]);
+        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ use cases::{AGENTGATEWAY, Kind, TOOLS};
 pub(super) use cases::{Figure, SCENARIOS, Scenario};
 use rounds::{Rounds, Turn};
 use sides::Side;
-pub(super) use table::table;
+pub(super) use table::{beside, table};
 
 /// The name of the table.
 pub(super) const TABLE: &str = "gateway";

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use serde_json::Value;
 
 use super::aim::{Aim, Interval, Verdict};
-use super::gateway::{Figure, SCENARIOS, TABLE};
+use super::gateway::{self, Figure};
 use super::scenario::Scenario;
 use super::server::{Group, PEERS};
 use super::wishes::Wishes;
@@ -75,7 +75,11 @@ impl Row {
             From::Beside(.., name) => name.to_owned(),
             From::FastestPeer(..) => "the fastest peer".to_owned(),
             From::Gateway(.., Figure::SessionBytes) => String::new(),
-            From::Gateway(_, against, _) => against.join(" and "),
+            From::Gateway(_, against, _) => {
+                let all: Vec<_> =
+                    against.iter().map(|it| gateway::beside(it, &Value::Null)).collect();
+                all.join(" and ")
+            }
             From::Memory(name) if name.starts_with("calls") => {
                 "that after the first 100 000 calls".to_owned()
             }
@@ -99,7 +103,7 @@ impl Row {
                 each(scenarios, |scenario| beside_fastest(files("peers"), scenario, figure))?
             }
             From::Gateway(scenarios, against, figure) => {
-                gateway(files(TABLE), scenarios, against, *figure)?
+                in_front(files(gateway::TABLE), scenarios, against, *figure)?
             }
             From::Memory(name) => {
                 let case = files("memory").iter().find(|case| case["scenario"] == *name);
@@ -152,13 +156,13 @@ fn each(
 }
 
 /// A figure in front of another server, wherever it is measured; all that is not is named.
-fn gateway(
+fn in_front(
     cases: &[Value],
     scenarios: &[&str],
     against: &[&str],
     figure: Figure,
 ) -> Result<Vec<Found>, Missing> {
-    let about = SCENARIOS.iter().filter(|scenario| scenarios.contains(&scenario.name));
+    let about = gateway::SCENARIOS.iter().filter(|scenario| scenarios.contains(&scenario.name));
     let pairs = about.flat_map(|scenario| {
         let is_of = |name: &&&str| scenario.beside.contains(name);
         against.iter().filter(is_of).map(move |against| (scenario.name, *against))
@@ -172,9 +176,8 @@ fn gateway(
                 return Some(exactly(String::new(), case["value"].as_f64()?));
             }
             let interval = interval(case, Some(figure.name()))?;
-            let version = case["versions"][against].as_str().unwrap_or_default();
-            let beside = format!("{against} {version}").trim_end().to_owned();
-            Some(Found::of(case, format!("{beside}, {scenario}"), interval))
+            let beside = format!("{}, {scenario}", gateway::beside(against, case));
+            Some(Found::of(case, beside, interval))
         });
         match (found, case) {
             (Some(found), _) => there.push(found),

@@ -48,7 +48,8 @@ fn rows(scenario: &Scenario, against: &str, case: &Value) -> String {
     scenario.figures(against).iter().map(row).collect()
 }
 
-fn beside(against: &str, case: &Value) -> String {
+/// Beside whom a case is, with the version if there is one.
+pub(in super::super) fn beside(against: &str, case: &Value) -> String {
     let version = case["versions"][against].as_str();
     match (against, version) {
         (AGENTGATEWAY, _) => "agentgateway 1.4 as it was measured before".to_owned(),
