@@ -36,8 +36,8 @@ const SESSIONS_FIRST: usize = 500;
 const SESSIONS: usize = 5000;
 const SESSIONS_QUICK: usize = 500;
 
-/// Each server, round by round.
-type Taken = BTreeMap<&'static str, Vec<Turn>>;
+/// Each server, round by round, or why it has none.
+type Taken = BTreeMap<&'static str, Result<Vec<Turn>, String>>;
 
 /// What is measured, where, and for how long.
 struct Bench<'a> {
@@ -103,10 +103,12 @@ impl Bench<'_> {
             Kind::Sessions => Ok(vec![self.sessions(scenario)?]),
             Kind::List => {
                 let [haft, own] = sides::lists(&self.place.server())?;
-                let found = self.list(scenario, &haft, &own);
-                let found = found.and_then(|()| self.rounds(scenario, &[&haft, &own]));
+                let taken = match self.list(scenario, &haft, &own) {
+                    Ok(()) => self.rounds(scenario, &[&haft, &own]),
+                    Err(why) => Taken::from([(haft.name, Err(why))]),
+                };
                 let start = [typed(&own), typed(&haft)];
-                Ok(vec![self.case(scenario, own.name, None, &start, &found, &haft)])
+                Ok(vec![self.case(scenario, own.name, None, &start, &taken, &haft)])
             }
             Kind::One | Kind::Many | Kind::Long => self.in_front(scenario, beside),
         }
@@ -123,27 +125,26 @@ impl Bench<'_> {
         let haft = sides::haft(&self.place.server(), direct.running.port())?;
         self.ready(scenario, &direct).map_err(Failure::SuiteBroken)?;
         self.ready(scenario, &haft).map_err(Failure::SuiteBroken)?;
-        let (mut there, mut missing) = (Vec::new(), BTreeMap::new());
+        let (mut there, mut missing) = (Vec::new(), Taken::new());
         for name in beside.iter().copied().filter(|name| *name != AGENTGATEWAY) {
             let side = sides::theirs(name, &self.place.server(), direct.running.port());
             let side = side.map_err(|failure| failure.to_string());
             match side.and_then(|side| self.ready(scenario, &side).map(|()| side)) {
                 Ok(side) => there.push(side),
                 Err(why) => {
-                    missing.insert(name, why);
+                    missing.insert(name, Err(why));
                 }
             }
         }
         let mut all: Vec<&Side> = vec![&direct, &haft];
         all.extend(&there);
-        let found = self.rounds(scenario, &all);
+        let mut taken = self.rounds(scenario, &all);
+        taken.append(&mut missing);
         let case = |against: &&'static str| {
             let side = there.iter().find(|side| side.name == *against);
             let start = [side.map_or_else(String::new, typed), typed(&haft), typed(&direct)];
-            let failed = missing.get(against).map(|why| Err(why.clone()));
             let version = side.and_then(|side| side.version.clone());
-            let found = failed.as_ref().unwrap_or(&found);
-            self.case(scenario, against, version, &start, found, &haft)
+            self.case(scenario, against, version, &start, &taken, &haft)
         };
         Ok(beside.iter().map(case).collect())
     }
@@ -155,15 +156,9 @@ impl Bench<'_> {
         against: &str,
         version: Option<String>,
         start: &[String],
-        found: &Result<Taken, String>,
+        taken: &Taken,
         haft: &Side,
     ) -> Value {
-        let figures: Vec<Figure> = scenario.figures(against).iter().map(|(it, _)| *it).collect();
-        let figures = found.as_ref().map_err(String::clone).and_then(|taken| {
-            let of = |name: &str| taken.get(name).map(Vec::as_slice).unwrap_or_default();
-            let rounds = Rounds { direct: of("direct"), theirs: of(against), haft: of("haft") };
-            rounds.kept(against, &figures).ok_or_else(|| measure::NOTHING.to_owned())
-        });
         let mut case = json!({
             "scenario": scenario.name,
             "against": against,
@@ -174,23 +169,28 @@ impl Bench<'_> {
         if let Some(version) = version {
             case["versions"] = json!({ against: version });
         }
+        let figures = figures(scenario, against, taken);
         let figures = figures.unwrap_or_else(|why| results::failed(&why));
         let all = case.as_object_mut().expect("it was made one");
         all.extend(figures.as_object().cloned().unwrap_or_default());
         case
     }
 
-    /// Loads all of them in turns; who begins takes turns too.
-    fn rounds(&self, scenario: &Scenario, sides: &[&Side]) -> Result<Taken, String> {
+    /// Loads all of them in turns; who begins takes turns too. Who fails is asked no more.
+    fn rounds(&self, scenario: &Scenario, sides: &[&Side]) -> Taken {
         let mut order = sides.to_vec();
-        let mut taken = Taken::new();
+        let mut taken: Taken = sides.iter().map(|side| (side.name, Ok(Vec::new()))).collect();
         for _ in 0..self.wishes.rounds() {
             for side in &order {
-                taken.entry(side.name).or_default().push(self.turn(scenario, side)?);
+                let Some(Ok(turns)) = taken.get_mut(side.name) else { continue };
+                match self.turn(scenario, side) {
+                    Ok(turn) => turns.push(turn),
+                    Err(why) => drop(taken.insert(side.name, Err(why))),
+                }
             }
             order.rotate_left(1);
         }
-        Ok(taken)
+        taken
     }
 
     /// One server in one round. The processor time of its greetings counts, too: there is one for
@@ -279,6 +279,18 @@ impl Bench<'_> {
     }
 }
 
+/// What is kept of a case, or why there is nothing: one of the three that it is made of failed.
+fn figures(scenario: &Scenario, against: &str, taken: &Taken) -> Result<Value, String> {
+    let of = |name: &str| match taken.get(name) {
+        Some(Ok(turns)) => Ok(turns.as_slice()),
+        Some(Err(why)) => Err(why.clone()),
+        None => Ok(&[][..]),
+    };
+    let rounds = Rounds { direct: of("direct")?, theirs: of(against)?, haft: of("haft")? };
+    let figures: Vec<Figure> = scenario.figures(against).iter().map(|(it, _)| *it).collect();
+    rounds.kept(against, &figures).ok_or_else(|| measure::NOTHING.to_owned())
+}
+
 fn typed(side: &Side) -> String {
     shell::line(side.running.words())
 }
@@ -316,7 +328,7 @@ fn turn_of(said: &Value, nanos: u64) -> Result<Turn, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Wishes, turn_of, wanted};
+    use super::{SCENARIOS, Taken, Turn, Wishes, figures, turn_of, wanted};
     use serde_json::json;
 
     fn names(text: &str) -> Vec<String> {
@@ -334,6 +346,24 @@ mod tests {
         assert_eq!(names("mcp-proxy"), ["legacy-echo-1 mcp-proxy", "legacy-echo-32 mcp-proxy"]);
         assert_eq!(names("list"), ["list-1000 own-tools"]);
         assert_eq!((names("").len(), names("nobody").len()), (7, 0));
+    }
+
+    #[test]
+    fn who_fails_keeps_nobody_else_from_its_figures() {
+        let turns = |p50: f64| vec![Turn { p50, p99: 2.0 * p50, per_second: 1.0, cpu: 9.0 }; 6];
+        let mut taken = Taken::from([
+            ("direct", Ok(turns(40.0))),
+            ("nginx", Ok(turns(60.0))),
+            ("haproxy", Err("it is not there".to_owned())),
+            ("haft", Ok(turns(64.0))),
+        ]);
+        let of = |taken: &Taken, against: &str| figures(&SCENARIOS[0], against, taken);
+        assert_eq!(of(&taken, "haproxy"), Err("it is not there".to_owned()));
+        let kept = of(&taken, "nginx").expect("figures");
+        assert_eq!(kept["ratios"]["added_p50_us"], json!([1.2, 1.2, 1.2]));
+        assert!(of(&taken, "agentgateway").is_ok());
+        taken.insert("direct", Err("no".to_owned()));
+        assert_eq!(of(&taken, "nginx"), Err("no".to_owned()), "nothing can be taken off");
     }
 
     #[test]
