@@ -7,6 +7,7 @@ pub(crate) mod build;
 mod comparing;
 pub(crate) mod facts;
 mod faults;
+mod gateway;
 mod measure;
 mod memory;
 pub(crate) mod pages;
@@ -74,6 +75,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
         [first, rest @ ..] if first == "runtimes" => comparing::run(Group::Runtime, rest),
         [first, rest @ ..] if first == "table" => pages::run(rest),
         [first, rest @ ..] if first == memory::TABLE => memory::run(rest),
+        [first, rest @ ..] if first == gateway::TABLE => gateway::run(rest),
         [first, rest @ ..] if Table::named(first).is_some() => {
             Table::named(first).map_or(Ok(()), |table| single::run(table, rest))
         }

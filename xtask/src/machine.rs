@@ -52,6 +52,12 @@ const NEEDS: &[Need] = &[
     Need { package: "valgrind", probe: &["valgrind", "--version"], user: "counting instructions" },
 ];
 
+/// What a gateway is measured beside.
+const PROXIES: &[Need] = &[
+    Need { package: "nginx-light", probe: &["nginx", "-v"], user: "measuring a gateway beside it" },
+    Need { package: "haproxy", probe: &["haproxy", "-v"], user: "measuring a gateway beside it" },
+];
+
 /// Makes sure that everything is there that `test` needs.
 pub(crate) fn provide_all() -> Result<(), Failure> {
     provide(NEEDS)?;
@@ -67,6 +73,12 @@ pub(crate) fn provide_compiler() -> Result<(), Failure> {
 pub(crate) fn provide_foreign() -> Result<(), Failure> {
     let foreign = |need: &&Need| need.user.starts_with(FOREIGN);
     NEEDS.iter().filter(foreign).try_for_each(|need| provide(std::slice::from_ref(need)))
+}
+
+/// Makes sure that the proxy of this program can be started.
+pub(crate) fn provide_proxy(program: &str) -> Result<(), Failure> {
+    let of_it = |need: &&Need| need.probe.first() == Some(&program);
+    PROXIES.iter().filter(of_it).try_for_each(|need| provide(std::slice::from_ref(need)))
 }
 
 fn provide(needs: &[Need]) -> Result<(), Failure> {
@@ -129,7 +141,7 @@ fn components() -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::{NEEDS, advice};
+    use super::{NEEDS, PROXIES, advice};
 
     #[test]
     fn advice_is_one_sentence_that_can_be_pasted() {
@@ -137,6 +149,15 @@ mod tests {
         assert!(said.contains("`sudo apt-get update && sudo apt-get install -y g++ git`"));
         assert!(said.contains("git: tidy lists files with it"));
         assert_eq!(said.lines().count(), 1);
+    }
+
+    #[test]
+    fn each_proxy_that_is_missing_is_told_by_its_package() {
+        for need in PROXIES {
+            let said = advice(&[need]);
+            assert!(said.contains(&format!("install -y {}`", need.package)), "{said}");
+            assert!(need.probe[0] == need.package.trim_end_matches("-light"), "{}", need.probe[0]);
+        }
     }
 
     #[test]

@@ -10,13 +10,14 @@ use super::pairs::Table;
 use super::reach;
 use super::results::Results;
 use super::server::Group;
-use super::{memory, single_table, table};
+use super::{gateway, memory, single_table, table};
 use crate::failure::Failure;
 
 /// The short page and the long one.
 const PAGES: [&str; 2] = ["README.md", "benchmarks/README.md"];
 /// All that is measured, in the order of the long page.
-const TABLES: [&str; 7] = ["codec", "dispatch", "schemas", "memory", "limits", "peers", "runtimes"];
+const TABLES: [&str; 8] =
+    ["codec", "dispatch", "schemas", "memory", "limits", "peers", "runtimes", gateway::TABLE];
 /// The rows of the short page.
 const REACH: &str = "reach";
 const BEGIN: &str = "<!-- results: ";
@@ -94,6 +95,7 @@ fn part(name: &str, results: &Results) -> String {
         "peers" => table::tables(Group::Peer, cases),
         "limits" => table::tables(Group::Limit, cases),
         "runtimes" => table::tables(Group::Runtime, cases),
+        gateway::TABLE => gateway::table(cases),
         _ => Table::named(name)
             .map_or_else(|| memory::table(cases), |table| single_table::of(table, cases)),
     };

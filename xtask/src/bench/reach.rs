@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use serde_json::Value;
 
 use super::aim::{Aim, Interval, Verdict};
+use super::gateway::{self, Figure};
 use super::scenario::Scenario;
 use super::server::{Group, PEERS};
 use super::wishes::Wishes;
@@ -73,6 +74,12 @@ impl Row {
         match self.from {
             From::Beside(.., name) => name.to_owned(),
             From::FastestPeer(..) => "the fastest peer".to_owned(),
+            From::Gateway(.., Figure::SessionBytes) => String::new(),
+            From::Gateway(_, against, _) => {
+                let all: Vec<_> =
+                    against.iter().map(|it| gateway::beside(it, &Value::Null)).collect();
+                all.join(" and ")
+            }
             From::Memory(name) if name.starts_with("calls") => {
                 "that after the first 100 000 calls".to_owned()
             }
@@ -94,6 +101,9 @@ impl Row {
             }
             From::FastestPeer(scenarios, figure) => {
                 each(scenarios, |scenario| beside_fastest(files("peers"), scenario, figure))?
+            }
+            From::Gateway(scenarios, against, figure) => {
+                in_front(files(gateway::TABLE), scenarios, against, *figure)?
             }
             From::Memory(name) => {
                 let case = files("memory").iter().find(|case| case["scenario"] == *name);
@@ -143,6 +153,43 @@ fn each(
         }
     }
     if missing.is_empty() { Ok(there) } else { Err(missing) }
+}
+
+/// A figure in front of another server, wherever it is measured; all that is not is named.
+fn in_front(
+    cases: &[Value],
+    scenarios: &[&str],
+    against: &[&str],
+    figure: Figure,
+) -> Result<Vec<Found>, Missing> {
+    let about = gateway::SCENARIOS.iter().filter(|scenario| scenarios.contains(&scenario.name));
+    let pairs = about.flat_map(|scenario| {
+        let is_of = |name: &&&str| scenario.beside.contains(name);
+        against.iter().filter(is_of).map(move |against| (scenario.name, *against))
+    });
+    let (mut there, mut missing, mut touched) = (Vec::new(), Missing::new(), false);
+    for (scenario, against) in pairs {
+        let case = named(cases, scenario, against);
+        touched |= case.is_some();
+        let found = case.filter(|case| faults::of(case).is_none()).and_then(|case| {
+            if figure == Figure::SessionBytes {
+                return Some(exactly(String::new(), case["value"].as_f64()?));
+            }
+            let interval = interval(case, Some(figure.name()))?;
+            let beside = format!("{}, {scenario}", gateway::beside(against, case));
+            Some(Found::of(case, beside, interval))
+        });
+        match (found, case) {
+            (Some(found), _) => there.push(found),
+            (None, Some(_)) => missing.push(format!("{scenario} {against} failed")),
+            (None, None) => missing.push(format!("{scenario} {against}")),
+        }
+    }
+    match (touched, missing.is_empty()) {
+        (false, _) => Err(Missing::new()),
+        (true, true) => Ok(there),
+        (true, false) => Err(missing),
+    }
 }
 
 fn exactly(beside: String, value: f64) -> Found {
@@ -203,6 +250,7 @@ fn beside_fastest(peers: &[Value], scenario: &str, figure: &str) -> Result<Found
 mod tests {
     use super::{From, ROWS, Row, table};
     use crate::bench::aim::Aim;
+    use crate::bench::gateway;
     use crate::bench::pairs::{Pair, Table};
     use crate::bench::scenario::{SCENARIOS, Scenario};
     use crate::bench::server::{Group, PEERS, Server};
@@ -371,8 +419,55 @@ mod tests {
                     let known = |name: &&str| Scenario::named(name).is_some();
                     assert!(scenarios.iter().all(known), "{scenarios:?}");
                 }
+                From::Gateway(scenarios, against, figure) => {
+                    let about = gateway::SCENARIOS.iter().filter(|it| scenarios.contains(&it.name));
+                    let aims: Vec<_> = about
+                        .flat_map(|it| {
+                            against
+                                .iter()
+                                .filter(|of| it.beside.contains(*of))
+                                .map(move |of| it.figures(of))
+                        })
+                        .map(|all| {
+                            all.iter().find(|(known, _)| known == figure).and_then(|it| it.1)
+                        })
+                        .collect();
+                    assert!(!aims.is_empty(), "{}: nothing is of it", row.what);
+                    assert!(aims.iter().all(|aim| *aim == Some(row.aim)), "{}: {aims:?}", row.what);
+                }
                 From::Memory(_) | From::Allocations => {}
             }
         }
+    }
+
+    #[test]
+    fn a_row_of_a_gateway_is_the_worst_of_all_beside_whom_it_is() {
+        let of = |scenario: &str, against: &str, ratio: [f64; 3]| {
+            let mut case = case(scenario, against, ratio);
+            case["ratios"] = json!({ "added_p50_us": ratio });
+            case
+        };
+        let mut cases = vec![
+            of("legacy-echo-1", "nginx", [1.1, 1.0, 1.2]),
+            of("legacy-echo-1", "haproxy", [1.4, 1.3, 1.45]),
+            of("modern-echo-1", "nginx", [1.2, 1.1, 1.3]),
+        ];
+        let row = |cases: &[Value]| {
+            let table = table(&|file| if file == "gateway" { cases } else { &[] });
+            let is_it = |line: &&str| line.contains("`cargo xtask bench gateway echo-1`");
+            table.lines().find(is_it).expect("a row").to_owned()
+        };
+        assert!(row(&[]).contains("| nginx and haproxy | not measured yet | ≤ 1.5 |"));
+        let said = row(&cases);
+        assert!(said.contains("not measured yet: modern-echo-1 haproxy | ≤ 1.5 |"), "{said}");
+        let mut last = of("modern-echo-1", "haproxy", [1.0, 0.9, 1.1]);
+        last["failed"] = "it is not there".into();
+        cases.push(last);
+        let said = row(&cases);
+        assert!(said.contains("not measured yet: modern-echo-1 haproxy failed |"), "{said}");
+        cases[3] = of("modern-echo-1", "haproxy", [1.0, 0.9, 1.1]);
+        let said = row(&cases);
+        let expected = "| haproxy 1.2.3, legacy-echo-1 | 1.40 (1.30 to 1.45) | ≤ 1.5: met |";
+        assert!(said.contains(expected), "{said}");
     }
 }

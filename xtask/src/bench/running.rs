@@ -29,7 +29,11 @@ impl Running {
         tools: Option<usize>,
     ) -> Result<Self, Failure> {
         let port = free_port()?;
-        let words = words(port);
+        Self::at(port, words(port), tools)
+    }
+
+    /// The same for words that were made for this port.
+    pub(super) fn at(port: u16, words: Vec<String>, tools: Option<usize>) -> Result<Self, Failure> {
         let mut command = server::command(&words);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.envs(tools.map(|count| ("TOOLS", count.to_string())));
@@ -46,6 +50,10 @@ impl Running {
         &self.words
     }
 
+    pub(super) const fn port(&self) -> u16 {
+        self.port
+    }
+
     pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}/mcp", self.port)
     }
@@ -54,6 +62,16 @@ impl Running {
     pub(crate) fn resident_bytes(&self) -> Option<u64> {
         let path = format!("/proc/{}/status", self.child.id());
         resident(&fs::read_to_string(path).ok()?)
+    }
+
+    /// The processor time of all of its threads until now, in nanoseconds, finer than the ticks of
+    /// `stat`. None where the system does not tell.
+    pub(super) fn cpu_nanos(&self) -> Option<u64> {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.child.id())).ok()?;
+        let each = |thread: fs::DirEntry| {
+            on_processor(&fs::read_to_string(thread.path().join("schedstat")).ok()?)
+        };
+        threads.flatten().map(each).sum()
     }
 
     /// Asks it to end, and waits until it has: what it writes at its end is there.
@@ -94,7 +112,7 @@ impl Drop for Running {
 }
 
 /// A port that was free a moment ago; not every peer can be asked to find one.
-fn free_port() -> Result<u16, Failure> {
+pub(super) fn free_port() -> Result<u16, Failure> {
     let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|it| it.local_addr());
     bound.map(|address| address.port()).map_err(|source| Failure::file("a free port", source))
 }
@@ -106,9 +124,20 @@ fn resident(status: &str) -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
+/// The time on a processor in `/proc/PID/task/TID/schedstat`, in nanoseconds.
+fn on_processor(schedstat: &str) -> Option<u64> {
+    schedstat.split_ascii_whitespace().next()?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::resident;
+    use super::{on_processor, resident};
+
+    #[test]
+    fn the_time_on_a_processor_is_the_first_number() {
+        assert_eq!(on_processor("2304320 17 3\n"), Some(2_304_320));
+        assert_eq!(on_processor(""), None);
+    }
 
     #[test]
     fn resident_memory_is_found() {

@@ -265,7 +265,7 @@ pub(super) fn version_in(path: &str, package: &str) -> Result<String, Failure> {
 }
 
 /// The number that comes next after the first mention of a package.
-fn version(manifest: &str, package: &str) -> Option<String> {
+pub(super) fn version(manifest: &str, package: &str) -> Option<String> {
     let (_, rest) = manifest.split_once(package)?;
     let begin = rest.find(|letter: char| letter.is_ascii_digit())?;
     let is_part = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-');

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
-const USAGE: &str = "`bench peers`, `limits` and `runtimes` take --quick or --seconds N, and words \
-                     that the name of a case must have, such as `http-echo-1 rmcp`";
+const USAGE: &str = "`bench peers`, `limits`, `runtimes` and `gateway` take --quick or --seconds \
+                     N, and words that the name of a case must have, such as `http-echo-1 rmcp`";
 /// How long each of two servers is loaded in a case, in seconds.
 const SECONDS: u64 = 5;
 const SECONDS_MAX: u64 = 3600;
@@ -88,6 +88,11 @@ impl Wishes {
             None if seconds.is_number() => " --quick".to_owned(),
             _ => String::new(),
         }
+    }
+
+    /// How many rounds a comparison has whose servers are loaded one after the other.
+    pub(super) const fn rounds(&self) -> u32 {
+        if self.quick { 2 } else { 10 }
     }
 
     /// How often a cold start is timed in a round, and how many rounds there are.

@@ -2,6 +2,7 @@
 //! figures; nothing is computed here.
 
 use super::super::aim::Aim;
+use super::super::gateway::Figure;
 
 /// A row.
 pub(super) struct Row {
@@ -18,11 +19,17 @@ pub(super) enum From {
     Beside(&'static str, &'static [&'static str], &'static str, &'static str),
     /// In these against whichever peer has the most answers a second.
     FastestPeer(&'static [&'static str], &'static str),
+    /// A figure of these scenarios of a gateway, against each of these others that is in them.
+    Gateway(&'static [&'static str], &'static [&'static str], Figure),
     /// The value of a figure of memory.
     Memory(&'static str),
     /// The most that the codec allocates.
     Allocations,
 }
+
+const PLAIN: &[&str] = &["nginx", "haproxy"];
+const ONE: &[&str] = &["legacy-echo-1", "modern-echo-1"];
+const MANY: &[&str] = &["legacy-echo-32", "modern-echo-32"];
 
 const DECODED: &[&str] = &["legacy_request", "modern_request", "notification", "response", "error"];
 const CALLED: &[&str] = &["legacy", "modern"];
@@ -194,5 +201,71 @@ pub(super) const ROWS: &[Row] = &[
         from: From::Memory("calls-modern"),
         aim: Aim::AtMost(1.05),
         words: "memory calls-modern",
+    },
+    Row {
+        what: "a gateway: P50 added to a call, 1 connection",
+        from: From::Gateway(ONE, PLAIN, Figure::AddedP50),
+        aim: Aim::AtMost(1.5),
+        words: "gateway echo-1",
+    },
+    Row {
+        what: "a gateway: P99 added to a call, 1 connection",
+        from: From::Gateway(ONE, PLAIN, Figure::AddedP99),
+        aim: Aim::AtMost(1.5),
+        words: "gateway echo-1",
+    },
+    Row {
+        what: "a gateway: calls a second of its processor time, 32 connections",
+        from: From::Gateway(MANY, PLAIN, Figure::PerCore),
+        aim: Aim::AtLeast(0.6),
+        words: "gateway echo-32",
+    },
+    Row {
+        what: "a gateway: P50 added to a call, 1 connection",
+        from: From::Gateway(ONE, &["mcp-proxy"], Figure::AddedP50),
+        aim: Aim::AtMost(0.333),
+        words: "gateway echo-1 mcp-proxy",
+    },
+    Row {
+        what: "a gateway: P99 added to a call, 1 connection",
+        from: From::Gateway(ONE, &["mcp-proxy"], Figure::AddedP99),
+        aim: Aim::AtMost(0.333),
+        words: "gateway echo-1 mcp-proxy",
+    },
+    Row {
+        what: "a gateway: calls a second of its processor time, 32 connections",
+        from: From::Gateway(MANY, &["mcp-proxy"], Figure::PerCore),
+        aim: Aim::AtLeast(3.0),
+        words: "gateway echo-32 mcp-proxy",
+    },
+    Row {
+        what: "a gateway: P50 added to a call, 1 connection",
+        from: From::Gateway(ONE, &["agentgateway"], Figure::AddedP50),
+        aim: Aim::AtMost(0.1),
+        words: "gateway echo-1 agentgateway",
+    },
+    Row {
+        what: "a gateway: processor time of a call, 32 connections",
+        from: From::Gateway(MANY, &["agentgateway"], Figure::Cpu),
+        aim: Aim::AtMost(0.1),
+        words: "gateway echo-32 agentgateway",
+    },
+    Row {
+        what: "a gateway: processor time of a megabyte of a result",
+        from: From::Gateway(&["long-result"], PLAIN, Figure::CpuPerMegabyte),
+        aim: Aim::AtMost(2.0),
+        words: "gateway long-result",
+    },
+    Row {
+        what: "a gateway: processor time of tools/list, 1 000 tools of 40 upstreams",
+        from: From::Gateway(&["list-1000"], &["own-tools"], Figure::Cpu),
+        aim: Aim::AtMost(1.1),
+        words: "gateway list-1000",
+    },
+    Row {
+        what: "a gateway: memory of an idle legacy session, bytes",
+        from: From::Gateway(&["idle-sessions"], &["alone"], Figure::SessionBytes),
+        aim: Aim::AtMost(4096.0),
+        words: "gateway idle-sessions",
     },
 ];
