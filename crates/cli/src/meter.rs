@@ -107,7 +107,7 @@ impl Meter {
             }
             Notice::Status { message } => self.aside(&one_line(message)),
             // The command answers all that is asked, or offers nothing.
-            Notice::Unasked { .. } => {}
+            Notice::Task | Notice::Unasked { .. } => {}
         }
     }
 

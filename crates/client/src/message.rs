@@ -43,7 +43,9 @@ pub enum Notice {
         /// What was asked.
         method: Method,
     },
-    /// The call has become a task, and this is how it is.
+    /// The call has become a task.
+    Task,
+    /// How the task is that a call has become.
     Status {
         /// One line for a person.
         message: String,

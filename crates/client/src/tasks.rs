@@ -108,6 +108,9 @@ impl Followed {
     ) -> Result<Box<RawValue>, ClientError> {
         let mut task = seed;
         let mut told = None;
+        listener(Notice::Task);
+        // Whoever passes the call on may have to do something about it first.
+        tokio::task::yield_now().await;
         loop {
             if let Some(message) = task.status_message.take()
                 && told.as_ref() != Some(&message)

@@ -17,6 +17,8 @@ use std::time::Duration;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Offer {
     pub(crate) tools: Vec<Listed>,
+    /// Calls may become tasks.
+    pub(crate) has_tasks: bool,
     /// What cannot be used of its lists, and lists that cannot be had: what each is, its name, and
     /// why.
     pub(crate) dropped: Vec<(&'static str, String, String)>,

@@ -220,7 +220,9 @@ pub(crate) fn tell(upstream: &Upstream, context: &Context, notice: Notice) {
             context.log(Level::parse(&level).unwrap_or(Level::Info), data);
         }
         Notice::Unasked { method } => context.lacks(method),
-        // The call is a task there, which the client need not know.
-        Notice::Log { .. } | Notice::Status { .. } => {}
+        // What is a task there is one here too, if its client takes tasks.
+        Notice::Task => context.ask_for_task(),
+        Notice::Status { message } => context.status(&message),
+        Notice::Log { .. } => {}
     }
 }

@@ -6,6 +6,7 @@ use crate::catalogue::{Listed, Offer};
 use crate::upstream::Loss;
 use haft_client::{Client, ClientError, Dropped, Listing};
 use haft_proto::method::Method;
+use haft_proto::spec::client::TASKS;
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -35,7 +36,8 @@ pub(crate) async fn look(
         }),
         list(has("prompts"), Method::PromptsList, limit, prompts, |one| (one.name, one.raw)),
     );
-    let mut had = Had { offer: Offer::default(), error: None, lists: 0, is_far };
+    let offer = Offer { has_tasks: has_tasks(client), ..Offer::default() };
+    let mut had = Had { offer, error: None, lists: 0, is_far };
     had.offer.tools = had.take("tool", "tools", tools)?;
     had.offer.resources = had.take("resource", "resources", resources)?;
     had.offer.templates = had.take("resource template", "resource templates", templates)?;
@@ -44,6 +46,12 @@ pub(crate) async fn look(
         Some(error) if had.lists == 0 => Err(error),
         _ => Ok(had.offer),
     }
+}
+
+/// Whether calls may become tasks there.
+fn has_tasks(client: &Client) -> bool {
+    let extensions = client.handshake().capabilities.get("extensions");
+    extensions.is_some_and(|extensions| extensions.get(TASKS).is_some())
 }
 
 /// A list, if there is one.

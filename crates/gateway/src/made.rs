@@ -11,7 +11,7 @@ use crate::upstream::Upstream;
 use haft_manifest::{Pattern, Rules, What};
 use haft_proto::json::member;
 use haft_proto::spec::tool::is_valid_name;
-use haft_server::{Prompt, Resource, ResourceTemplate, Tool, nearest};
+use haft_server::{Prompt, Resource, ResourceTemplate, TaskUse, Tool, nearest};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
@@ -43,9 +43,11 @@ impl Made {
         let is_wanted = |kind: &str, name: &str| what(kind).is_none_or(|what| has(what, name));
         let dropped = offer.dropped.iter().filter(|(kind, name, _)| is_wanted(kind, name));
         let dropped = dropped.map(|(kind, name, why)| (*kind, name.as_str().into(), why.clone()));
+        let task_use = if offer.has_tasks { TaskUse::OnDemand } else { TaskUse::Never };
         let mut tools = Vec::new();
         for (name, definition) in chosen(rules, What::Tool, &offer.tools) {
             let made = tool(upstream, rules, (name, &**definition), &mut odd);
+            let made = made.map(|tool| tool.task(task_use));
             tools.push(Thing { there: name.as_str().into(), made });
         }
         let resources = chosen(rules, What::Resource, &offer.resources);

@@ -279,7 +279,8 @@ impl Calling<'_> {
             Some(Made::Relayed(work)) => {
                 out.truncate(start);
                 let ending = RelayEnding(ToolEnding::new(&snapshot.face, tool, ask));
-                Job::new(core, ask, ending, work, context, tool.timeout).start(false, out)
+                let job = Job::new(core, ask, ending, work, context, tool.timeout);
+                job.with_task_ttl(tool.task_ttl).start(false, out)
             }
             None => {
                 out.truncate(start);

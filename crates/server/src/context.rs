@@ -300,10 +300,9 @@ impl Context {
         }
         poll_fn(|cx| {
             let mut desk = self.desk();
-            if matches!(desk.place, Place::Over | Place::Task(_)) {
+            if !desk.ask_for_task() {
                 return Poll::Ready(());
             }
-            desk.wants_task = true;
             // Parts of the work may each wait for it, with wakers of their own.
             if !desk.wakers.iter().any(|known| known.will_wake(cx.waker())) {
                 desk.wakers.push(cx.waker().clone());
@@ -312,6 +311,22 @@ impl Context {
             Poll::Pending
         })
         .await;
+    }
+
+    /// The same for whoever does not wait for it: it is one once the work waits for anything.
+    pub fn ask_for_task(&self) {
+        if self.inner.can_become_task {
+            let mut desk = self.desk();
+            desk.ask_for_task();
+            desk.wake_driver();
+        }
+    }
+
+    /// One line for whoever looks at the task that this call has become. Elsewhere nothing happens.
+    pub fn status(&self, message: &str) {
+        if let Place::Task(task) = &self.desk().place {
+            task.note(message);
+        }
     }
 
     pub(crate) fn desk(&self) -> MutexGuard<'_, Desk> {
@@ -331,6 +346,12 @@ pub(crate) fn held_up_here() -> u64 {
 }
 
 impl Desk {
+    /// False if it is one, or cannot become one any more.
+    fn ask_for_task(&mut self) -> bool {
+        self.wants_task |= !matches!(self.place, Place::Over | Place::Task(_));
+        self.wants_task
+    }
+
     /// The call has become a task.
     pub(crate) fn move_to(&mut self, task: Arc<Running>) {
         self.place = Place::Task(task);

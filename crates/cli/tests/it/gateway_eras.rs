@@ -4,6 +4,7 @@
 
 mod by_hand;
 mod others;
+mod tasks;
 mod watching;
 
 use crate::desk::Desk;
@@ -343,34 +344,6 @@ fn a_server_logs_for_the_client_that_wants_it() {
         let called = client.call_tool("test_tool_with_logging", &none, &mut listener).await;
         called.expect("an answer");
         assert_eq!(said.len(), 3, "{said:?} {:?} {era:?}", gate.era);
-    });
-}
-
-#[test]
-fn tasks_of_a_server_are_waited_for() {
-    for gate in [Gate::piped(Era::Modern), Gate::http(Era::Modern)] {
-        run(async {
-            let (client, _) = gate.client(Era::Modern).await;
-            let said = call(&client, "slow_compute", json!({"seconds": 0.2})).await;
-            assert_eq!(said.expect("an answer"), "Computed work for 0.2 seconds.");
-            let said = call(&client, "confirm_delete", json!({"filename": "x"})).await;
-            assert_eq!(said.expect("an answer"), "Deleted x.");
-            let refused = call(&client, "protocol_error_job", json!({})).await;
-            assert!(refused.is_err_and(|error| error.to_string().contains("this job fails")));
-            // Whoever takes no tasks is told so by the server itself.
-            let (legacy, _) = gate.client(Era::Legacy).await;
-            let refused = call(&legacy, "failing_job", json!({})).await;
-            let Err(ClientError::Refused { error, .. }) = refused else { panic!("{refused:?}") };
-            assert_eq!(error.code, -32021, "{error}");
-            let said = call(&legacy, "slow_compute", json!({"seconds": 0.2})).await;
-            assert_eq!(said.expect("an answer"), "Computed work for 0.2 seconds.");
-        });
-    }
-    let gate = Gate::piped(Era::Modern);
-    run(async {
-        let (client, _) = gate.client(Era::Modern).await;
-        call(&client, "slow_compute", json!({"seconds": 0.2})).await.expect("an answer");
-        assert!(!gate.sent("tasks/get").is_empty(), "it was a task there");
     });
 }
 

@@ -157,6 +157,7 @@ async fn notices_arrive_in_order_before_the_answer_and_only_with_our_token() {
             Notice::Log { level, data, .. } => format!("{level} {data}"),
             Notice::Status { message } => message,
             Notice::Unasked { method } => method.name().to_owned(),
+            Notice::Task => "a task".to_owned(),
         });
     };
     client.call_tool("x", &no_arguments(), &mut listener).await.expect("an answer");

@@ -10,13 +10,24 @@ use std::net::TcpStream;
 
 /// A modern request by hand.
 fn post(url: &str, method: &str, name: &str, params: &Value) -> Value {
+    let capabilities = json!({"elicitation": {}, "sampling": {}, "roots": {}});
+    post_as(&capabilities, url, method, name, params)
+}
+
+/// The same of a client with these capabilities.
+pub(super) fn post_as(
+    capabilities: &Value,
+    url: &str,
+    method: &str,
+    name: &str,
+    params: &Value,
+) -> Value {
     let address = url.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/mcp"));
     let address = address.expect("it serves /mcp on loopback");
     let mut params = params.clone();
     let meta = params.as_object_mut().expect("an object").entry("_meta").or_insert(json!({}));
     meta["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
-    meta["io.modelcontextprotocol/clientCapabilities"] =
-        json!({"elicitation": {}, "sampling": {}, "roots": {}});
+    meta["io.modelcontextprotocol/clientCapabilities"] = capabilities.clone();
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
     let request = format!(
         "POST /mcp HTTP/1.0\r\nhost: {address}\r\ncontent-type: application/json\r\n\
