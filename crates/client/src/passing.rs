@@ -19,7 +19,7 @@ use haft_proto::json::member;
 use haft_proto::method::Method;
 use haft_proto::version::Era;
 use serde_json::value::RawValue;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{mpsc, oneshot};
 
@@ -143,8 +143,6 @@ pub(crate) struct Running {
     count: AtomicUsize,
     /// Of those whose client can answer.
     inquirers: Mutex<Vec<Inquirer>>,
-    /// A request has asked while it waited for an answer.
-    asks_at_once: AtomicBool,
 }
 
 /// A request that runs.
@@ -163,30 +161,15 @@ impl Running {
         Runs { running: self, inquirer }
     }
 
-    /// Who is asked by a question that names no request: that of the only one that runs and does
-    /// not wait for an answer. Of a server that asks several things at once, a request that waits
-    /// may be the one that asks.
+    /// Who is asked by a question that names no request: that of the only one that runs. One that
+    /// waits for an answer runs: its server may ask two things at once, and another's client must
+    /// not be asked.
     pub(crate) fn whom(&self) -> Whom {
         let inquirers = self.inquirers();
-        let running = self.count.load(Ordering::Relaxed);
-        if running == 1 {
-            let Some(only) = inquirers.first() else { return Whom::Nobody };
-            if only.patience.rests() {
-                self.asks_at_once.store(true, Ordering::Relaxed);
-            }
-            return Whom::Inquirer(only.clone());
-        }
-        let asks_at_once = self.asks_at_once.load(Ordering::Relaxed);
-        let waiting = inquirers.iter().filter(|one| !asks_at_once && one.patience.rests()).count();
-        let mut awake = inquirers.iter().filter(|one| !one.patience.rests());
-        match (running.saturating_sub(waiting), awake.next()) {
+        match (self.count.load(Ordering::Relaxed), inquirers.first()) {
             (1, Some(only)) => Whom::Inquirer(only.clone()),
             (1, None) => Whom::Nobody,
-            (free, _) => {
-                // If all wait, one of them asks all the same.
-                self.asks_at_once.fetch_or(free == 0 && running > 0, Ordering::Relaxed);
-                Whom::Unknown(running)
-            }
+            (running, _) => Whom::Unknown(running),
         }
     }
 
@@ -311,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_waits_asks_nothing_meanwhile_unless_its_server_does_such_things() {
+    fn a_request_that_waits_may_ask_more_and_then_nobody_elses_client_is_asked() {
         let running = Running::default();
         let ((one, _asked), (other, _asked_too)) = (Inquirer::new(), Inquirer::new());
         let is_of = |inquirer: &Inquirer| match running.whom() {
@@ -320,17 +303,15 @@ mod tests {
         };
         let first = running.begin(Some(&one));
         let answer = one.put("roots/list", None).expect("room");
-        let second = running.begin(Some(&other));
-        assert!(is_of(&other), "the first waits");
-        let silent = running.begin(None);
-        assert!(matches!(running.whom(), Whom::Unknown(3)), "one that cannot be asked runs, too");
-        drop(second);
-        assert!(matches!(running.whom(), Whom::Nobody));
-        drop(silent);
         assert!(is_of(&one), "two things at once");
         let second = running.begin(Some(&other));
-        assert!(matches!(running.whom(), Whom::Unknown(2)), "which it may do again");
-        drop((first, second, answer));
+        assert!(matches!(running.whom(), Whom::Unknown(2)), "it may be of either");
+        let silent = running.begin(None);
+        drop(second);
+        assert!(matches!(running.whom(), Whom::Unknown(2)), "one that cannot be asked runs, too");
+        drop(silent);
+        assert!(is_of(&one));
+        drop((first, answer));
     }
 
     #[tokio::test]

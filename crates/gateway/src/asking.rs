@@ -6,6 +6,7 @@ use crate::arriving::Arriving;
 use crate::forward::{Forward, Wish, tell};
 use crate::limits::{COME_AGAIN, COME_AGAIN_MAX, ROUNDS_MAX};
 use crate::parked::Calling;
+use crate::seats::Taken;
 use crate::upstream::Running;
 use crate::visits;
 use haft_client::{Client, ClientError, Inquirer, Needed, Notice, Passed, Passing};
@@ -27,7 +28,7 @@ use tokio::time::sleep;
 /// A request and its client, as an upstream is told of them.
 pub(crate) struct Asking<'a> {
     way: &'a Forward,
-    client: &'a Arc<Client>,
+    client: &'a Taken,
     context: &'a Context,
     told: Told<'a>,
 }
@@ -76,7 +77,7 @@ impl<'a> Asking<'a> {
     pub(crate) fn of(
         way: &'a Forward,
         wish: &'a Wish<'_>,
-        client: &'a Arc<Client>,
+        client: &'a Taken,
         context: &'a Context,
     ) -> Option<Self> {
         let offers = context.client();
@@ -209,7 +210,8 @@ impl<'a> Asking<'a> {
     fn begin(&self, more: &More) -> Calling {
         let (inquirer, asked) = Inquirer::new();
         let teller = Arc::new(Mutex::new(None::<Context>));
-        let (told, client) = (self.told.keep(), Arc::clone(self.client));
+        let (told, client) = (self.told.keep(), Arc::clone(self.client.client()));
+        let waiting = self.client.waiting();
         // As it is kept and as it is sent.
         let bytes = 2 * (told.bytes() + more.answers.as_ref().map_or(0, String::len));
         let (upstream, to) = (Arc::clone(&self.way.upstream), Arc::clone(&teller));
@@ -219,7 +221,9 @@ impl<'a> Asking<'a> {
                 let context = to.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 context.inspect(|context| tell(&upstream, context, notice));
             };
-            told.ask(&client, &more, Some(&inquirer), &mut listener).await
+            let ended = told.ask(&client, &more, Some(&inquirer), &mut listener).await;
+            drop(waiting);
+            ended
         };
         Calling::new(Box::pin(work), asked, teller, bytes)
     }

@@ -94,7 +94,7 @@ impl Forward {
                 // Whatever becomes of its log, the request is made.
                 _ = Box::pin(client.hear_logs(level)).await;
             }
-            let asked = match Asking::of(self, wish, client.client(), context) {
+            let asked = match Asking::of(self, wish, &client, context) {
                 None => wish.ask(&self.upstream, &client, context).await,
                 Some(asking) => Box::pin(asking.ask()).await?,
             };

@@ -145,6 +145,10 @@ fn tool(
             }
         }
     };
+    let tool = match &rules.around {
+        Some(around) => around.wrap(tool),
+        None => tool,
+    };
     // The connection knows better what was waited for, and says it first.
     let tool = tool.timeout(upstream.timeout().saturating_add(SLACK));
     tool.verified().map_err(|error| error.to_string())

@@ -26,6 +26,8 @@ struct Place {
     doubt: Notify,
     /// How many requests use it.
     running: AtomicU64,
+    /// How many wait for answers of clients that have gone to answer.
+    waiting: AtomicU64,
     /// How many did and do.
     taken: AtomicU64,
     /// Told when none does any more.
@@ -40,10 +42,20 @@ pub(crate) struct Taken {
     number: usize,
     /// Whose it is, if it is one session's.
     own: Option<Arc<Seats>>,
-    _using: Using,
+    using: Using,
 }
 
 struct Using(Arc<Place>);
+
+/// A request that may outlive the use of its connection: while it waits, others are asked over
+/// another one, if there is one.
+pub(crate) struct Waiting(Arc<Place>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 impl Deref for Taken {
     type Target = Client;
@@ -57,6 +69,13 @@ impl Taken {
     /// The connection, for a request that may outlive this use of it.
     pub(crate) fn client(&self) -> &Arc<Client> {
         &self.client
+    }
+
+    /// Counts such a request, until what is returned is dropped.
+    pub(crate) fn waiting(&self) -> Waiting {
+        let place = &self.using.0;
+        place.waiting.fetch_add(1, Ordering::Relaxed);
+        Waiting(Arc::clone(place))
     }
 
     /// The same of one session's.
@@ -106,11 +125,15 @@ impl Seats {
             let there =
                 all.filter_map(|(number, place)| Some((number, place, place.client.load_full()?)));
             let asked = there.map(|one| (one.1.running.load(Ordering::Relaxed), one));
-            let (running, (number, place, client)) = asked.min_by_key(|(running, _)| *running)?;
+            // One that waits here may ask, and of several that do nobody knows which.
+            let load = |(running, one): &(u64, (usize, &Arc<Place>, Arc<Client>))| {
+                running + one.1.waiting.load(Ordering::Relaxed)
+            };
+            let (running, (number, place, client)) = asked.min_by_key(load)?;
             // Of two who see the same one idle, one looks again.
             if let Some(using) = Using::begin(place, running) {
                 place.taken.fetch_add(1, Ordering::Relaxed);
-                return Some(Taken { client, number, own: None, _using: using });
+                return Some(Taken { client, number, own: None, using });
             }
         }
     }

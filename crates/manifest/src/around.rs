@@ -10,6 +10,7 @@ use crate::limits::{
 };
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
+use crate::seen::Print;
 use crate::tool::out_of_range;
 use crate::written::around::{self as written, FailureKind, Redacted};
 use crate::written::{Scalar, tool};
@@ -18,6 +19,7 @@ use haft_proto::spec::tool_result::{Cause, ToolResult};
 use haft_server::Tool;
 use haft_server::around::{Breaker, Cache, MaxSize, Redact, Retry, Turns};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 /// What stands around the calls of one tool. Every tool gets its own middleware of it; a
@@ -57,6 +59,34 @@ struct Retried {
 }
 
 /// The keys of a tool, or those of `defaults`.
+/// What the `defaults` of a file put around the tools of upstreams that speak MCP; two of them are
+/// equal if the same was typed and filled in.
+#[derive(Clone)]
+pub struct Surrounding(Around, Print);
+
+impl Surrounding {
+    /// A tool of such an upstream with all of it around. What it remembers of calls begins anew.
+    #[must_use]
+    pub fn wrap(&self, tool: Tool) -> Tool {
+        self.0.wrap(tool, &self.0.standing(None, None, false))
+    }
+}
+
+impl PartialEq for Surrounding {
+    fn eq(&self, other: &Self) -> bool {
+        self.1 == other.1
+    }
+}
+
+impl Eq for Surrounding {}
+
+impl fmt::Debug for Surrounding {
+    /// It may have secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Surrounding").finish_non_exhaustive()
+    }
+}
+
 struct Keys<'w> {
     timeout: Option<&'w Placed<Scalar>>,
     concurrency: Option<&'w Placed<u32>>,
@@ -114,6 +144,20 @@ impl Around {
     ) -> Result<Self, Wrong> {
         let timeout = timeout.map(|text| amount::time("timeout", text, TIMEOUT_MAX, surroundings));
         Ok(Self { timeout: timeout.transpose()?.or(self.timeout), ..self.clone() })
+    }
+
+    /// The same for who has their tools, unless it is nothing but a time; `print` is of what was
+    /// typed.
+    pub(crate) fn surrounding(&self, print: Print) -> Option<Surrounding> {
+        let Self { timeout: _, concurrency, waiting: _, retry, breaker, cache, max_size, redact } =
+            self;
+        let is_any = concurrency.is_some()
+            || retry.is_some()
+            || breaker.is_some()
+            || cache.is_some()
+            || max_size.is_some()
+            || redact.is_some();
+        is_any.then(|| Surrounding(self.clone(), print))
     }
 
     fn with(mut self, keys: &Keys<'_>, surroundings: &Surroundings<'_>) -> Result<Self, Wrong> {

@@ -74,7 +74,7 @@ mod view;
 mod walk;
 mod written;
 
-pub use around::Mistake as AroundMistake;
+pub use around::{Mistake as AroundMistake, Surrounding};
 pub use command::guardian::watch_over;
 pub use command::orphans::{Adoption, Call};
 pub use cost::{Cost, Part, tokens};

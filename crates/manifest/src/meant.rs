@@ -139,7 +139,7 @@ impl Meant {
         }
         let upstreams = (file.upstreams, tree.get("upstreams"));
         let upstream::Checked { upstreams, imported, names, known } =
-            upstream::check(upstreams, &around, surroundings, &mut compiler)?;
+            upstream::check(upstreams, (&around, defaults), surroundings, &mut compiler)?;
         let views = view::check(file.views, &known, &listeners, surroundings)?;
         prints.tools.extend(&imported.prints);
         let described = imported.owners.clone();

@@ -1,6 +1,7 @@
 //! What of a server is served, by names and patterns, and what is other of its tools here: from as
 //! typed to as meant. Called by `upstream` and `view`; which tools there are, nobody knows yet.
 
+use crate::around::Surrounding;
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
 use crate::limits::UPSTREAM_TOOL_NAME_MAX;
@@ -99,6 +100,8 @@ pub struct Rules {
     pub selection: Selection,
     /// What is other of tools whose names there fit, in the order of the file.
     pub tools: Vec<(Pattern, ToolRule)>,
+    /// What the file's `defaults` put around all of its tools, but for their time limit.
+    pub around: Option<Surrounding>,
 }
 
 /// What is other of a tool. Shown for debugging, it has no values, which may be secrets.
@@ -186,7 +189,7 @@ pub(crate) fn check(
         let rule = tool(rule.value, (&name, &pattern), tree, surroundings)?;
         tools.push((pattern, rule));
     }
-    Ok((Rules { selection, tools }, names))
+    Ok((Rules { selection, tools, around: None }, names))
 }
 
 /// A document's operations are no tools of a server that speaks MCP.

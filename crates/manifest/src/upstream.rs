@@ -17,6 +17,7 @@ use crate::openapi::{self, Described, Imported};
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::rules::{self, Rules, Typed};
+use crate::seen::Print;
 use crate::tags;
 use crate::template::Compiler;
 use crate::tool::typed;
@@ -176,7 +177,7 @@ pub(crate) struct Checked {
 /// the file.
 pub(crate) fn check(
     (Upstreams(written), tree): (Upstreams, Option<&Tree>),
-    defaults: &Around,
+    (defaults, print): (&Around, Print),
     surroundings: &Surroundings<'_>,
     compiler: &mut Compiler<'_>,
 ) -> Result<Checked, Wrong> {
@@ -201,7 +202,8 @@ pub(crate) fn check(
                 }
                 checked.names.push(name);
             }
-            let named = (name, prefix, rules);
+            let rules = Rules { around: defaults.surrounding(print), ..rules };
+            let named = (name, prefix, Arc::new(rules));
             checked.upstreams.push(upstream(named, written, defaults, surroundings)?);
             // They are compared themselves.
             _ = surroundings.seen.print(None);
@@ -219,11 +221,10 @@ fn rules(
     written: &mut written::Upstream,
     tree: &Tree,
     surroundings: &Surroundings<'_>,
-) -> Result<(Arc<Rules>, Vec<Placed<String>>), Wrong> {
+) -> Result<(Rules, Vec<Placed<String>>), Wrong> {
     let (include, exclude) = (written.include.take(), written.exclude.take());
     let typed = Typed { include, exclude, tools: std::mem::take(&mut written.tools) };
-    let (rules, names) = rules::check(typed, tree, surroundings)?;
-    Ok((Arc::new(rules), names))
+    rules::check(typed, tree, surroundings)
 }
 
 fn bad(place: Place, mistake: UpstreamMistake) -> Wrong {

@@ -92,19 +92,19 @@ fn word(era: Era) -> &'static str {
 }
 
 /// A file whose upstream is the fixture, which is spoken with in that era over pipes.
-fn piped(era: Era) -> (Desk, PathBuf) {
+fn piped(era: Era, instances: usize) -> (Desk, PathBuf) {
     let desk = Desk::with("");
     let heard = desk.path("heard");
     let fixture = fixture::words().remove(0);
     // What is sent is written down first, so that whoever has an answer finds the question.
     let (fixture, pipe) = (fixture.display().to_string(), desk.path("pipe"));
     let script = format!(
-        "rm -f {pipe:?}; mkfifo {pipe:?}; {fixture:?} --stdio < {pipe:?} & \
-         exec tee {pipe:?} >> {heard:?}"
+        "pipe={pipe:?}$$; mkfifo $pipe; {fixture:?} --stdio < $pipe & exec tee $pipe >> {heard:?}"
     );
     let file = format!(
         "server: {{ name: gate, state_keys: [correct horse battery staple] }}\n\
-         upstreams:\n  it: {{ command: [sh, -c, {script:?}], era: {}, prefix: \"\" }}\n",
+         upstreams:\n  it: {{ command: [sh, -c, {script:?}], era: {}, prefix: \"\", \
+         instances: {instances} }}\n",
         word(era)
     );
     fs::write(&desk.file, file).expect("a file of ours");
@@ -113,7 +113,12 @@ fn piped(era: Era) -> (Desk, PathBuf) {
 
 impl Gate {
     fn piped(era: Era) -> Self {
-        let (desk, heard) = piped(era);
+        Self::piped_of(era, 1)
+    }
+
+    /// With so many processes.
+    fn piped_of(era: Era, instances: usize) -> Self {
+        let (desk, heard) = piped(era, instances);
         Self { served: serve(desk.file()), heard, era, _desk: desk, _behind: None }
     }
 

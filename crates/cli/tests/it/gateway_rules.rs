@@ -2,7 +2,7 @@
 //! are called, and which arguments are whose.
 
 use crate::desk::Desk;
-use crate::gateway::{DEADLINE, called, gate, pipe, serve, serve_with, signal, tools};
+use crate::gateway::{DEADLINE, called, city, gate, pipe, serve, serve_with, signal, tools};
 use crate::gateway_admin::Door;
 use crate::haft::haft;
 use serde_json::{Value, json};
@@ -239,4 +239,28 @@ fn of_many_things_that_are_left_out_some_are_told_and_the_others_counted() {
     };
     let kept = catalogue["leftOut"].as_array().expect("a list").len();
     assert_eq!((kept, &catalogue["leftOutMore"]), (256, &json!(44)));
+}
+
+#[test]
+fn defaults_stand_around_the_tools_of_upstreams_too() {
+    let north = Desk::with(&city("north"));
+    let desk = gate(&format!(
+        "  north: {{ {} }}\ndefaults: {{ redact: [orth], max_size: 40 }}\n",
+        pipe(&north)
+    ));
+    let gate = serve(desk.file());
+    for era in ["legacy", "modern"] {
+        assert_eq!(called(&gate.url, era, "north_whoami", &json!({})), "n[redacted]");
+        let input = json!({"text": "x".repeat(60)}).to_string();
+        let run = haft(["call", &gate.url, "north_echo", "--era", era, "--input-json", &input]);
+        assert!(run.code != Some(0), "{run:?}");
+    }
+    // An edit of them holds as well.
+    let text = std::fs::read_to_string(&desk.file).expect("it is ours");
+    std::fs::write(&desk.file, text.replace("redact: [orth], ", "")).expect("it is ours");
+    signal(&gate.child.0.id().to_string(), "-HUP");
+    let since = Instant::now();
+    while called(&gate.url, "modern", "north_whoami", &json!({})) != "north" {
+        assert!(since.elapsed() < DEADLINE);
+    }
 }
