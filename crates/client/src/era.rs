@@ -78,11 +78,7 @@ pub(crate) async fn discover(wire: &Wire, limit: Duration) -> Verdict {
         answer = ask(revision).await;
     }
     match answer {
-        Ok(raw) => match read_discovery(raw) {
-            Ok(handshake) => Verdict::Spoken(handshake),
-            Err(error @ ClientError::NoCommonVersion { .. }) => Verdict::Hopeless(error),
-            Err(error) => Verdict::Legacy(error),
-        },
+        Ok(raw) => read_discovery(raw),
         Err(error) => judge(error),
     }
 }
@@ -229,7 +225,8 @@ fn named_versions(data: Option<&RawValue>) -> Vec<String> {
     data.map(|Data { supported }| supported).unwrap_or_default()
 }
 
-fn read_discovery(raw: Box<RawValue>) -> Result<Handshake, ClientError> {
+/// What a description says, which may be that hands must be shaken all the same.
+fn read_discovery(raw: Box<RawValue>) -> Verdict {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Written {
@@ -245,16 +242,21 @@ fn read_discovery(raw: Box<RawValue>) -> Result<Handshake, ClientError> {
         #[serde(default, rename = "io.modelcontextprotocol/serverInfo")]
         server: ServerInfo,
     }
-    let method = Method::Discover.name();
-    let malformed = |error: serde_json::Error| ClientError::MalformedResult {
-        method,
-        reason: error.to_string(),
+    let written: Written = match serde_json::from_str(raw.get()) {
+        Ok(written) => written,
+        Err(error) => {
+            let (method, reason) = (Method::Discover.name(), error.to_string());
+            return Verdict::Legacy(ClientError::MalformedResult { method, reason });
+        }
     };
-    let written: Written = serde_json::from_str(raw.get()).map_err(malformed)?;
     let Some(revision) = modern(&written.supported_versions) else {
-        return Err(ClientError::NoCommonVersion { theirs: written.supported_versions.join(", ") });
+        let theirs = written.supported_versions.join(", ");
+        return judge_versions(
+            &written.supported_versions,
+            ClientError::NoCommonVersion { theirs },
+        );
     };
-    Ok(Handshake {
+    Verdict::Spoken(Handshake {
         era: Era::Modern,
         revision,
         supported: written.supported_versions,
@@ -345,10 +347,19 @@ mod tests {
     }
 
     #[test]
+    fn a_server_that_describes_itself_by_dates_of_handshakes_wants_one() {
+        let raw = r#"{"supportedVersions":["2025-11-25","2024-11-05"]}"#;
+        let discovered = read_discovery(RawValue::from_string(raw.to_owned()).expect("JSON"));
+        assert!(matches!(discovered, Verdict::Legacy(ClientError::NoCommonVersion { .. })));
+    }
+
+    #[test]
     fn a_server_of_another_day_has_no_common_version() {
         let raw = |text: &str| RawValue::from_string(text.to_owned()).expect("JSON");
         let discovered = read_discovery(raw(r#"{"supportedVersions":["2031-01-01"]}"#));
-        assert!(matches!(discovered, Err(ClientError::NoCommonVersion { .. })));
+        let is_hopeless =
+            matches!(discovered, Verdict::Hopeless(ClientError::NoCommonVersion { .. }));
+        assert!(is_hopeless);
         for date in ["2031-01-01", "2026-07-28"] {
             let answer = format!(r#"{{"protocolVersion":"{date}"}}"#);
             let agreed = read_initialized(raw(&answer));

@@ -102,7 +102,7 @@ impl OldSse {
     /// Sends a notification.
     pub(crate) async fn tell(&self, message: Vec<u8>) -> Result<(), ClientError> {
         self.check()?;
-        self.http.tell(message).await
+        tell(&self.http, message).await
     }
 
     /// Waits until nothing more can be read.
@@ -234,8 +234,20 @@ fn endpoint(stream: &Uri, named: &str) -> Result<Uri, Wrong> {
 async fn post(http: Http, mut queue: mpsc::Receiver<Vec<u8>>, limit: Duration) {
     while let Some(message) = queue.recv().await {
         // A server that does not take it has its stream ended, or waits in vain.
-        _ = timeout(limit, asking_nobody(http.tell(message))).await;
+        _ = timeout(limit, asking_nobody(tell(&http, message))).await;
     }
+}
+
+async fn tell(http: &Http, message: Vec<u8>) -> Result<(), ClientError> {
+    let method = "notification";
+    let response = http.post(method, message).await?;
+    let status = response.status();
+    // Read to its end, so that the connection can be used again.
+    let said = reply::beginning(response).await;
+    if status.is_success() {
+        return Ok(());
+    }
+    Err(ClientError::HttpStatus { method, status: status.as_u16(), said: excerpt(&said) })
 }
 
 async fn read(mut events: Events, exchange: Arc<Exchange>) {

@@ -24,6 +24,9 @@ pub(crate) fn told(error: &ClientError) -> String {
         ClientError::NotAnEndpoint { status, .. } => {
             format!("no MCP server answers there (HTTP {status})")
         }
+        ClientError::NotJsonRpc { method, .. } => {
+            format!("its answer to `{method}` is not a JSON-RPC message")
+        }
         ClientError::Redirected { .. } => "it redirects elsewhere".to_owned(),
         ClientError::ServerExited { method, status, .. } => {
             format!("its process ended ({status}) before it answered `{method}`")
@@ -52,6 +55,7 @@ mod tests {
             ClientError::HttpStatus { method, status: 500, said: secret() },
             ClientError::NoEndpoint { url: secret(), reason: secret() },
             ClientError::NotAnEndpoint { url: secret(), status: 404 },
+            ClientError::NotJsonRpc { method, reason: secret() },
             ClientError::Redirected { to: secret() },
             ClientError::ServerExited { method, status: "exit status: 1".into(), words: secret() },
             ClientError::StdoutClosed { method, words: secret() },

@@ -15,13 +15,29 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use self::client::{Client, Era};
-use self::process::{Wire, quickstart};
+pub(crate) use self::client::{Client, Era};
+use self::process::{Target, Wire, quickstart};
 use self::report::{details, steps};
 
 /// The official tool for `.mcpb` bundles.
 pub(crate) fn mcpb() -> std::process::Command {
     install::script(install::Kit::Javascript, "node_modules/@anthropic-ai/mcpb/dist/cli/cli.js")
+}
+
+/// What a client gets of the server at a URL: the names of its tools, and the result of each call.
+pub(crate) fn asked(client: Client, era: Era, calls: &[(&str, &str)], url: &str) -> Vec<Value> {
+    let said = details(steps(client.command(era, calls, &Target::At(url.to_owned()))));
+    said.into_iter().skip(1).map(|(_, detail)| detail).collect()
+}
+
+/// The server on the official package for Go, which wants to know over which wire.
+pub(crate) fn go_server() -> std::path::PathBuf {
+    install::go_server()
+}
+
+/// A Python that has the official package and FastMCP.
+pub(crate) fn python() -> std::path::PathBuf {
+    install::python_of_kit()
 }
 
 /// A browser of Chromium's kind.

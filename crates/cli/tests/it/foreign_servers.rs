@@ -2,7 +2,7 @@
 //! those that listen. Asked by the tests of `haft` as a client; it writes nowhere
 //! but into `target/foreign-servers`.
 
-use crate::foreign::fixture;
+use crate::foreign::{self, fixture};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -40,8 +40,61 @@ fn script(name: &str, mode: &str) -> String {
 
 /// The command line of the reference server for the legacy era, over stdio.
 pub(crate) fn everything() -> String {
-    let entry = folder().join("node_modules/@modelcontextprotocol/server-everything/dist/index.js");
-    format!("'{}' '{}' stdio", node().display(), entry.display())
+    reference("everything", "stdio")
+}
+
+/// The same over HTTP, `streamableHttp`, or over HTTP+SSE of 2024-11-05, `sse`.
+pub(crate) fn listening_everything(mode: &str) -> Listening {
+    let words = shlex::split(&reference("everything", mode)).expect("quotes are closed");
+    // It must be told its port.
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = free.local_addr().expect("an address").port().to_string();
+    drop(free);
+    let mut command = Command::new(&words[0]);
+    let mut listening = start(command.args(&words[1..]).env("PORT", &port), " on port ");
+    let path = if mode == "sse" { "sse" } else { "mcp" };
+    listening.url = format!("http://127.0.0.1:{port}/{path}");
+    listening
+}
+
+/// The command line of the reference server for files, which may touch this folder.
+pub(crate) fn filesystem(folder: &Path) -> String {
+    reference("filesystem", &format!("'{}'", folder.display()))
+}
+
+/// The command line of the reference server that remembers things, in this file.
+pub(crate) fn memory(file: &Path) -> String {
+    format!("env 'MEMORY_FILE_PATH={}' {}", file.display(), reference("memory", ""))
+}
+
+/// The command line of a server in Python, on the package `mcp` or `fastmcp`.
+pub(crate) fn python(package: &str, wire: &str) -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/servers/plain.py");
+    format!("'{}' '{}' {package} {wire}", foreign::python().display(), script.display())
+}
+
+/// The same on a port of its own: `http` or `sse`.
+pub(crate) fn listening_python(package: &str, wire: &str) -> Listening {
+    let words = shlex::split(&python(package, wire)).expect("quotes are closed");
+    let mut listening = start(Command::new(&words[0]).args(&words[1..]), "running on ");
+    let origin = listening.url.split_whitespace().next().unwrap_or_default();
+    listening.url = format!("{origin}/{}", if wire == "sse" { "sse" } else { "mcp" });
+    listening
+}
+
+/// The command line of a server in Go.
+pub(crate) fn go(wire: &str) -> String {
+    format!("'{}' {wire}", foreign::go_server().display())
+}
+
+/// The same on a port of its own: `http` or `sse`.
+pub(crate) fn listening_go(wire: &str) -> Listening {
+    listen(&go(wire))
+}
+
+fn reference(name: &str, arguments: &str) -> String {
+    let entry = format!("node_modules/@modelcontextprotocol/server-{name}/dist/index.js");
+    format!("'{}' '{}' {arguments}", node().display(), folder().join(entry).display())
 }
 
 /// The official server on a port of its own.

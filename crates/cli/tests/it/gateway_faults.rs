@@ -9,6 +9,7 @@ mod entries;
 mod floods;
 mod lists;
 mod lives;
+mod old_sse;
 mod remains;
 mod sessions;
 mod starts;

@@ -1,6 +1,9 @@
 //! Servers that others wrote, behind a gateway: what they answer through it is what they answer
 //! themselves, to clients of either era.
 
+mod clients;
+mod town;
+
 use crate::foreign_servers::{everything, listening, official};
 use crate::gateway::{gate, serve};
 use crate::haft::{Ran, haft};

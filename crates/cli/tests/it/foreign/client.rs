@@ -8,7 +8,7 @@ use super::process::Target;
 
 /// A client, by the package that it is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Client {
+pub(crate) enum Client {
     Go,
     Inspector,
     Python,
@@ -19,7 +19,7 @@ pub(super) enum Client {
 
 /// What a client is told to speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Era {
+pub(crate) enum Era {
     /// Whatever it finds by itself.
     Auto,
     Legacy,
@@ -27,7 +27,7 @@ pub(super) enum Era {
 }
 
 impl Era {
-    pub(super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
             Self::Legacy => "legacy",
@@ -90,7 +90,7 @@ impl Client {
     }
 
     /// The eras that it can be held to.
-    pub(super) const fn eras(self) -> &'static [Era] {
+    pub(crate) const fn eras(self) -> &'static [Era] {
         match self {
             Self::TypescriptV1 => &[Era::Legacy],
             _ => &[Era::Modern, Era::Legacy],
@@ -120,6 +120,7 @@ impl Client {
             command.args(["--call", &format!("{tool}={arguments}")]);
         }
         match target {
+            Target::At(url) => command.args(["--url", url]),
             Target::Http(server) => command.args(["--url", &server.url]),
             Target::Stdio(words) => command.args(["--stdio", "--"]).args(words),
         };

@@ -97,6 +97,16 @@ pub(super) fn script(kit: Kit, name: &str) -> Command {
     isolate(command, &folder)
 }
 
+/// The server in Go.
+pub(super) fn go_server() -> PathBuf {
+    Kit::Go.installed().join("server")
+}
+
+/// The Python that has the packages.
+pub(super) fn python_of_kit() -> PathBuf {
+    python(&Kit::Python.installed())
+}
+
 /// Clients keep state in the home directory, and would ask a proxy for the loopback address.
 fn isolate(mut command: Command, folder: &Path) -> Command {
     command.env("HOME", folder.join("home"));
@@ -173,7 +183,7 @@ fn pip(folder: &Path) -> Result<(), String> {
 fn build_go(folder: &Path) -> Result<(), String> {
     machine::provide(Kit::Go)?;
     let mut go = Command::new("go");
-    go.args(["build", "-buildvcs=false", "-mod=readonly", "-o"]).arg(folder).arg(".");
+    go.args(["build", "-buildvcs=false", "-mod=readonly", "-o"]).arg(folder).arg("./...");
     run(go.env("GOTOOLCHAIN", "auto").env_remove("GOFLAGS").current_dir(Kit::Go.sources()))
 }
 

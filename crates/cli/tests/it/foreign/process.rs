@@ -41,6 +41,8 @@ impl Wire {
 
 /// Where a client finds the server.
 pub(super) enum Target {
+    /// Somebody else's server.
+    At(String),
     Http(Server),
     /// The client launches it.
     Stdio(Vec<OsString>),

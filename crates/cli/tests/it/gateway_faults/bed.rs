@@ -87,8 +87,17 @@ impl Bed {
 
     /// The faulty upstream is at an address.
     pub(crate) fn far(rules: &[&str]) -> Self {
+        Self::at("--http", rules)
+    }
+
+    /// The same, over the transport of 2024-11-05.
+    pub(crate) fn old(rules: &[&str]) -> Self {
+        Self::at("--sse", rules)
+    }
+
+    fn at(wire: &str, rules: &[&str]) -> Self {
         let mut command = Command::new(faulty());
-        command.arg("--http").args(rules).stdout(Stdio::piped());
+        command.arg(wire).args(rules).stdout(Stdio::piped());
         let mut child = Guard(command.spawn().expect("it is built"));
         let stdout = child.0.stdout.take().expect("it is piped");
         let mut url = String::new();
