@@ -62,7 +62,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
         println!("{}", report.table());
     }
     if ledger.of(Count::Wrong) == 0 {
-        return Ok(());
+        // Of one that failed the files are worth reading.
+        return fs::remove_dir_all(&folder)
+            .map_err(|source| Failure::file(folder.display(), source));
     }
     said.iter().for_each(|line| eprintln!("the gateway said: {line}"));
     ledger.findings().iter().for_each(|finding| eprintln!("{finding}"));
