@@ -124,8 +124,9 @@ fn one(programs: &Programs, folder: &Path, number: usize) -> Result<Upstream, Fa
             let rules = ["tools/call send no JSON", "tools/call answer"];
             json!({ "command": [faulty, rules[0], rules[1], format!("{name} exit")] })
         }
+        // After half a minute or so: it is started again at once then.
         Kind::Mortal => {
-            json!({ "command": [faulty, "tools/call@200 exit", format!("{name} exit")] })
+            json!({ "command": [faulty, "tools/call@800 exit", format!("{name} exit")] })
         }
     };
     keys["timeout"] = json!("10s");
