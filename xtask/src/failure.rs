@@ -27,6 +27,8 @@ pub(crate) enum Failure {
     NotConformant { findings: usize },
     /// The conformance suite could not be run, or does not write what it used to.
     SuiteBroken(String),
+    /// A gateway did not stand a soak; what was wrong is above.
+    Soaked { findings: u64, seed: u64 },
     /// Files break rules; the findings are above.
     Untidy { findings: usize },
     /// Tests failed; what they said.
@@ -86,6 +88,11 @@ impl fmt::Display for Failure {
             Self::NotConformant { findings } => {
                 write!(f, "{findings} findings, see them above; conformance/README.md says more")
             }
+            Self::Soaked { findings, seed } => write!(
+                f,
+                "{findings} findings, see them above, once more with the same seed: \
+                 cargo xtask soak --seed {seed}"
+            ),
             Self::Untidy { findings } => {
                 write!(f, "{findings} findings, see them above; STYLE.md has the rules")
             }

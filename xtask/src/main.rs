@@ -16,6 +16,7 @@ mod fuzz;
 mod machine;
 mod pgo;
 mod retold;
+mod soak;
 mod test;
 mod tidy;
 
@@ -46,6 +47,12 @@ const CHORES: &[Chore] = &[
         arguments: "[server|gateway|client] [REVISION [SCENARIO]]",
         purpose: "the official suite of MCP",
         run: conformance::run,
+    },
+    Chore {
+        name: "soak",
+        arguments: "[--minutes N] [--seed N] [--json]",
+        purpose: "a gateway whose upstreams are killed and edited",
+        run: soak::run,
     },
     Chore {
         name: "bench",

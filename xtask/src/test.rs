@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::command::{self, cargo};
 use crate::failure::Failure;
-use crate::{bench, conformance, counts, deny, dependencies, fuzz, machine, retold, tidy};
+use crate::{bench, conformance, counts, deny, dependencies, fuzz, machine, retold, soak, tidy};
 
 /// How long each fuzz target runs here, and where its search begins: always at the same place, so
 /// that what is red can be made red again. `cargo xtask fuzz` begins anywhere.
@@ -57,6 +57,7 @@ const STEPS: &[Step] = &[
     Step { name: "tests", run: |_| tests().into() },
     Step { name: "inside", run: |_| inside().into() },
     Step { name: "conformance", run: |_| conformance::run(&[]).into() },
+    Step { name: "soak", run: |_| soak() },
     Step { name: "docs", run: |_| docs().into() },
     Step { name: "wasm", run: |_| wasm() },
     Step { name: "fuzz", run: fuzz },
@@ -188,6 +189,14 @@ fn fuzz(wishes: &Wishes) -> Verdict {
         return Verdict::Skipped("only with `--fuzz` or when CI=true".to_owned());
     }
     fuzz::run(&FUZZ.map(str::to_owned)).into()
+}
+
+/// It looks at processes where only Linux shows them.
+fn soak() -> Verdict {
+    if !cfg!(target_os = "linux") {
+        return Verdict::Skipped("only on Linux".to_owned());
+    }
+    soak::run(&[]).into()
 }
 
 /// Valgrind is not to be had on every system.
