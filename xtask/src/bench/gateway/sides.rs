@@ -102,7 +102,9 @@ pub(super) fn theirs(
         _ => {
             let program = install_mcp_proxy()?;
             let path = settings("mcp-proxy.toml", MCP_PROXYS, port, upstream)?;
-            let version = version_of(&program, "--version");
+            // It does not say it of itself; cargo does of what it installed.
+            let record = fs::read_to_string(format!("{MCP_PROXY_ROOT}/.crates.toml"));
+            let version = record.ok().and_then(|record| number(record.split_once(MCP_PROXY)?.1));
             let mut side = side(&[&program, "--config", &path], "far_", version)?;
             side.url = side.url.trim_end_matches("mcp").to_owned();
             Ok(side)
@@ -141,7 +143,7 @@ fn filled(text: &str, port: u16, upstream: u16, folder: &str) -> String {
 /// Builds it with the versions of packages that its author released it with, once.
 fn install_mcp_proxy() -> Result<String, Failure> {
     let program = format!("{MCP_PROXY_ROOT}/bin/{MCP_PROXY}");
-    if !command::works(&program, &["--version"]) {
+    if !command::works(&program, &["--help"]) {
         let mut cargo = build::plain_cargo();
         cargo.args(["install", MCP_PROXY, "--locked", "--version", MCP_PROXY_VERSION]);
         // Not in the folder of what is ours, whose packages it would build anew.
@@ -207,7 +209,7 @@ mod tests {
         for (said, expected) in [
             ("nginx version: nginx/1.22.1\n", "1.22.1"),
             ("HAProxy version 2.6.12-1+deb12u4 2026/10/17 - https://haproxy.org/\n", "2.6.12"),
-            ("mcp-proxy 0.6.0\n", "0.6.0"),
+            (" 0.6.0 (registry+https://a/b-1)\" = [\"mcp-proxy\"]\n", "0.6.0"),
         ] {
             assert_eq!(number(said).as_deref(), Some(expected));
         }
