@@ -19,7 +19,7 @@ use haft_proto::json::member;
 use haft_proto::method::Method;
 use haft_proto::version::Era;
 use serde_json::value::RawValue;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{mpsc, oneshot};
 
@@ -40,6 +40,8 @@ pub struct Passing<'a> {
 /// Where the questions of one request go. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Inquirer {
+    /// Who is behind the request.
+    person: Arc<str>,
     asks: mpsc::Sender<Asks>,
     /// Rests while a question is open.
     pub(crate) patience: Arc<Patience>,
@@ -65,12 +67,13 @@ impl Asks {
 }
 
 impl Inquirer {
-    /// Where the questions of a request go, and where they come out.
+    /// Where the questions of a request go, and where they come out. `person` tells who is behind
+    /// it: of two requests of one person, the wrong one may come to be asked.
     #[must_use]
-    pub fn new() -> (Self, mpsc::Receiver<Asks>) {
+    pub fn new(person: &str) -> (Self, mpsc::Receiver<Asks>) {
         let (asks, asked) = mpsc::channel(QUESTIONS_PER_REQUEST_MAX);
         let left = Arc::new(AtomicUsize::new(QUESTIONS_PER_REQUEST_MAX));
-        (Self { asks, patience: Patience::new(), left }, asked)
+        (Self { person: person.into(), asks, patience: Patience::new(), left }, asked)
     }
 
     /// Puts a question; its answer comes later.
@@ -143,6 +146,8 @@ pub(crate) struct Running {
     count: AtomicUsize,
     /// Of those whose client can answer.
     inquirers: Mutex<Vec<Inquirer>>,
+    /// A request has asked while it waited for an answer.
+    asks_at_once: AtomicBool,
 }
 
 /// A request that runs.
@@ -162,14 +167,31 @@ impl Running {
     }
 
     /// Who is asked by a question that names no request: that of the only one that runs. One that
-    /// waits for an answer runs: its server may ask two things at once, and another's client must
-    /// not be asked.
+    /// waits for an answer runs, too: its server may ask two things at once, and another person
+    /// must not be asked. Where one person has made them all, it is taken to ask nothing meanwhile,
+    /// unless the server was seen to do such things.
     pub(crate) fn whom(&self) -> Whom {
         let inquirers = self.inquirers();
-        match (self.count.load(Ordering::Relaxed), inquirers.first()) {
+        let running = self.count.load(Ordering::Relaxed);
+        if running == 1 {
+            let Some(only) = inquirers.first() else { return Whom::Nobody };
+            if only.patience.rests() {
+                self.asks_at_once.store(true, Ordering::Relaxed);
+            }
+            return Whom::Inquirer(only.clone());
+        }
+        let is_one_person = inquirers.windows(2).all(|two| two[0].person == two[1].person);
+        let is_known = is_one_person && !self.asks_at_once.load(Ordering::Relaxed);
+        let waiting = inquirers.iter().filter(|one| is_known && one.patience.rests()).count();
+        let mut awake = inquirers.iter().filter(|one| !one.patience.rests());
+        match (running.saturating_sub(waiting), awake.next()) {
             (1, Some(only)) => Whom::Inquirer(only.clone()),
             (1, None) => Whom::Nobody,
-            (running, _) => Whom::Unknown(running),
+            (free, _) => {
+                // If all wait, one of them asks all the same.
+                self.asks_at_once.fetch_or(free == 0 && running > 0, Ordering::Relaxed);
+                Whom::Unknown(running)
+            }
         }
     }
 
@@ -275,7 +297,7 @@ mod tests {
     fn a_question_that_names_no_request_is_that_of_the_only_one() {
         let running = Running::default();
         assert!(matches!(running.whom(), Whom::Unknown(0)));
-        let ((one, _asked), (other, _asked_too)) = (Inquirer::new(), Inquirer::new());
+        let ((one, _asked), (other, _asked_too)) = (Inquirer::new(""), Inquirer::new(""));
         let is_of = |inquirer: &Inquirer| match running.whom() {
             Whom::Inquirer(found) => Arc::ptr_eq(&found.left, &inquirer.left),
             _ => false,
@@ -296,27 +318,43 @@ mod tests {
     #[test]
     fn a_request_that_waits_may_ask_more_and_then_nobody_elses_client_is_asked() {
         let running = Running::default();
-        let ((one, _asked), (other, _asked_too)) = (Inquirer::new(), Inquirer::new());
+        let ((one, _asked), (other, _asked_too)) = (Inquirer::new("Ada"), Inquirer::new("Bo"));
+        let first = running.begin(Some(&one));
+        let answer = one.put("roots/list", None).expect("room");
+        let second = running.begin(Some(&other));
+        assert!(matches!(running.whom(), Whom::Unknown(2)), "it may be of either");
+        let silent = running.begin(None);
+        drop(second);
+        assert!(matches!(running.whom(), Whom::Nobody), "one that cannot be asked runs, too");
+        drop((silent, first, answer));
+    }
+
+    #[test]
+    fn a_request_that_waits_asks_its_person_nothing_meanwhile_unless_its_server_does_such_things() {
+        let running = Running::default();
+        let ((one, _asked), (other, _asked_too)) = (Inquirer::new(""), Inquirer::new(""));
         let is_of = |inquirer: &Inquirer| match running.whom() {
             Whom::Inquirer(found) => Arc::ptr_eq(&found.left, &inquirer.left),
             _ => false,
         };
         let first = running.begin(Some(&one));
         let answer = one.put("roots/list", None).expect("room");
+        let second = running.begin(Some(&other));
+        assert!(is_of(&other), "the first waits");
+        let silent = running.begin(None);
+        assert!(matches!(running.whom(), Whom::Unknown(3)), "one that cannot be asked runs, too");
+        drop(second);
+        assert!(matches!(running.whom(), Whom::Nobody));
+        drop(silent);
         assert!(is_of(&one), "two things at once");
         let second = running.begin(Some(&other));
-        assert!(matches!(running.whom(), Whom::Unknown(2)), "it may be of either");
-        let silent = running.begin(None);
-        drop(second);
-        assert!(matches!(running.whom(), Whom::Unknown(2)), "one that cannot be asked runs, too");
-        drop(silent);
-        assert!(is_of(&one));
-        drop((first, answer));
+        assert!(matches!(running.whom(), Whom::Unknown(2)), "which it may do again");
+        drop((first, second, answer));
     }
 
     #[tokio::test]
     async fn a_request_brings_a_bounded_number_of_questions_and_no_others() {
-        let (inquirer, mut asked) = Inquirer::new();
+        let (inquirer, mut asked) = Inquirer::new("");
         let params = RawValue::from_string(r#"{"message":1.50}"#.to_owned()).expect("JSON");
         for method in ["tools/list", "ping", "x"] {
             let refused = inquirer.put(method, Some(&params)).map(|_| ()).expect_err("no question");

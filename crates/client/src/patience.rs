@@ -37,6 +37,11 @@ impl Patience {
         Arc::new(Self(watch::Sender::default()))
     }
 
+    /// Whether somebody is being asked.
+    pub(crate) fn rests(&self) -> bool {
+        self.0.borrow().open > 0
+    }
+
     /// Lets the time rest, unless it does so for that many questions already.
     pub(crate) fn rest(self: &Arc<Self>, limit: usize) -> Option<Rest> {
         let is_in = self.0.send_if_modified(|busy| {

@@ -208,7 +208,8 @@ impl<'a> Asking<'a> {
 
     /// Begins a request that may outlive this one.
     fn begin(&self, more: &More) -> Calling {
-        let (inquirer, asked) = Inquirer::new();
+        let (kind, name) = self.context.principal().key();
+        let (inquirer, asked) = Inquirer::new(&format!("{kind} {name}"));
         let teller = Arc::new(Mutex::new(None::<Context>));
         let (told, client) = (self.told.keep(), Arc::clone(self.client.client()));
         let waiting = self.client.waiting();

@@ -92,7 +92,7 @@ fn word(era: Era) -> &'static str {
 }
 
 /// A file whose upstream is the fixture, which is spoken with in that era over pipes.
-fn piped(era: Era, instances: usize) -> (Desk, PathBuf) {
+fn piped(era: Era) -> (Desk, PathBuf) {
     let desk = Desk::with("");
     let heard = desk.path("heard");
     let fixture = fixture::words().remove(0);
@@ -103,8 +103,7 @@ fn piped(era: Era, instances: usize) -> (Desk, PathBuf) {
     );
     let file = format!(
         "server: {{ name: gate, state_keys: [correct horse battery staple] }}\n\
-         upstreams:\n  it: {{ command: [sh, -c, {script:?}], era: {}, prefix: \"\", \
-         instances: {instances} }}\n",
+         upstreams:\n  it: {{ command: [sh, -c, {script:?}], era: {}, prefix: \"\" }}\n",
         word(era)
     );
     fs::write(&desk.file, file).expect("a file of ours");
@@ -113,12 +112,7 @@ fn piped(era: Era, instances: usize) -> (Desk, PathBuf) {
 
 impl Gate {
     fn piped(era: Era) -> Self {
-        Self::piped_of(era, 1)
-    }
-
-    /// With so many processes.
-    fn piped_of(era: Era, instances: usize) -> Self {
-        let (desk, heard) = piped(era, instances);
+        let (desk, heard) = piped(era);
         Self { served: serve(desk.file()), heard, era, _desk: desk, _behind: None }
     }
 

@@ -67,7 +67,7 @@ fn with(mut params: Value, more: &Value) -> Value {
 
 #[test]
 fn another_replica_makes_the_call_again_if_it_may_and_refuses_it_if_not() {
-    let gates = [(); 2].map(|()| Gate::piped_of(Era::Legacy, 2));
+    let gates = [(); 2].map(|()| Gate::piped(Era::Legacy));
     let urls = gates.each_ref().map(|gate| &*gate.served.url);
     // A prompt may be asked for twice.
     let prompt = "test_input_required_result_prompt";
@@ -92,7 +92,7 @@ fn another_replica_makes_the_call_again_if_it_may_and_refuses_it_if_not() {
     let message = refused["error"]["message"].as_str().unwrap_or_else(|| panic!("{refused}"));
     assert!(message.starts_with("Upstream `it`: the call that asked is not there"), "{message}");
     assert_eq!(gates[1].sent("tools/call").len(), 0);
-    // Nobody waits for another's client where there is another process.
+    // Nobody waits for another client of the same person.
     let got = post(urls[0], "tools/call", tool, &params);
     assert_eq!(got["result"]["resultType"], "input_required", "{got}");
     let asked = post(urls[0], "tools/call", tool, &with(params.clone(), &more));
