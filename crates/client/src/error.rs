@@ -3,6 +3,7 @@
 //! secrets, are never part of a message.
 
 use crate::auth::AuthError;
+use haft_proto::method::Method;
 use haft_proto::version::{Era, Revision};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -356,6 +357,20 @@ fn colon(said: &str) -> String {
 
 fn last(words: &str) -> String {
     if words.is_empty() { String::new() } else { format!("; its last words: {words}") }
+}
+
+impl ClientError {
+    /// The same of a request that belongs to one which the server has taken up before: whatever
+    /// happened to it, what was begun may have been done.
+    #[must_use]
+    pub fn once_begun(self, method: Method) -> Self {
+        match self {
+            Self::ConnectionClosed | Self::SessionLost | Self::Unreachable { .. } => {
+                Self::ClosedMidAnswer { method: method.name() }
+            }
+            error => error,
+        }
+    }
 }
 
 #[cfg(test)]

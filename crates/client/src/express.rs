@@ -25,6 +25,7 @@ use http::header::CONTENT_LENGTH;
 use serde_json::value::RawValue;
 use std::future::poll_fn;
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::time::timeout;
 
@@ -35,6 +36,8 @@ pub(crate) struct Express {
     lane: Arc<Lane>,
     /// The head, but for what differs.
     head: Box<[u8]>,
+    /// The server has moved its endpoint since.
+    has_moved: AtomicBool,
     /// What `_meta` begins with, if it has anything else than a token.
     meta: Box<str>,
 }
@@ -58,7 +61,7 @@ impl Express {
             Era::Legacy => Box::default(),
             Era::Modern => wire.meta(revision, None).into(),
         };
-        Some(Self { http: http.clone(), lane, head, meta })
+        Some(Self { http: http.clone(), lane, head, has_moved: AtomicBool::new(false), meta })
     }
 
     /// Asks, once.
@@ -68,6 +71,9 @@ impl Express {
         subject: &Subject<'_>,
         listener: Listener<'_>,
     ) -> Result<Expressed, ClientError> {
+        if self.has_moved.load(Ordering::Relaxed) {
+            return Ok(Expressed::Elsewhere);
+        }
         let id = &*wire.next_id().to_string();
         wire.desk().allow_questions();
         if subject.revision.era() == Era::Modern {
@@ -159,12 +165,16 @@ impl Express {
                         .await
                         .and_then(Result::ok)
                         .ok_or(ClientError::ClosedMidAnswer { method })?;
-                    let start = long::result_begins(&begun, id);
+                    let is_modern = subject.revision.era() == Era::Modern;
+                    let start = long::result_begins(&begun, id, is_modern);
                     let long = start.map(|start| begun.slice(start..));
                     // What is not so plain is looked at as a whole.
                     body = match long {
-                        Some(of_result) => match LongResult::new(of_result, Box::new(body), method)
-                        {
+                        Some(of_result) => match LongResult::new(
+                            of_result,
+                            Box::new(body),
+                            (method, wire.timeout()),
+                        ) {
                             Ok(long) => return Ok(Asked::Long(Box::new(long))),
                             Err(body) => *body,
                         },
@@ -178,7 +188,10 @@ impl Express {
                 Ok(Asked::Whole(body))
             }
             // Nothing was done where it was sent. Others may redirect after they have done it.
-            StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => Ok(Asked::Elsewhere),
+            StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => {
+                self.has_moved.store(true, Ordering::Relaxed);
+                Ok(Asked::Elsewhere)
+            }
             _ => Ok(Asked::Answer(Box::new(answer))),
         }
     }

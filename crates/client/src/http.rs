@@ -177,6 +177,7 @@ impl Http {
         let response = self.post(method, message).await?;
         let status = response.status();
         if status.is_success() {
+            response.into_body().leave();
             return Ok(());
         }
         let said = reply::beginning(response).await;

@@ -62,8 +62,9 @@ pub(crate) const TASK_POLL_MIN: Duration = Duration::from_millis(50);
 pub(crate) const TASK_POLL_MAX: Duration = Duration::from_secs(60);
 /// How long a task is waited for.
 pub(crate) const TASK_TIME_MAX: Duration = Duration::from_secs(24 * 60 * 60);
-/// How many farewells of one connection are said at once; further ones are not said.
-pub(crate) const FAREWELLS_MAX: usize = 64;
+/// How many farewells of one connection are said at once; further ones are not said. Over one
+/// connection as many requests may end at once as a gateway has in flight.
+pub(crate) const FAREWELLS_MAX: usize = 1024;
 /// How many times as long as a message may be is an answer that is thrown away; one that is longer
 /// ends the connection.
 pub(crate) const LONG_LINE_FACTOR: usize = 16;

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep};
 
 /// A result of which only the beginning has come. Dropping it takes the request back.
@@ -23,6 +24,12 @@ pub struct LongResult {
     tail_left: usize,
     silence: Pin<Box<Sleep>>,
     method: &'static str,
+    /// How long the server may be waited for in all.
+    limit: Duration,
+    /// How long it was.
+    waited: Duration,
+    /// Since when it is waited for.
+    waiting: Option<Instant>,
 }
 
 /// What answers a request that is passed on.
@@ -66,14 +73,15 @@ impl LongResult {
     pub(crate) fn new(
         begun: Bytes,
         body: Box<Body>,
-        method: &'static str,
+        (method, limit): (&'static str, Duration),
     ) -> Result<Self, Box<Body>> {
         let mut passing = Passing::default();
         if passing.take(&begun).is_err() || passing.is_over() {
             return Err(body);
         }
-        let (silence, tail_left) = (Box::pin(sleep(LANE_SILENCE_MAX)), TAIL_BYTES_MAX);
-        Ok(Self { begun, body, passing, tail_left, silence, method })
+        let (silence, tail_left) = (Box::pin(sleep(LANE_SILENCE_MAX.min(limit))), TAIL_BYTES_MAX);
+        let (waited, waiting) = (Duration::ZERO, None);
+        Ok(Self { begun, body, passing, tail_left, silence, method, limit, waited, waiting })
     }
 
     /// How it begins: JSON text from its `{` on.
@@ -85,14 +93,15 @@ impl LongResult {
     /// The next piece; `None` at the end.
     ///
     /// # Errors
-    /// The server closed before the end, was silent for a minute, or sent what is no text. Nothing
-    /// comes after that.
+    /// The server closed before the end, was silent for a minute, had to be waited for as long as
+    /// the options say, all in all, or sent what is no text. Nothing comes after that.
     pub fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, ClientError>>> {
         let closed = ClientError::ClosedMidAnswer { method: self.method };
         loop {
             let Poll::Ready(piece) = self.body.poll_piece(cx) else {
+                self.wait();
                 ready!(self.silence.as_mut().poll(cx));
-                let after = LANE_SILENCE_MAX;
+                let after = LANE_SILENCE_MAX.min(self.limit);
                 return Poll::Ready(Some(Err(ClientError::TimedOut {
                     method: self.method,
                     after,
@@ -110,7 +119,8 @@ impl LongResult {
                 }
                 continue;
             }
-            self.silence.as_mut().reset(Instant::now() + LANE_SILENCE_MAX);
+            let waiting = self.waiting.take();
+            self.waited += waiting.map_or(Duration::ZERO, |since| since.elapsed());
             let Ok(count) = self.passing.take(&piece) else {
                 return Poll::Ready(Some(Err(ClientError::NotJsonRpc {
                     method: self.method,
@@ -120,6 +130,17 @@ impl LongResult {
             self.tail_left = self.tail_left.saturating_sub(piece.len() - count);
             piece.truncate(count);
             return Poll::Ready(Some(Ok(piece)));
+        }
+    }
+
+    /// From now on the server is waited for, unless it was before. How long somebody takes for a
+    /// piece does not count.
+    fn wait(&mut self) {
+        if self.waiting.is_none() {
+            let now = Instant::now();
+            let left = self.limit.saturating_sub(self.waited);
+            self.silence.as_mut().reset(now + left.min(LANE_SILENCE_MAX));
+            self.waiting = Some(now);
         }
     }
 }

@@ -4,7 +4,6 @@
 use crate::error::{ClientError, excerpt};
 use crate::http::Http;
 use crate::lane;
-use crate::limits::{LEAVING_BYTES_MAX, LEAVING_TIME_MAX};
 use crate::message::{Ask, Heard, Listener, ReplyError, hear};
 use crate::stream::Stream;
 use bytes::Bytes;
@@ -16,8 +15,7 @@ use hyper::body::Frame;
 use serde_json::value::RawValue;
 use std::error::Error;
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker, ready};
-use tokio::time::timeout;
+use std::task::{Context, Poll, ready};
 
 /// The body of a response.
 #[derive(Debug)]
@@ -38,20 +36,9 @@ impl Body {
     /// What matters has come. Where the rest, which mostly is its end, comes soon, the connection
     /// can be used again.
     pub(crate) fn leave(self) {
-        let mut leaving = Box::pin(drain(self));
-        let mut cx = Context::from_waker(Waker::noop());
-        if leaving.as_mut().poll(&mut cx).is_pending() {
-            tokio::spawn(timeout(LEAVING_TIME_MAX, leaving));
+        if let Self::Lane(body) = self {
+            body.leave();
         }
-    }
-}
-
-/// Reads a little to its end.
-async fn drain(mut body: Body) {
-    let mut left = LEAVING_BYTES_MAX;
-    while let Some(Ok(frame)) = body.frame().await {
-        let Some(rest) = left.checked_sub(frame.data_ref().map_or(0, Bytes::len)) else { return };
-        left = rest;
     }
 }
 
@@ -89,13 +76,7 @@ pub(crate) async fn read(
     let method = ask.method.name();
     if is_event_stream(&response) {
         let followed = Stream::new(http, Some(ask)).follow(response.into_body(), listener).await;
-        // The server has taken it up, whatever happened then.
-        return followed.map_err(|error| match error {
-            ClientError::SessionLost | ClientError::Unreachable { .. } => {
-                ClientError::ClosedMidAnswer { method }
-            }
-            error => error,
-        });
+        return followed.map_err(|error| error.once_begun(ask.method));
     }
     let kind = content_type(&response);
     if response.status() == StatusCode::ACCEPTED || !is_json(&kind) {

@@ -68,6 +68,10 @@ pub(crate) fn unasked(method: &'static str, url: &Uri, why: &Unasked) -> ClientE
             let authority = url.authority().map(ToString::to_string).unwrap_or_default();
             ClientError::Unreachable { authority, reason: with_causes(error) }
         }
+        Unasked::Faulty(why @ Fault::Unsent) => {
+            let authority = url.authority().map(ToString::to_string).unwrap_or_default();
+            ClientError::Unreachable { authority, reason: why.to_string() }
+        }
         Unasked::Faulty(Fault::NotHttp) => ClientError::NotHttp { method },
         Unasked::Faulty(_) => ClientError::ClosedMidAnswer { method },
     }

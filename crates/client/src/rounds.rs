@@ -62,7 +62,13 @@ pub(crate) async fn ask(
         let is_last = round == ROUNDS_MAX;
         let answer = match first.take() {
             Some(answer) => answer,
-            None => wire.ask(more.question(subject), listener).await,
+            None => {
+                let answer = wire.ask(more.question(subject), listener).await;
+                answer.map_err(|error| match round {
+                    0 => error,
+                    _ => error.once_begun(subject.method),
+                })
+            }
         };
         let raw = match answer {
             Ok(raw) => raw,

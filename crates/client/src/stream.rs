@@ -124,12 +124,13 @@ impl<'a> Stream<'a> {
             while let Some(event) = reader.next() {
                 self.failures = 0;
                 flood.count();
-                if event.kind == "message"
-                    && !event.data.is_empty()
-                    && let Some(result) = self.take(&event.data, listener).await?
-                {
+                if event.kind != "message" || event.data.is_empty() {
+                    continue;
+                }
+                let taken = self.take(&event.data, listener).await.transpose();
+                if let Some(answer) = taken {
                     body.leave();
-                    return Ok(Some(result));
+                    return answer.map(Some);
                 }
             }
             flood.ebb().await;

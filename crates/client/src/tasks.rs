@@ -119,7 +119,8 @@ impl Followed {
                 listener(Notice::Status { message });
             }
             sleep(task.pause()).await;
-            let raw = self.ask(Method::TasksGet, &[]).await?;
+            let asked = self.ask(Method::TasksGet, &[]).await;
+            let raw = asked.map_err(|error| error.once_begun(Method::ToolsCall))?;
             task = Task::read(&raw, Method::TasksGet)?;
             self.is_over =
                 matches!(task.status, Status::Cancelled | Status::Completed | Status::Failed);
@@ -157,7 +158,8 @@ impl Followed {
             None => answer_all(self.wire.desk(), &new).await?,
         };
         self.answered.extend(new.into_iter().map(|one| one.key));
-        self.ask(Method::TasksUpdate, &[("inputResponses", &answers)]).await.map(|_| ())
+        let told = self.ask(Method::TasksUpdate, &[("inputResponses", &answers)]).await;
+        told.map(|_| ()).map_err(|error| error.once_begun(Method::ToolsCall))
     }
 
     async fn ask(

@@ -47,8 +47,8 @@ struct Told<'a> {
 type Member<'a> = (Cow<'a, str>, Cow<'a, str>);
 
 /// What the next round says besides.
-#[derive(Default)]
-struct More {
+#[derive(Clone, Default)]
+pub(crate) struct More {
     /// JSON text of `inputResponses`.
     answers: Option<String>,
     state: Option<Box<RawValue>>,
@@ -111,10 +111,15 @@ impl<'a> Asking<'a> {
     ///
     /// # Errors
     /// What the client is told; within, why the upstream has not answered.
-    pub(crate) async fn ask(self) -> Result<Result<Passed, ClientError>, Refusal> {
+    pub(crate) async fn ask(
+        self,
+        brought: &mut Option<Box<More>>,
+    ) -> Result<Result<Passed, ClientError>, Refusal> {
         let (upstream, context) = (&self.way.upstream, self.context);
         let mut parked = self.parked()?;
-        let mut more = self.brought();
+        // It is there once, and the request may have to be made twice.
+        let brought = brought.get_or_insert_with(|| Box::new(self.brought()));
+        let mut more = More::clone(brought);
         for round in 0..ROUNDS_MAX {
             let asked = match parked.take() {
                 Some(calling) => self.carry(calling).await,
@@ -128,7 +133,8 @@ impl<'a> Asking<'a> {
                         self.visit_first(&pages).await?;
                         continue;
                     }
-                    _ => return Ok(Err(error)),
+                    _ if round == 0 => return Ok(Err(error)),
+                    _ => return Ok(Err(error.once_begun(self.told.method))),
                 },
             };
             let text = match &passed {

@@ -2,6 +2,7 @@
 //! comes, and what is said meanwhile. Made by `catalogue`, run by the server.
 
 use crate::asking::{Asking, Counted};
+use crate::limits::LOG_TIME_MAX;
 use crate::seats::Taken;
 use crate::upstream::{Loss, Upstream};
 use bytes::Bytes;
@@ -17,6 +18,7 @@ use haft_server::{Context, Pieces, Relayed, Relaying};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::task::{self, Poll, ready};
+use tokio::time::timeout;
 
 /// The way to something that an upstream has. Cheap to clone.
 #[derive(Clone)]
@@ -87,16 +89,16 @@ impl Forward {
 
     /// A request that was lost on its way is made once more, if nothing can come of that.
     async fn ask_twice(&self, wish: &Wish<'_>, context: &Context) -> Result<Relayed, Refusal> {
-        let mut is_first = true;
+        let (mut is_first, mut brought) = (true, None);
         loop {
             let client = self.upstream.client(context).await?;
             if let Some(level) = context.log_level() {
-                // Whatever becomes of its log, the request is made.
-                _ = Box::pin(client.hear_logs(level)).await;
+                // Whatever becomes of its log, the request is made, and soon.
+                _ = timeout(LOG_TIME_MAX, Box::pin(client.hear_logs(level))).await;
             }
             let asked = match Asking::of(self, wish, &client, context) {
                 None => wish.ask(&self.upstream, &client, context).await,
-                Some(asking) => Box::pin(asking.ask()).await?,
+                Some(asking) => Box::pin(asking.ask(&mut brought)).await?,
             };
             let error = match asked {
                 Ok(passed) => return Ok(relayed(&self.upstream, client, passed)),
@@ -203,10 +205,17 @@ pub(crate) fn members(params: &str) -> Result<Vec<(&str, &str)>, Refusal> {
     while let Some(key) = cursor.next_key(&mut is_first).map_err(malformed)? {
         let value = cursor.value().map_err(malformed)?;
         if !matches!(&*key.decode(), "_meta" | "inputResponses" | "requestState") {
-            members.push((key.raw(), value));
+            members.push((plain(key), value));
         }
     }
     Ok(members)
+}
+
+/// A key as it is written where it need not be escaped, for what is known by its name.
+fn plain(key: JsonStr<'_>) -> &str {
+    const KNOWN: [&str; 5] = ["argument", "context", "name", "ref", "uri"];
+    let decoded = key.decode();
+    KNOWN.into_iter().find(|known| *known == decoded).unwrap_or_else(|| key.raw())
 }
 
 /// What an upstream says while a request runs. A line of its log does not say whose it is: of

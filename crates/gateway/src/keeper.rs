@@ -121,6 +121,10 @@ async fn live(seat: &Seat, report: &impl Fn(Report)) -> End {
         End::Idle => State::Idle,
         End::Stopped => State::Stopped,
     };
+    if state == State::Stopped {
+        // Whoever waits for a client's answer would keep it for as long as that takes.
+        upstream.parked.clear();
+    }
     // Whoever uses it is answered first.
     seats.set(*number, state, None);
     _ = timeout(upstream.timeout().saturating_add(SLACK), seats.at_rest(*number)).await;

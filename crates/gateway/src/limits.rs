@@ -71,6 +71,10 @@ pub const COME_AGAIN: Duration = Duration::from_millis(100);
 pub const COME_AGAIN_MAX: Duration = Duration::from_secs(5);
 /// How many of the latest requests are kept for whoever runs the gateway.
 pub const RECENT_MAX: usize = 256;
+/// How long a call waits until its upstream has taken how much of its log is wanted.
+pub(crate) const LOG_TIME_MAX: Duration = Duration::from_secs(1);
+/// How many characters are kept of why one of them failed.
+pub(crate) const FAILURE_CHARS_MAX: usize = 1000;
 /// How much longer than its `timeout` a call of an upstream may take, connecting included.
 pub const SLACK: Duration = Duration::from_millis(500);
 /// How long an upstream may take at least to say what it has, whatever its `timeout`.

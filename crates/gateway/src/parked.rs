@@ -192,6 +192,17 @@ impl Lot {
         Some(parked.calling)
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        lock(&self.0).is_empty()
+    }
+
+    /// Takes all back.
+    pub(crate) fn clear(&self) {
+        let gone = take(&mut *lock(&self.0));
+        // They tell their upstream, with the lot free.
+        drop(gone);
+    }
+
     /// One too many, or too large, takes the place of those that wait longest.
     fn park(self: &Arc<Self>, ticket: String, calling: Calling) {
         let (lot, name) = (Arc::downgrade(self), ticket.clone());

@@ -1,7 +1,7 @@
 //! The latest requests that were passed on, for whoever runs the gateway; kept only once somebody
 //! wants them. Filled by `forward`, told by `admin`.
 
-use crate::limits::RECENT_MAX;
+use crate::limits::{FAILURE_CHARS_MAX, RECENT_MAX};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,7 +50,7 @@ impl Recent {
             upstream: upstream.into(),
             name: name.into(),
             took: began.elapsed(),
-            failure: failure.map(Into::into),
+            failure: failure.map(|why| why.chars().take(FAILURE_CHARS_MAX).collect()),
         };
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         if latest.len() == RECENT_MAX {

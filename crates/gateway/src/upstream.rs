@@ -254,15 +254,16 @@ impl Upstream {
         }
     }
 
-    /// Whether only one request runs: what is said without saying whose it is, is about that.
+    /// Whether only one request runs, and none waits for its client: what is said without saying whose it is, is about that.
     pub(crate) fn runs_one(&self) -> bool {
-        self.running.load(Ordering::Relaxed) == 1
+        self.running.load(Ordering::Relaxed) == 1 && self.parked.is_empty()
     }
 
     /// How many calls have begun so far, unless one still runs.
     pub(crate) fn calls_at_rest(&self) -> Option<u64> {
         let is_watched = self.watched.load(Ordering::Relaxed);
-        let is_at_rest = self.running.load(Ordering::Relaxed) == 0 && !is_watched;
+        let runs = self.running.load(Ordering::Relaxed) > 0 || !self.parked.is_empty();
+        let is_at_rest = !runs && !is_watched;
         is_at_rest.then(|| self.calls.load(Ordering::Relaxed))
     }
 

@@ -147,17 +147,19 @@ impl Around {
     }
 
     /// The same for who has their tools, unless it is nothing but a time; `print` is of what was
-    /// typed.
-    pub(crate) fn surrounding(&self, print: Print) -> Option<Surrounding> {
+    /// typed. What one session is answered is nobody else's: of an upstream that is not shared
+    /// nothing is kept.
+    pub(crate) fn surrounding(&self, print: Print, is_shared: bool) -> Option<Surrounding> {
+        let around = Self { cache: self.cache.filter(|_| is_shared), ..self.clone() };
         let Self { timeout: _, concurrency, waiting: _, retry, breaker, cache, max_size, redact } =
-            self;
+            &around;
         let is_any = concurrency.is_some()
             || retry.is_some()
             || breaker.is_some()
             || cache.is_some()
             || max_size.is_some()
             || redact.is_some();
-        is_any.then(|| Surrounding(self.clone(), print))
+        is_any.then(|| Surrounding(around, print))
     }
 
     fn with(mut self, keys: &Keys<'_>, surroundings: &Surroundings<'_>) -> Result<Self, Wrong> {

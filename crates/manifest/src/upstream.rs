@@ -202,7 +202,8 @@ pub(crate) fn check(
                 }
                 checked.names.push(name);
             }
-            let rules = Rules { around: defaults.surrounding(print), ..rules };
+            let is_shared = written.sessions == Sessions::Shared;
+            let rules = Rules { around: defaults.surrounding(print, is_shared), ..rules };
             let named = (name, prefix, Arc::new(rules));
             checked.upstreams.push(upstream(named, written, defaults, surroundings)?);
             // They are compared themselves.

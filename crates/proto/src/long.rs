@@ -10,14 +10,14 @@ use simdutf8::compat;
 /// Where the result begins of the answer to `id`, which is JSON text: the index of its `{`. `None`
 /// if these bytes do not say so yet, if the id comes after the result, or is another, or if it may
 /// not be all that the other server has to say, but ask for more (2026-07-28, "Multi Round-Trip
-/// Requests").
+/// Requests"): one that `is_modern` must say before that it does not.
 ///
 /// ```
 /// let begun = br#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"text":"It"#;
-/// assert_eq!(haft_proto::long::result_begins(begun, "7"), Some(33));
+/// assert_eq!(haft_proto::long::result_begins(begun, "7", false), Some(33));
 /// ```
 #[must_use]
-pub fn result_begins(begun: &[u8], id: &str) -> Option<usize> {
+pub fn result_begins(begun: &[u8], id: &str, is_modern: bool) -> Option<usize> {
     let text = match std::str::from_utf8(begun) {
         Ok(text) => text,
         Err(error) => std::str::from_utf8(&begun[..error.valid_up_to()]).ok()?,
@@ -30,7 +30,7 @@ pub fn result_begins(begun: &[u8], id: &str) -> Option<usize> {
             "result" if is_ours => {
                 let is_object = cursor.peek_token() == Some(b'{');
                 let start = cursor.position();
-                return (is_object && is_complete(&text[start..])).then_some(start);
+                return (is_object && is_complete(&text[start..], is_modern)).then_some(start);
             }
             "id" => is_ours = cursor.value().ok()? == id,
             "jsonrpc" => _ = cursor.value().ok()?,
@@ -39,8 +39,9 @@ pub fn result_begins(begun: &[u8], id: &str) -> Option<usize> {
     }
 }
 
-/// Whether an object has a member, near its beginning, that only complete results have.
-fn is_complete(result: &str) -> bool {
+/// Whether an object has a member, near its beginning, that only complete results have: of a modern
+/// server, which may ask for more in any result, the one that says so.
+fn is_complete(result: &str, is_modern: bool) -> bool {
     let mut cursor = Cursor::new(result, DEPTH_MAX);
     let mut is_first = true;
     if cursor.enter_object().is_err() {
@@ -49,7 +50,7 @@ fn is_complete(result: &str) -> bool {
     while let Ok(Some(key)) = cursor.next_key(&mut is_first) {
         match &*key.decode() {
             "completion" | "content" | "contents" | "messages" | "structuredContent" => {
-                return true;
+                return !is_modern;
             }
             "resultType" => return cursor.value().is_ok_and(|kind| kind == r#""complete""#),
             _ if cursor.value().is_err() => return false,
@@ -88,7 +89,7 @@ enum Place {
     String,
 }
 
-/// It is not UTF-8.
+/// It is not UTF-8, or has an escape that nobody could read as it was meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotText;
 
@@ -98,7 +99,7 @@ impl Passing {
     /// # Errors
     /// [`NotText`]; nothing of these bytes shall be passed on.
     pub fn take(&mut self, piece: &[u8]) -> Result<usize, NotText> {
-        let count = self.find_end(piece);
+        let count = self.find_end(piece)?;
         self.check(&piece[..count])?;
         Ok(count)
     }
@@ -109,11 +110,13 @@ impl Passing {
         self.is_over
     }
 
-    fn find_end(&mut self, piece: &[u8]) -> usize {
+    fn find_end(&mut self, piece: &[u8]) -> Result<usize, NotText> {
         let mut at = 0;
         while at < piece.len() {
             let rest = &piece[at..];
             match self.place {
+                // Passed on without line breaks, it would be another escape, and end elsewhere.
+                Place::Escape if matches!(rest[0], b'\n' | b'\r') => return Err(NotText),
                 Place::Escape => {
                     self.place = Place::String;
                     at += 1;
@@ -136,14 +139,14 @@ impl Passing {
                             self.depth = self.depth.saturating_sub(1);
                             if self.depth == 0 {
                                 self.is_over = true;
-                                return at;
+                                return Ok(at);
                             }
                         }
                     }
                 }
             }
         }
-        piece.len()
+        Ok(piece.len())
     }
 
     fn check(&mut self, piece: &[u8]) -> Result<(), NotText> {
@@ -193,10 +196,13 @@ mod tests {
             (r#"[{"id":7,"result":{"#, None),
             ("", None),
         ] {
-            assert_eq!(result_begins(text.as_bytes(), "7"), expected, "{text}");
+            assert_eq!(result_begins(text.as_bytes(), "7", false), expected, "{text}");
+            let says_so = text.contains(r#""complete""#);
+            let expected = expected.filter(|_| says_so);
+            assert_eq!(result_begins(text.as_bytes(), "7", true), expected, "{text}");
         }
         let cut = [r#"{"id":7,"result":{"content":["é"#.as_bytes(), &[0xc3]].concat();
-        assert_eq!(result_begins(&cut, "7"), Some(17));
+        assert_eq!(result_begins(&cut, "7", false), Some(17));
     }
 
     #[test]
@@ -209,6 +215,18 @@ mod tests {
                 assert_eq!(taken, Err(NotText), "{wrong:?} at {cut}");
             }
         }
+    }
+
+    #[test]
+    fn what_would_end_elsewhere_on_one_line_is_not_passed_on() {
+        // Without its line break, `\` would escape the quote behind it.
+        for cut in ["{\"a\":\"\\|\n\",\"b\":\"}", "{\"a\":\"\\\r|\"}", "{\"a\":\"\\\n\"}|"] {
+            let pieces: Vec<&str> = cut.split('|').collect();
+            let mut passing = Passing::default();
+            let taken: Vec<_> = pieces.iter().map(|piece| passing.take(piece.as_bytes())).collect();
+            assert!(taken.contains(&Err(NotText)), "{cut}: {taken:?}");
+        }
+        assert_eq!(Passing::default().take(b"{\"a\":\n\"b\"}"), Ok(10), "between tokens it may be");
     }
 
     proptest! {

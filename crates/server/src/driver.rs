@@ -5,7 +5,7 @@
 use crate::context::{Context, Place, Stop};
 use crate::core::Core;
 use crate::face::Face;
-use crate::relay::{LongReply, Pieces};
+use crate::relay::{self, LongReply, Pieces};
 use crate::rounds::{Binding, Pause};
 use crate::task_calls::reply;
 use crate::task_store::TaskState;
@@ -203,8 +203,18 @@ impl<E: Ending> Job<E> {
             Err(_) => Ended::TookTooLong,
         };
         let mut result = Vec::new();
-        let state = match self.write(ended, &mut result) {
-            Ok(_) => {
+        let written = match self.write(ended, &mut result) {
+            Ok(Some(pieces)) => {
+                let gathered = timeout(self.timeout, relay::gather(pieces, &mut result)).await;
+                gathered.unwrap_or_else(|_| {
+                    result.clear();
+                    self.ending.too_long(self.timeout, &mut result)
+                })
+            }
+            written => written.map(|_| ()),
+        };
+        let state = match written {
+            Ok(()) => {
                 let result = String::from_utf8(result).expect("encoders write UTF-8");
                 let result = RawValue::from_string(result).expect("encoders write JSON");
                 TaskState::Completed { result }
@@ -290,6 +300,10 @@ impl<E: Ending> Job<E> {
             Ended::TookTooLong => Stop::TimedOut,
             Ended::Made(_) | Ended::Panicked | Ended::Paused(Pause::BecomesTask) => return,
         };
+        self.stop_by(stop);
+    }
+
+    fn stop_by(&self, stop: Stop) {
         if let Some(context) = &self.context {
             context.desk().stopped = Some(stop);
         }
@@ -302,7 +316,14 @@ impl<E: Ending> Job<E> {
                 Some(refusal) => Err(refusal),
                 None => self.ending.write(made, out),
             },
-            Ended::Paused(Pause::Input) => self.ask_for_input(out).map(|()| None),
+            Ended::Paused(Pause::Input) => {
+                let asked = self.ask_for_input(out);
+                if asked.is_err() {
+                    // Its client does not come again.
+                    self.stop_by(Stop::Refused);
+                }
+                asked.map(|()| None)
+            }
             Ended::Paused(Pause::Refused(refusal)) => Err(refusal),
             Ended::Paused(Pause::BecomesTask) => unreachable!("a task is begun, not written"),
             Ended::TookTooLong => self.ending.too_long(self.timeout, out).map(|()| None),

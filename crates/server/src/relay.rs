@@ -103,6 +103,14 @@ fn write(
     }
 }
 
+/// Appends all pieces, for who cannot send them one by one.
+pub(crate) async fn gather(mut pieces: Box<dyn Pieces>, out: &mut Vec<u8>) -> Result<(), Refusal> {
+    while let Some(piece) = poll_fn(|cx| pieces.poll_piece(cx)).await {
+        out.extend_from_slice(&encode::relay::piece(piece?));
+    }
+    Ok(())
+}
+
 /// How an answer goes on whose result is passed on in pieces.
 pub(crate) struct LongReply {
     /// Raw JSON.

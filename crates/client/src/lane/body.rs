@@ -4,12 +4,13 @@
 use super::connection::Connection;
 use super::head::{Head, Length};
 use super::{Fault, Lane};
-use crate::limits::{LANE_READ_BYTES, LANE_READ_BYTES_MAX};
+use crate::limits::{LANE_READ_BYTES, LANE_READ_BYTES_MAX, LEAVING_BYTES_MAX, LEAVING_TIME_MAX};
 use bytes::{Buf, Bytes, BytesMut};
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
+use tokio::time::timeout;
 
 /// See above.
 #[derive(Debug)]
@@ -132,6 +133,32 @@ impl Body {
         }
         all.extend_from_slice(&last);
         Ok(all.freeze())
+    }
+
+    /// What matters has come. Where the rest, which mostly is its end, comes soon, the connection
+    /// is used again; unless others are left as well, more than may be idle.
+    pub(crate) fn leave(self) {
+        let lane = Arc::clone(&self.lane);
+        let mut leaving = Box::pin(self.drain());
+        if leaving.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready() {
+            return;
+        }
+        if let Ok(place) = Arc::clone(&lane.leaving).try_acquire_owned() {
+            tokio::spawn(async move {
+                // In vain, it is closed.
+                _ = timeout(LEAVING_TIME_MAX, leaving).await;
+                drop(place);
+            });
+        }
+    }
+
+    /// Reads a little to its end.
+    async fn drain(mut self) {
+        let mut left = LEAVING_BYTES_MAX;
+        while let Some(Ok(piece)) = poll_fn(|cx| self.poll_piece(cx)).await {
+            let Some(rest) = left.checked_sub(piece.len()) else { return };
+            left = rest;
+        }
     }
 
     fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, Fault>> {

@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout};
 
 /// See above.
@@ -31,6 +32,8 @@ pub(crate) struct Lane {
     port: u16,
     connect_time: Duration,
     pool: Mutex<Pool>,
+    /// Of the connections whose answers are not read to the end yet, though nobody waits.
+    leaving: Arc<Semaphore>,
     counts: Arc<Counts>,
 }
 
@@ -90,7 +93,8 @@ impl Lane {
     pub(crate) fn new(host: &str, port: u16, connect_time: Duration) -> Self {
         // An address of IPv6 is in brackets within a URL, and nowhere else.
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        Self { host, port, connect_time, pool: Mutex::default(), counts: Arc::default() }
+        let leaving = Arc::new(Semaphore::new(LANE_IDLE_MAX));
+        Self { host, port, connect_time, pool: Mutex::default(), leaving, counts: Arc::default() }
     }
 
     /// Sends a request, which is a head and a body in bytes, and reads the head of its answer.

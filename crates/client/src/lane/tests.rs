@@ -3,7 +3,6 @@
 use super::*;
 use crate::lane::body::Unread;
 use crate::limits::LEAVING_BYTES_MAX;
-use crate::reply::Body;
 use bytes::Bytes;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -220,7 +219,7 @@ async fn leave(rest: Vec<u8>) -> Connections {
     let mut body = lane.ask(REQUEST).await.expect("an answer").body;
     let piece = std::future::poll_fn(|cx| body.poll_piece(cx)).await;
     assert_eq!(piece.expect("a piece").as_deref(), Ok(&b"ab"[..]));
-    Body::Lane(body).leave();
+    body.leave();
     assert_eq!(lane.connections().established, 1);
     go.send(()).expect("the server waits");
     while lane.connections().established > 0 {

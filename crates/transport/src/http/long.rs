@@ -9,12 +9,20 @@ use haft_proto::service::Rest;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tokio::task::AbortHandle;
 use tokio::time::sleep;
 
 /// See above.
 pub(super) struct LongAnswer {
     begun: Option<Bytes>,
     held: Arc<Mutex<Held>>,
+    watch: AbortHandle,
+}
+
+impl Drop for LongAnswer {
+    fn drop(&mut self) {
+        self.watch.abort();
+    }
 }
 
 /// What an answer holds until its end.
@@ -46,8 +54,8 @@ impl LongAnswer {
     ) -> Self {
         let held = Held { rest: Some(rest), pace: Pace::Takes, _place: place };
         let held = Arc::new(Mutex::new(held));
-        tokio::spawn(watch(Arc::downgrade(&held), stall));
-        Self { begun: Some(begun.into()), held }
+        let watch = tokio::spawn(watch(Arc::downgrade(&held), stall)).abort_handle();
+        Self { begun: Some(begun.into()), held, watch }
     }
 
     pub(super) fn poll_bytes(
