@@ -165,8 +165,7 @@ impl Express {
                         .await
                         .and_then(Result::ok)
                         .ok_or(ClientError::ClosedMidAnswer { method })?;
-                    let is_modern = subject.revision.era() == Era::Modern;
-                    let start = long::result_begins(&begun, id, is_modern);
+                    let start = long::result_begins(&begun, id);
                     let long = start.map(|start| begun.slice(start..));
                     // What is not so plain is looked at as a whole.
                     body = match long {

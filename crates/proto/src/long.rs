@@ -10,14 +10,14 @@ use simdutf8::compat;
 /// Where the result begins of the answer to `id`, which is JSON text: the index of its `{`. `None`
 /// if these bytes do not say so yet, if the id comes after the result, or is another, or if it may
 /// not be all that the other server has to say, but ask for more (2026-07-28, "Multi Round-Trip
-/// Requests"): one that `is_modern` must say before that it does not.
+/// Requests").
 ///
 /// ```
 /// let begun = br#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"text":"It"#;
-/// assert_eq!(haft_proto::long::result_begins(begun, "7", false), Some(33));
+/// assert_eq!(haft_proto::long::result_begins(begun, "7"), Some(33));
 /// ```
 #[must_use]
-pub fn result_begins(begun: &[u8], id: &str, is_modern: bool) -> Option<usize> {
+pub fn result_begins(begun: &[u8], id: &str) -> Option<usize> {
     let text = match std::str::from_utf8(begun) {
         Ok(text) => text,
         Err(error) => std::str::from_utf8(&begun[..error.valid_up_to()]).ok()?,
@@ -30,7 +30,7 @@ pub fn result_begins(begun: &[u8], id: &str, is_modern: bool) -> Option<usize> {
             "result" if is_ours => {
                 let is_object = cursor.peek_token() == Some(b'{');
                 let start = cursor.position();
-                return (is_object && is_complete(&text[start..], is_modern)).then_some(start);
+                return (is_object && is_complete(&text[start..])).then_some(start);
             }
             "id" => is_ours = cursor.value().ok()? == id,
             "jsonrpc" => _ = cursor.value().ok()?,
@@ -39,9 +39,8 @@ pub fn result_begins(begun: &[u8], id: &str, is_modern: bool) -> Option<usize> {
     }
 }
 
-/// Whether an object has a member, near its beginning, that only complete results have: of a modern
-/// server, which may ask for more in any result, the one that says so.
-fn is_complete(result: &str, is_modern: bool) -> bool {
+/// Whether an object has a member, near its beginning, that only complete results have.
+fn is_complete(result: &str) -> bool {
     let mut cursor = Cursor::new(result, DEPTH_MAX);
     let mut is_first = true;
     if cursor.enter_object().is_err() {
@@ -50,7 +49,7 @@ fn is_complete(result: &str, is_modern: bool) -> bool {
     while let Ok(Some(key)) = cursor.next_key(&mut is_first) {
         match &*key.decode() {
             "completion" | "content" | "contents" | "messages" | "structuredContent" => {
-                return !is_modern;
+                return true;
             }
             "resultType" => return cursor.value().is_ok_and(|kind| kind == r#""complete""#),
             _ if cursor.value().is_err() => return false,
@@ -196,13 +195,10 @@ mod tests {
             (r#"[{"id":7,"result":{"#, None),
             ("", None),
         ] {
-            assert_eq!(result_begins(text.as_bytes(), "7", false), expected, "{text}");
-            let says_so = text.contains(r#""complete""#);
-            let expected = expected.filter(|_| says_so);
-            assert_eq!(result_begins(text.as_bytes(), "7", true), expected, "{text}");
+            assert_eq!(result_begins(text.as_bytes(), "7"), expected, "{text}");
         }
         let cut = [r#"{"id":7,"result":{"content":["é"#.as_bytes(), &[0xc3]].concat();
-        assert_eq!(result_begins(&cut, "7", false), Some(17));
+        assert_eq!(result_begins(&cut, "7"), Some(17));
     }
 
     #[test]
