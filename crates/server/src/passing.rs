@@ -5,6 +5,7 @@
 use crate::ask::{AskError, Waiting, unique, until};
 use crate::context::{Context, Place, Stop};
 use crate::rounds::Rounds;
+use futures_util::future::try_join_all;
 use haft_proto::encode;
 use haft_proto::json::member;
 use haft_proto::method::Method;
@@ -44,12 +45,15 @@ enum Way {
     /// Nowhere: these are the answers.
     Before(Vec<Box<RawValue>>),
     InTheAnswer(watch::Receiver<()>),
+    /// To whoever looks at the task, who sees all of them.
+    AtOnce,
+    /// To somebody who sees one at a time.
     OneByOne,
 }
 
 impl Context {
     /// Asks the client what another server asks: all at once where the call ends with its
-    /// questions, else one after the other. The answers are as they came: JSON texts of objects,
+    /// questions or is a task, else one after the other. The answers are as they came: JSON texts of objects,
     /// in the order of the questions.
     ///
     /// # Errors
@@ -72,7 +76,8 @@ impl Context {
                     Some(all) => Way::Before(all),
                     None => Way::InTheAnswer(desk.end_round()),
                 },
-                Place::Task(_) | Place::Wire => Way::OneByOne,
+                Place::Task(_) => Way::AtOnce,
+                Place::Wire => Way::OneByOne,
             }
         };
         match way {
@@ -81,6 +86,10 @@ impl Context {
                 Some(bad) => until(self.refuse_answer(&keys[bad], "it must be an object")).await,
             },
             Way::InTheAnswer(over) => until(over).await,
+            Way::AtOnce => {
+                let each = keys.iter().zip(asked);
+                try_join_all(each.map(|(key, inquiry)| self.pass_one(key, inquiry))).await
+            }
             Way::OneByOne => {
                 let mut all = Vec::with_capacity(asked.len());
                 for (key, inquiry) in keys.iter().zip(asked) {

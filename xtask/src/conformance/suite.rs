@@ -117,9 +117,11 @@ fn selection(run: Run, scenario: Option<&str>) -> Vec<&str> {
         (_, Some(scenario)) => {
             vec!["--scenario", scenario, "--spec-version", run.revision, "--force"]
         }
-        // All but extensions. These are tasks, which no gateway lets through and which the suite
+        // All but extensions. These are tasks, which legacy servers do not have, and which the suite
         // would wait for.
-        (Selection::Required { .. }, None) if run.leg.behind().is_some() => {
+        (Selection::Required { .. }, None)
+            if run.leg.behind().is_some_and(|behind| behind.starts_with("legacy")) =>
+        {
             vec!["--suite", "all", "--spec-version", run.revision]
         }
         (Selection::Active, None) => vec!["--suite", "active", "--spec-version", run.revision],
