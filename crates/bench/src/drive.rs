@@ -84,6 +84,7 @@ async fn drive_one(
 ) -> Result<Stopped, BenchError> {
     let look_each = LOOK.min(run.plan.timeout / 4);
     let mut look = Box::pin(sleep(look_each));
+    let mut next_look = Instant::now() + look_each;
     if connection.flight.is_empty() && is_closed(connection).await {
         // The server had enough of waiting, which is its right.
         return Ok(Stopped::Replace);
@@ -103,13 +104,7 @@ async fn drive_one(
         let now = Instant::now();
         run.tally.borrow_mut().moved(moved.sent, moved.received, now);
         match woken {
-            Woken::Due => {}
-            Woken::Look => {
-                look.as_mut().reset((now + look_each).into());
-                if give_up(connection, run, now) {
-                    return Ok(Stopped::Replace);
-                }
-            }
+            Woken::Due | Woken::Look => {}
             Woken::Read(read) => {
                 let is_over = read.is_err() || moved.received == 0;
                 match take(connection, run, now, is_over) {
@@ -121,6 +116,14 @@ async fn drive_one(
                         return Ok(Stopped::Replace);
                     }
                 }
+            }
+        }
+        // Also of a server that never stops talking, after which nothing else wakes.
+        if now >= next_look {
+            next_look = now + look_each;
+            look.as_mut().reset(next_look.into());
+            if give_up(connection, run, now) {
+                return Ok(Stopped::Replace);
             }
         }
     }
@@ -188,7 +191,7 @@ fn take(
     match &mut bytes.framing {
         Framing::Lines(lines) => loop {
             match lines.next_line() {
-                Line::Complete(line) => hearing.hear(line),
+                Line::Complete(line) => _ = hearing.hear(line),
                 Line::NeedMore => return Ok(false),
                 Line::TooLong => return Err(Wrong::NoAnswer("a line without an end".to_owned())),
             }
@@ -198,12 +201,14 @@ fn take(
                 let is_last = answer.is_last;
                 match answer.status {
                     200 if answer.is_events => {
-                        events(answer.body)?.iter().for_each(|message| hearing.hear(message));
-                        hearing.nothing_more("a stream that ends without the answer");
+                        let messages = events(answer.body)?;
+                        let wrong = messages.iter().filter(|message| !hearing.hear(message));
+                        let wrong = wrong.count();
+                        hearing.nothing_more(wrong, "a stream that ends without the answer");
                     }
                     200 => {
-                        hearing.hear(answer.body);
-                        hearing.nothing_more("a body without the answer");
+                        let wrong = usize::from(!hearing.hear(answer.body));
+                        hearing.nothing_more(wrong, "a body without the answer");
                     }
                     status => {
                         hearing.lose(&Wrong::Status { status, excerpt: excerpt(answer.body) });
@@ -226,29 +231,36 @@ struct Hearing<'a> {
 }
 
 impl Hearing<'_> {
-    fn hear(&mut self, message: &[u8]) {
+    /// False if it is wrong, which is counted.
+    fn hear(&mut self, message: &[u8]) -> bool {
         let mut checker = self.run.checker.borrow_mut();
         let heard = match checker.hear(self.flight.guess(), message) {
             Ok(heard) => heard,
-            Err(wrong) => return self.wrong(wrong),
+            Err(wrong) => return self.failed(wrong),
         };
         let Heard::Answer(id, unjudged) = heard else {
             self.run.tally.borrow_mut().others += 1;
-            return;
+            return true;
         };
         let Some(Sent { ask, due, at }) = self.flight.land(id) else {
-            return self.wrong(Wrong::AnotherId(id.to_string()));
+            return self.failed(Wrong::AnotherId(id.to_string()));
         };
         if self.now.saturating_duration_since(at) > self.run.plan.timeout {
-            return self.wrong(Wrong::TimedOut);
+            return self.failed(Wrong::TimedOut);
         }
         match checker.judge(ask, id, unjudged) {
             Ok(()) => {
                 self.run.tally.borrow_mut().good(ask, due, self.now);
                 self.run.signals.answers.fetch_add(1, Ordering::Relaxed);
+                true
             }
-            Err(wrong) => self.wrong(wrong),
+            Err(wrong) => self.failed(wrong),
         }
+    }
+
+    fn failed(&self, wrong: Wrong) -> bool {
+        self.wrong(wrong);
+        false
     }
 
     fn wrong(&self, wrong: Wrong) {
@@ -263,10 +275,10 @@ impl Hearing<'_> {
         }
     }
 
-    /// Whoever still waits got something else.
-    fn nothing_more(&mut self, what: &str) {
-        if !self.flight.is_empty() {
-            self.lose(&Wrong::NoAnswer(what.to_owned()));
+    /// Whoever still waits got something else: for so many of them that is counted already.
+    fn nothing_more(&mut self, counted: usize, what: &str) {
+        for _ in self.flight.lose_all().into_iter().skip(counted) {
+            self.wrong(Wrong::NoAnswer(what.to_owned()));
         }
     }
 }

@@ -19,6 +19,8 @@ pub enum Figure {
     PerSecond,
     /// Wrong or missing answers.
     Failures,
+    /// Requests of an open loop that were due and not sent by the end.
+    Unsent,
     /// The server's processor time for each answer.
     Cpu,
     /// The server's memory at the end.
@@ -26,7 +28,7 @@ pub enum Figure {
 }
 
 /// How a figure is written, and in what it is measured.
-const FIGURES: [(&str, Figure, Unit); 10] = [
+const FIGURES: [(&str, Figure, Unit); 11] = [
     ("p50", Figure::Quantile(500), Unit::Time),
     ("p90", Figure::Quantile(900), Unit::Time),
     ("p99", Figure::Quantile(990), Unit::Time),
@@ -35,6 +37,7 @@ const FIGURES: [(&str, Figure, Unit); 10] = [
     ("average", Figure::Average, Unit::Time),
     ("per_second", Figure::PerSecond, Unit::Count),
     ("failures", Figure::Failures, Unit::Count),
+    ("unsent", Figure::Unsent, Unit::Count),
     ("cpu", Figure::Cpu, Unit::Time),
     ("memory", Figure::Memory, Unit::Bytes),
 ];
@@ -163,6 +166,8 @@ impl Figure {
             Self::PerSecond => Some(report.per_second),
             #[expect(clippy::cast_precision_loss, reason = "nobody counts so many")]
             Self::Failures => Some(report.failures as f64),
+            #[expect(clippy::cast_precision_loss, reason = "nobody counts so many")]
+            Self::Unsent => Some(report.unsent as f64),
             Self::Cpu if report.answers == 0 => None,
             Self::Cpu => report.server.map(|server| server.cpu_ns_per_answer),
             #[expect(clippy::cast_precision_loss, reason = "memory is smaller")]
@@ -181,7 +186,26 @@ impl fmt::Display for Crossed {
     }
 }
 
+impl Figure {
+    /// Whether more requests were due and not sent than it tells of: they waited, nobody knows how
+    /// long.
+    fn is_blind(self, report: &Report) -> bool {
+        let untold = match self {
+            Self::Quantile(of_1000) => 1000 - u64::from(of_1000),
+            Self::Average | Self::Max => 10,
+            _ => return false,
+        };
+        report.unsent * 1000 > (report.answers + report.unsent) * untold
+    }
+}
+
 impl Threshold {
+    /// Whether it is about wrong answers, which then are no failure otherwise.
+    #[must_use]
+    pub fn is_of_failures(&self) -> bool {
+        self.figure == Figure::Failures
+    }
+
     /// What is wrong with a report, if it is. A figure that nobody could measure is wrong too:
     /// a gate that cannot see must not say that all is well.
     #[must_use]
@@ -189,6 +213,12 @@ impl Threshold {
         let Some(value) = self.figure.of(report) else {
             return Some(Crossed(format!("{}: it could not be measured", self.typed)));
         };
+        if self.figure.is_blind(report) {
+            let (typed, unsent) = (&self.typed, report.unsent);
+            let why =
+                "requests were due and not sent by the end, and what they waited is not in it";
+            return Some(Crossed(format!("{typed}: {unsent} {why}")));
+        }
         let is_crossed = match self.comparison {
             Comparison::Above => value > self.bound,
             Comparison::AtLeast => value >= self.bound,
@@ -221,7 +251,10 @@ const COMPARED: [(&str, Figure, bool); 4] = [
 #[must_use]
 pub fn regressions(report: &Report, earlier: &Report, tolerance: f64) -> Vec<Crossed> {
     let worse = |(name, figure, is_worse_up): (&str, Figure, bool)| {
-        let (now, then) = (figure.of(report)?, figure.of(earlier)?);
+        let then = figure.of(earlier)?;
+        let Some(now) = figure.of(report).filter(|_| !figure.is_blind(report)) else {
+            return Some(Crossed(format!("{name} could not be measured, and was before")));
+        };
         let ratio = if is_worse_up { now / then } else { then / now };
         // Of a rate that was asked for, the number of answers says nothing of the server.
         let counts = is_worse_up || report.rate.is_none();

@@ -28,7 +28,7 @@ Examples:
   haft bench haft.yaml word_count text='a b'          over stdio, one request at a time
   haft bench haft.yaml word_count text=a -f 64        with 64 requests in flight
   haft bench http://127.0.0.1:7300/mcp add a=1 b=2 -c 32
-  haft bench http://127.0.0.1:7300/mcp --rate 1000    a thousand requests a second, come what may
+  haft bench http://127.0.0.1:7300/mcp --rate 1000    a thousand requests a second
   haft bench --command 'a-server' --cold 50           from nothing to the first answer
   haft bench haft.yaml --compare-command 'a-server'   two servers in turns
   haft bench haft.yaml word_count text=a --stages     where in the server the time goes
@@ -68,6 +68,7 @@ pub(crate) struct Args {
     baseline: Option<PathBuf>,
     /// How much worse than the baseline it may be
     #[arg(long, value_name = "PER CENT", help_heading = "Verdict", default_value_t = 10.0)]
+    #[arg(value_parser = per_cent)]
     tolerance: f64,
     /// Write a report with pictures, which needs nothing but a browser
     #[arg(long, value_name = "FILE", help_heading = "Verdict")]
@@ -201,7 +202,8 @@ fn alone(
     if let Some(file) = &args.html {
         write_html(file, &html::of(&[&report], &[]))?;
     }
-    judge(&report, is_interrupted)?;
+    let are_counted = args.fail_if.iter().any(Threshold::is_of_failures);
+    judge(&report, is_interrupted, are_counted)?;
     // After that: a server that died tells nothing more, and that it died is what counts.
     seen?;
     let mut crossed: Vec<Crossed> =
@@ -232,8 +234,9 @@ fn in_turns(first: Aimed, second: Aimed, args: &Args, printer: Printer) -> Resul
     if let Some(file) = &args.html {
         write_html(file, &html::of(&[&both.first, &both.second], &both.ratios))?;
     }
+    let are_counted = args.fail_if.iter().any(Threshold::is_of_failures);
     for report in [&both.first, &both.second] {
-        judge(report, is_interrupted)?;
+        judge(report, is_interrupted, are_counted)?;
     }
     let crossed: Vec<Crossed> =
         args.fail_if.iter().filter_map(|threshold| threshold.crossed(&both.second)).collect();
@@ -260,15 +263,16 @@ fn from_cold(aimed: &Aimed, times: u64, args: &Args, printer: Printer) -> Result
     }
 }
 
-/// Whether the answers were what they should be.
-fn judge(report: &Report, is_interrupted: bool) -> Result<(), Failure> {
+/// Whether the answers were what they should be; wrong ones are somebody else's business where a
+/// condition counts them.
+fn judge(report: &Report, is_interrupted: bool, are_counted: bool) -> Result<(), Failure> {
     if let Some(ended) = &report.ended {
         let measured = format!("{} answers were measured until then", report.answers);
         return Err(Failure::new(Exit::Unreachable, ended.clone()).hint(measured));
     }
     // What has no answer may only wait behind what was answered wrongly.
     let worst = report.wrong.iter().max_by_key(|wrong| (wrong.count, Reverse(wrong.kind)));
-    if let Some(wrong) = worst {
+    if let Some(wrong) = worst.filter(|_| !are_counted) {
         let exit = exit_of_wrong(wrong.kind);
         let (failures, all) = (report.failures, report.failures + report.answers);
         let message = format!("{failures} of {all} answers were wrong: {}", wrong.first);
@@ -277,11 +281,16 @@ fn judge(report: &Report, is_interrupted: bool) -> Result<(), Failure> {
     if is_interrupted {
         return Err(Failure::new(Exit::Interrupted, "interrupted"));
     }
-    if report.answers == 0 {
+    if report.answers == 0 && report.failures == 0 {
         let failure = Failure::new(Exit::Other, "no answer came in the time that was counted");
         return Err(failure.hint("take a longer --duration, a shorter --warmup or a higher --rate"));
     }
     Ok(())
+}
+
+fn per_cent(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| "write a number of 0 or more, like 10".to_owned())
 }
 
 fn verdict(crossed: &[Crossed]) -> Result<Exit, Failure> {

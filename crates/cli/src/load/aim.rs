@@ -32,7 +32,7 @@ pub(crate) struct AimArgs {
     #[arg(long, short = 'n', value_name = "COUNT")]
     #[arg(conflicts_with_all = ["duration", "cold", "compare", "compare_command"])]
     pub(crate) requests: Option<u64>,
-    /// Send so many requests a second, however slow the answers are; latencies count from when
+    /// Send so many requests a second, as far as there is room in flight; latencies count from when
     /// a request should have gone
     #[arg(long, value_name = "PER SECOND")]
     pub(crate) rate: Option<f64>,

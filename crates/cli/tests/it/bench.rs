@@ -379,6 +379,40 @@ fn a_wrong_answer_is_a_failure_and_never_a_fast_request() {
 }
 
 #[test]
+fn a_server_that_talks_and_never_answers_holds_up_no_end() {
+    let talk = r#"yes '{"jsonrpc":"2.0","method":"notifications/x"}'"#;
+    let command = format!("sh -c {}", shlex::try_quote(talk).expect("text"));
+    let more = ["--era", "modern", "-d", "1s", "--timeout", "2s"];
+    let (code, said) = failure(&bench(&["--command", &command], &more));
+    assert_eq!(code, Some(7), "{said}");
+    assert!(said.contains("no answer"), "{said}");
+}
+
+#[test]
+fn conditions_see_what_is_wrong_and_what_was_never_sent() {
+    let wrong = answering("echo hello");
+    let more = ["--era", "modern", "-d", "1s", "--timeout", "2s", "--fail-if"];
+    let with = |condition| bench(&["--command", &wrong], &[&more[..], &[condition]].concat());
+    let (code, said) = failure(&with("failures>0"));
+    assert_eq!(code, Some(8), "{said}");
+    assert_eq!(with("failures>100000000").code, Some(0));
+    assert_eq!(failure(&with("p99>1000s")).0, Some(4), "no figure is of wrong answers");
+
+    // The last second of two has no answer, and with one in flight nothing is asked.
+    let each = "n=$((n+1)); [ $n = 100 ] && sleep 2.5; \
+                printf '{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"tools\":[]}}\\n' $id";
+    let stalled = answering(each);
+    let more = ["--era", "modern", "--rate", "100", "-d", "2s", "--fail-if", "p90>60s"];
+    let (code, said) = failure(&bench(&["--command", &stalled], &more));
+    assert_eq!(code, Some(8), "{said}");
+    assert!(said.contains("were due and not sent by the end"), "{said}");
+    for tolerance in ["nan", "-1", "inf"] {
+        let (code, said) = failure(&bench(&["x.yaml"], &["--tolerance", tolerance]));
+        assert_eq!(code, Some(2), "{said}");
+    }
+}
+
+#[test]
 fn a_tool_that_fails_is_told_with_its_reason() {
     let desk = desk();
     let ran = bench(&[desk.file()], &["broken", "-n", "3"]);
