@@ -254,7 +254,8 @@ impl Upstream {
         }
     }
 
-    /// Whether only one request runs, and none waits for its client: what is said without saying whose it is, is about that.
+    /// Whether only one request runs, and none waits for its client: what is said without saying
+    /// whose it is, is about that.
     pub(crate) fn runs_one(&self) -> bool {
         self.running.load(Ordering::Relaxed) == 1 && self.parked.is_empty()
     }

@@ -53,8 +53,8 @@ enum Way {
 
 impl Context {
     /// Asks the client what another server asks: all at once where the call ends with its
-    /// questions or is a task, else one after the other. The answers are as they came: JSON texts of objects,
-    /// in the order of the questions.
+    /// questions or is a task, else one after the other. The answers are as they came: JSON texts
+    /// of objects, in the order of the questions.
     ///
     /// # Errors
     /// An [`AskError`]; of a client that cannot answer all, nothing is asked.

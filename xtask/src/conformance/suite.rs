@@ -117,8 +117,8 @@ fn selection(run: Run, scenario: Option<&str>) -> Vec<&str> {
         (_, Some(scenario)) => {
             vec!["--scenario", scenario, "--spec-version", run.revision, "--force"]
         }
-        // All but extensions. These are tasks, which legacy servers do not have, and which the suite
-        // would wait for.
+        // All but extensions. These are tasks, which legacy servers do not have, and which the
+        // suite would wait for.
         (Selection::Required { .. }, None)
             if run.leg.behind().is_some_and(|behind| behind.starts_with("legacy")) =>
         {
