@@ -235,9 +235,9 @@ fn in_turns(first: Aimed, second: Aimed, args: &Args, printer: Printer) -> Resul
         write_html(file, &html::of(&[&both.first, &both.second], &both.ratios))?;
     }
     let are_counted = args.fail_if.iter().any(Threshold::is_of_failures);
-    for report in [&both.first, &both.second] {
-        judge(report, is_interrupted, are_counted)?;
-    }
+    // Conditions are of the second.
+    judge(&both.first, is_interrupted, false)?;
+    judge(&both.second, is_interrupted, are_counted)?;
     let crossed: Vec<Crossed> =
         args.fail_if.iter().filter_map(|threshold| threshold.crossed(&both.second)).collect();
     verdict(&crossed)

@@ -91,8 +91,10 @@ pub(super) fn theirs(
     match name {
         NGINX => {
             machine::provide_proxy("nginx")?;
-            let path = absolute(&settings("nginx.conf", NGINXS, port, upstream)?)?;
-            side(&["nginx", "-e", "stderr", "-c", &path], "", version_of("nginx", "-v"))
+            let path = settings("nginx.conf", NGINXS, port, upstream)?;
+            // It takes paths from where it was installed, unless it is told another place.
+            let words = ["nginx", "-e", "stderr", "-p", ".", "-c", &path];
+            side(&words, "", version_of("nginx", "-v"))
         }
         HAPROXY => {
             machine::provide_proxy("haproxy")?;

@@ -185,7 +185,7 @@ pub(super) const ROWS: &[Row] = &[
         words: "memory heap-at-rest",
     },
     Row {
-        what: "heap of a tool beyond its definition, bytes",
+        what: "heap of a tool beyond its definition before the first call, bytes",
         from: From::Memory("heap-per-tool"),
         aim: Aim::AtMost(256.0),
         words: "memory heap-per-tool",

@@ -85,11 +85,12 @@ fn note(client: Client, reason: &str, notes: &mut Vec<String>) -> usize {
 fn version(client: Client) -> String {
     let list = |name: &str| {
         let path: PathBuf = client.kit().sources().join(name);
-        fs::read_to_string(path).expect("the list of the packages is there")
+        // A line begins with the name of a package, and other names may end with it.
+        "\n".to_owned() + &fs::read_to_string(path).expect("the list of the packages is there")
     };
     let (list, before) = match client {
         Client::Go => (list("go.mod"), format!("{} v", client.package())),
-        Client::Python => (list("requirements.txt"), format!("{}==", client.package())),
+        Client::Python => (list("requirements.txt"), format!("\n{}==", client.package())),
         Client::Rust => (list("Cargo.toml"), format!("{} = {{ version = \"=", client.package())),
         _ => (list("package.json"), format!("\"{}\": \"", client.package())),
     };
