@@ -33,6 +33,18 @@ fn request(fixture: &Fixture, name: &str) -> Request<Full<Bytes>> {
         .expect("a request")
 }
 
+/// A client that lets nothing of an answer's body come.
+async fn connect_unreading(fixture: &Fixture) -> http2::SendRequest<Full<Bytes>> {
+    let stream = TcpStream::connect(fixture.address).await.expect("the server listens");
+    let (sender, connection) = http2::Builder::new(TokioExecutor::new())
+        .initial_stream_window_size(0)
+        .handshake(TokioIo::new(stream))
+        .await
+        .expect("HTTP/2");
+    tokio::spawn(connection);
+    sender
+}
+
 #[tokio::test]
 async fn calls_share_a_connection_and_finish_in_their_own_time() {
     let fixture = Fixture::start().await;
@@ -56,13 +68,7 @@ async fn clients_that_never_read_hold_no_places() {
     let keep_alive = Duration::from_millis(10);
     let limits = Limits { requests_in_flight: 2, keep_alive, ..Limits::default() };
     let fixture = Fixture::with(limits, Options::default()).await;
-    let stream = TcpStream::connect(fixture.address).await.expect("the server listens");
-    let (mut sender, connection) = http2::Builder::new(TokioExecutor::new())
-        .initial_stream_window_size(0)
-        .handshake(TokioIo::new(stream))
-        .await
-        .expect("HTTP/2");
-    tokio::spawn(connection);
+    let mut sender = connect_unreading(&fixture).await;
     // Two answers become streams, as they take long, and can send nothing.
     let mut unread = Vec::new();
     for _ in 0..2 {
@@ -108,13 +114,7 @@ async fn a_long_answer_that_nobody_takes_is_given_up_with_its_place() {
     let limits = Limits { requests_in_flight: 1, write_stall, ..Limits::default() };
     let counted = Arc::new(());
     let fixture = Fixture::hooked(limits, endless(Arc::clone(&counted))).await;
-    let stream = TcpStream::connect(fixture.address).await.expect("the server listens");
-    let (mut sender, connection) = http2::Builder::new(TokioExecutor::new())
-        .initial_stream_window_size(0)
-        .handshake(TokioIo::new(stream))
-        .await
-        .expect("HTTP/2");
-    tokio::spawn(connection);
+    let mut sender = connect_unreading(&fixture).await;
     let unread = sender.send_request(request(&fixture, "endless")).await.expect("headers");
     assert_eq!(Arc::strong_count(&counted), 3);
     let free = async {
@@ -134,13 +134,7 @@ async fn answers_that_are_never_read_are_bounded_for_each_connection() {
     let mut other = connect(&fixture).await;
     // Answered at once, and answered on a stream that has begun before.
     for name in ["large", "large_later"] {
-        let stream = TcpStream::connect(fixture.address).await.expect("the server listens");
-        let (mut sender, connection) = http2::Builder::new(TokioExecutor::new())
-            .initial_stream_window_size(0)
-            .handshake(TokioIo::new(stream))
-            .await
-            .expect("HTTP/2");
-        tokio::spawn(connection);
+        let mut sender = connect_unreading(&fixture).await;
         let unread = sender.send_request(request(&fixture, name)).await.expect("headers");
         assert_eq!(unread.status(), 200);
         let full = async {
