@@ -2,9 +2,9 @@
 //! once, and ended with it. The gateway does the work.
 
 use crate::admin;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::print::Printer;
-use haft_gateway::Gateway;
+use haft_gateway::{Gateway, started_by_itself};
 use haft_manifest::Live;
 use haft_transport::http::Roll;
 use std::net::SocketAddr;
@@ -18,13 +18,20 @@ const SHORT: Duration = Duration::from_secs(1);
 /// wait. Whoever runs the server may ask about them, and who is there, at `admin`.
 ///
 /// # Errors
-/// A failure if nothing can listen there.
+/// A failure if nothing can listen there, or this process was started by itself.
 pub(crate) async fn begin(
     live: &Arc<Live>,
     admin: Option<SocketAddr>,
     rolls: Vec<Roll>,
     printer: Printer,
 ) -> Result<Gateway, Failure> {
+    let manifest = live.manifest();
+    if let Some(why) =
+        started_by_itself(manifest.path()).filter(|_| !manifest.upstreams().is_empty())
+    {
+        let path = manifest.path().display();
+        return Err(Failure::new(Exit::Other, format!("{path} is not served: {why}")));
+    }
     let gateway = Gateway::begin(Arc::clone(live), Arc::new(move |line| printer.warn(line)));
     if let Some(address) = admin
         && let told = (gateway.admin(), Arc::clone(live), rolls.into())

@@ -23,6 +23,8 @@ pub struct Listing<T> {
     /// How long it stays as it is, as the server says of the page that does so shortest; one of the
     /// legacy era says nothing.
     pub ttl: Option<Duration>,
+    /// `_meta` of the first page that has it.
+    pub meta: Option<Box<RawValue>>,
     /// On how many pages they came.
     pub pages: usize,
     /// How many bytes of JSON all results were.
@@ -31,7 +33,8 @@ pub struct Listing<T> {
 
 impl<T> Default for Listing<T> {
     fn default() -> Self {
-        Self { entries: Vec::new(), dropped: Vec::new(), ttl: None, pages: 0, bytes: 0 }
+        let (entries, dropped) = (Vec::new(), Vec::new());
+        Self { entries, dropped, ttl: None, meta: None, pages: 0, bytes: 0 }
     }
 }
 
@@ -50,6 +53,7 @@ pub(crate) struct Page<T> {
     pub(crate) entries: Vec<T>,
     pub(crate) dropped: Vec<Dropped>,
     pub(crate) ttl: Option<Duration>,
+    pub(crate) meta: Option<Box<RawValue>>,
     pub(crate) next_cursor: Option<String>,
 }
 
@@ -75,6 +79,7 @@ pub(crate) async fn all<T>(
         list.entries.extend(page.entries);
         list.dropped.extend(page.dropped);
         list.ttl = list.ttl.into_iter().chain(page.ttl).min();
+        list.meta = list.meta.or(page.meta);
         let is_stuck = page.next_cursor.is_some() && page.next_cursor == cursor;
         if is_stuck || list.pages == PAGES_MAX || list.bytes > LIST_BYTES_MAX {
             return Err(ClientError::ListWithoutEnd { pages: list.pages });
@@ -95,8 +100,9 @@ pub(crate) fn read_page<T>(
     mut entry: impl FnMut(Box<RawValue>) -> Result<T, String>,
 ) -> Result<Page<T>, ClientError> {
     let malformed = |error: serde_json::Error| malformed(method, &error.to_string());
-    let members: HashMap<String, Box<RawValue>> =
+    let mut members: HashMap<String, Box<RawValue>> =
         serde_json::from_str(raw.get()).map_err(malformed)?;
+    let meta = members.remove("_meta");
     let Some(written) = members.get(member) else {
         return Err(self::malformed(method, &format!("`{member}` is missing")));
     };
@@ -115,7 +121,8 @@ pub(crate) fn read_page<T>(
     }
     // What is no number of milliseconds is a hint that nobody can take.
     let ttl = members.get("ttlMs").and_then(|ttl| serde_json::from_str(ttl.get()).ok());
-    Ok(Page { entries, dropped, ttl: ttl.map(Duration::from_millis), next_cursor })
+    let ttl = ttl.map(Duration::from_millis);
+    Ok(Page { entries, dropped, ttl, meta, next_cursor })
 }
 
 /// Reads an entry, or says why it is none.

@@ -48,6 +48,8 @@ pub struct ToolList {
     pub dropped: Vec<Dropped>,
     /// How long it stays as it is, if the server says so.
     pub ttl: Option<Duration>,
+    /// `_meta` of the first page that has it.
+    pub meta: Option<Box<RawValue>>,
     /// On how many pages they came.
     pub pages: usize,
     /// How many bytes of JSON all results were.
@@ -56,8 +58,8 @@ pub struct ToolList {
 
 impl From<Listing<Tool>> for ToolList {
     fn from(listing: Listing<Tool>) -> Self {
-        let Listing { entries: tools, dropped, ttl, pages, bytes } = listing;
-        Self { tools, dropped, ttl, pages, bytes }
+        let Listing { entries: tools, dropped, ttl, meta, pages, bytes } = listing;
+        Self { tools, dropped, ttl, meta, pages, bytes }
     }
 }
 

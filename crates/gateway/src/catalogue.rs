@@ -3,6 +3,7 @@
 //! addresses. What cannot be served is left out alone, with the reason. Put together by `gateway`
 //! when an upstream has something else than before; of others, what was made stays.
 
+use crate::circle::Gateways;
 use crate::limits::LEFT_OUT_MAX;
 use crate::made::{Made, Thing};
 use crate::upstream::Upstream;
@@ -19,6 +20,8 @@ pub(crate) struct Offer {
     pub(crate) tools: Vec<Listed>,
     /// Calls may become tasks.
     pub(crate) has_tasks: bool,
+    /// The gateways that it came through.
+    pub(crate) through: Gateways,
     /// What cannot be used of its lists, and lists that cannot be had: what each is, its name, and
     /// why.
     pub(crate) dropped: Vec<(&'static str, String, String)>,
@@ -99,6 +102,7 @@ impl Offer {
             one.len() == other.len() && both.all(|(a, b)| a.0 == b.0 && a.1.get() == b.1.get())
         };
         self.dropped == other.dropped
+            && self.through == other.through
             && is_same(&self.tools, &other.tools)
             && is_same(&self.resources, &other.resources)
             && is_same(&self.templates, &other.templates)

@@ -3,6 +3,7 @@
 
 use crate::admin::Admin;
 use crate::catalogue::{Catalogue, Now, Offer, Told};
+use crate::circle::{Above, Gateways, Mark};
 use crate::early::Early;
 use crate::keeper::{Report, Seat, keep};
 use crate::limits::{LINES_MAX, OWN_ALL_MAX, STOP_TIME_MAX};
@@ -46,6 +47,7 @@ pub(crate) struct Shared {
     /// Told when one has something else than before.
     pub(crate) changed: Notify,
     tell: Telling,
+    mark: Arc<Mark>,
 }
 
 /// An upstream and what is known of it.
@@ -92,6 +94,7 @@ impl Gateway {
             settled: watch::Sender::default(),
             changed: Notify::new(),
             tell,
+            mark: Arc::new(Mark::new()),
         });
         shared.follow_file();
         let mut tasks = JoinSet::new();
@@ -244,6 +247,7 @@ impl Shared {
         if before.is_empty() && manifest.upstreams().is_empty() {
             return;
         }
+        let above = Above::children_of(manifest.path());
         for settings in manifest.upstreams() {
             let place = before.iter().position(|one| one.upstream.name() == settings.name);
             let known = place.map(|place| before.remove(place));
@@ -252,8 +256,9 @@ impl Shared {
                     Kept { rules: Arc::clone(&settings.rules), ..known }
                 }
                 known => {
-                    let (recent, room) = (Arc::clone(&self.recent), Arc::clone(&self.room));
-                    self.keep(Upstream::new(settings.clone(), recent, room), known)
+                    let shares = (Arc::clone(&self.recent), Arc::clone(&self.room));
+                    let circle = (Arc::clone(&self.mark), above.clone());
+                    self.keep(Upstream::new(settings.clone(), shares, circle), known)
                 }
             });
         }
@@ -360,17 +365,22 @@ impl Shared {
     /// Serves it, and says what came of it.
     fn publish_now(&self) -> Told {
         let (mut has_told, mut all) = (Vec::new(), Vec::new());
+        let mut through = Gateways::new();
         for kept in lock(&self.kept).iter() {
             has_told.extend(kept.has_told().then(|| Arc::clone(&kept.upstream)));
             let there = match kept.serving() {
-                Some((one, offer)) => Ok((Arc::clone(&one.upstream), Arc::clone(offer))),
+                Some((one, offer)) => {
+                    through.extend(offer.through.iter().cloned());
+                    Ok((Arc::clone(&one.upstream), Arc::clone(offer)))
+                }
                 None => Err(kept.upstream.missing()),
             };
             let (name, rules) = (kept.upstream.name().to_owned(), Arc::clone(&kept.rules));
             all.push(Now { name, rules, there });
         }
         let own = self.live.owned();
-        let (guests, told) = lock(&self.catalogue).gather(all, &own);
+        let (mut guests, told) = lock(&self.catalogue).gather(all, &own);
+        guests.list_meta = Some(self.mark.meta(through));
         let is_served = self.live.set_guests(guests).inspect_err(|error| {
             (self.tell)(&format!("what upstreams have cannot be served: {error}"));
         });

@@ -4,6 +4,7 @@
 
 use crate::alike::Alike;
 use crate::catalogue::Offer;
+use crate::circle;
 use crate::discretion;
 use crate::limits::{
     CHANGE_KINDS, GATHERING, GATHERING_MAX, IDLE_MAX, LISTENING_TIME_MAX, LOOKS_IN_VAIN_MAX,
@@ -38,6 +39,8 @@ enum End {
         error: ClientError,
         had_answered: bool,
     },
+    /// It is there, and what it has is not served, for this reason.
+    Refused(Arc<str>),
     /// Nobody used it.
     Idle,
     /// It was to end.
@@ -62,7 +65,7 @@ pub(crate) async fn keep(seat: Seat, report: impl Fn(Report)) {
         if !is_down {
             seats.set(number, State::Connecting, None);
         }
-        match live(&seat, &report).await {
+        let rest = match live(&seat, &report).await {
             End::Stopped => return seats.set(number, State::Stopped, None),
             End::Idle => {
                 tokio::select! {
@@ -71,6 +74,11 @@ pub(crate) async fn keep(seat: Seat, report: impl Fn(Report)) {
                 }
                 (pause, is_down) = (PAUSE_MIN, false);
                 continue;
+            }
+            End::Refused(reason) => {
+                (is_down, has_answered) = (true, false);
+                report(Report::Down(reason));
+                circle::apart(pause)
             }
             End::Failed { error, had_answered } => {
                 let reason: Arc<str> = error.to_string().into();
@@ -89,10 +97,11 @@ pub(crate) async fn keep(seat: Seat, report: impl Fn(Report)) {
                     seats.set(number, State::Connecting, None);
                     report(Report::Restarts(reason));
                 }
+                pause
             }
-        }
+        };
         tokio::select! {
-            () = sleep(pause) => {}
+            () = sleep(rest) => {}
             () = seats.stopped() => return seats.set(number, State::Stopped, None),
         }
         pause = doubled(pause);
@@ -116,8 +125,9 @@ async fn live(seat: &Seat, report: &impl Fn(Report)) -> End {
         end = Box::pin(serve(seat, &client, report)) => end,
         () = seats.stopped() => End::Stopped,
     };
-    let state = match end {
+    let state = match &end {
         End::Failed { .. } => return end,
+        End::Refused(why) => State::Down { reason: Arc::clone(why), told: Arc::clone(why) },
         End::Idle => State::Idle,
         End::Stopped => State::Stopped,
     };
@@ -159,6 +169,9 @@ async fn serve(seat: &Seat, client: &Arc<Client>, report: &impl Fn(Report)) -> E
                 }
                 Err(error) => return End::Failed { error, had_answered },
             };
+            if let Some(reason) = upstream.mark.refuses(&offer.through) {
+                return End::Refused(reason.into());
+            }
             let is_whole = !is_deaf && !offer.is_partial;
             // Of one that tells of changes there is no need to guess.
             let ttl = offer.ttl.filter(|_| changes.is_none()).map(|ttl| ttl.max(TTL_MIN));

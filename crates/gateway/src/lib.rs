@@ -7,6 +7,7 @@
 //! `catalogue` puts together what they all have; `forward` passes a request on, once for all that
 //! are `alike`, and counts its long result while that is `arriving`; `asking` is what is asked
 //! because of it; `subscriptions` hears of what changes;
+//! `circle` knows the gateway's own things when they come back;
 //! `early` answers while upstreams begin; `admin` says what becomes of it all.
 
 mod admin;
@@ -14,6 +15,7 @@ mod alike;
 mod arriving;
 mod asking;
 mod catalogue;
+mod circle;
 mod discretion;
 mod early;
 mod forward;
@@ -33,4 +35,5 @@ mod upstream;
 mod visits;
 
 pub use admin::Admin;
+pub use circle::started_by_itself;
 pub use gateway::{Gateway, Telling};

@@ -14,6 +14,12 @@ pub const PAUSE_MAX: Duration = Duration::from_secs(30);
 pub const PATIENCE: Duration = Duration::from_secs(1);
 /// An upstream that was up for so long has recovered: the next pause is the first again.
 pub const RECOVERED: Duration = Duration::from_secs(30);
+/// The most gateways that what an upstream has may have come through.
+pub const GATEWAYS_MAX: usize = 1024;
+/// The most gateways that start each other as child processes, one below the other.
+pub const ABOVE_MAX: usize = 8;
+/// And of one file.
+pub const ABOVE_SAME_MAX: usize = 2;
 /// How long an upstream that is started when it is needed may be there unused, at least; at most
 /// twice as long.
 pub const IDLE_MAX: Duration = Duration::from_secs(60);

@@ -3,8 +3,9 @@
 //! of it is for `catalogue` to say.
 
 use crate::catalogue::{Listed, Offer};
+use crate::circle;
 use crate::upstream::Loss;
-use haft_client::{Client, ClientError, Dropped, Listing};
+use haft_client::{Client, ClientError, Listing};
 use haft_proto::method::Method;
 use haft_proto::spec::client::TASKS;
 use std::time::Duration;
@@ -22,8 +23,8 @@ pub(crate) async fn look(
     let has = |kind| client.handshake().capabilities.get(kind).is_some();
     let tools = async {
         let list = client.list_tools().await?;
-        let (entries, dropped, ttl) = (list.tools, list.dropped, list.ttl);
-        Ok(Listing { entries, dropped, ttl, ..Listing::default() })
+        let (entries, dropped, ttl, meta) = (list.tools, list.dropped, list.ttl, list.meta);
+        Ok(Listing { entries, dropped, ttl, meta, ..Listing::default() })
     };
     let (resources, prompts) = (client.list_resources(), client.list_prompts());
     let templates = client.list_resource_templates();
@@ -55,7 +56,7 @@ fn has_tasks(client: &Client) -> bool {
 }
 
 /// A list, if there is one.
-type Found = Option<Result<(Vec<Listed>, Vec<Dropped>, Option<Duration>), ClientError>>;
+type Found = Option<Result<Listing<Listed>, ClientError>>;
 
 async fn list<T>(
     is_there: bool,
@@ -70,8 +71,9 @@ async fn list<T>(
     let late = ClientError::TimedOut { method: method.name(), after: limit };
     let list = timeout(limit, asking).await.unwrap_or(Err(late));
     Some(list.map(|list| {
-        let listed = list.entries.into_iter().map(listed).collect();
-        (listed, list.dropped, list.ttl)
+        let entries = list.entries.into_iter().map(listed).collect();
+        let (dropped, ttl, meta) = (list.dropped, list.ttl, list.meta);
+        Listing { entries, dropped, ttl, meta, ..Listing::default() }
     }))
 }
 
@@ -95,12 +97,13 @@ impl Had {
     ) -> Result<Vec<Listed>, ClientError> {
         match found {
             None => Ok(Vec::new()),
-            Some(Ok((listed, dropped, ttl))) => {
+            Some(Ok(list)) => {
                 self.lists += 1;
-                self.offer.ttl = self.offer.ttl.into_iter().chain(ttl).min();
-                let dropped = dropped.into_iter().map(|one| (kind, one.name, one.reason));
+                self.offer.ttl = self.offer.ttl.into_iter().chain(list.ttl).min();
+                self.offer.through.extend(list.meta.iter().flat_map(|meta| circle::through(meta)));
+                let dropped = list.dropped.into_iter().map(|one| (kind, one.name, one.reason));
                 self.offer.dropped.extend(dropped);
-                Ok(listed)
+                Ok(list.entries)
             }
             Some(Err(error)) if is_end(&error, self.is_far) => Err(error),
             Some(Err(error)) => {

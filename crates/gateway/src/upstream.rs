@@ -3,6 +3,7 @@
 
 use crate::alike::Alike;
 use crate::arriving::Arriving;
+use crate::circle::{ABOVE, Above, Mark};
 use crate::discretion;
 use crate::forward::Forward;
 use crate::nursery::Adopting;
@@ -75,6 +76,9 @@ pub(crate) struct Upstream {
     pub(crate) parked: Arc<Lot>,
     /// Clients watch what it has, so that it is not idle.
     pub(crate) watched: AtomicBool,
+    /// What tells its gateway from others.
+    pub(crate) mark: Arc<Mark>,
+    above: Above,
 }
 
 /// What has been asked of an upstream so far.
@@ -115,7 +119,11 @@ impl Loss {
 }
 
 impl Upstream {
-    pub(crate) fn new(settings: Settings, recent: Arc<Recent>, room: Arc<Semaphore>) -> Self {
+    pub(crate) fn new(
+        settings: Settings,
+        (recent, room): (Arc<Recent>, Arc<Semaphore>),
+        (mark, above): (Arc<Mark>, Above),
+    ) -> Self {
         Self {
             seats: Arc::new(Seats::new(settings.instances)),
             own: Owned::new(room),
@@ -127,6 +135,8 @@ impl Upstream {
             recent,
             parked: Arc::default(),
             watched: AtomicBool::new(false),
+            mark,
+            above,
         }
     }
 
@@ -276,7 +286,9 @@ impl Upstream {
             Reach::Command { argv, env, inherit, directory } => {
                 let mut words = argv.iter();
                 let program = words.next().cloned().unwrap_or_default();
+                let above = (ABOVE, self.above.as_str());
                 let launch = Launch::new(program, words).variables(env.iter().cloned());
+                let launch = launch.variables([above]);
                 let launch = launch.directory(directory).nursery(Arc::new(Adopting));
                 let inherit = inherit.clone().map_or(Inherit::All, Inherit::Usual);
                 Target::Command(launch.inherit(inherit))

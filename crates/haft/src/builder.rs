@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::serve::{run, serve};
 use haft_proto::encode::fields::Caching;
 use haft_proto::limits::Limits;
+use haft_proto::spec::Meta;
 use haft_proto::spec::icon::Icon;
 use haft_server::{
     BuildError, Middleware, Prompt, Resource, ResourceTemplate, Server, StateKey, TaskStore, Tool,
@@ -132,6 +133,11 @@ impl ServerBuilder {
     /// How long clients of the modern era may keep the lists.
     pub fn caching(self, caching: Caching) -> Self {
         self.with(|builder| builder.caching(caching))
+    }
+
+    /// What is said in `_meta` of every list: the JSON text of an object.
+    pub fn list_meta(self, meta: Meta) -> Self {
+        self.with(|builder| builder.list_meta(meta))
     }
 
     /// Other bounds than the default ones.

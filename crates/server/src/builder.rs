@@ -13,6 +13,7 @@ use crate::task_store::TaskStore;
 use crate::tool::Tool;
 use haft_proto::encode::fields::Caching;
 use haft_proto::limits::Limits;
+use haft_proto::spec::Meta;
 use haft_proto::spec::icon::Icon;
 use haft_proto::spec::implementation::Implementation;
 use std::fmt;
@@ -23,6 +24,7 @@ pub struct ServerBuilder {
     pub(crate) info: Implementation,
     pub(crate) instructions: Option<String>,
     pub(crate) caching: Caching,
+    pub(crate) list_meta: Option<Meta>,
     pub(crate) limits: Limits,
     pub(crate) parts: Parts,
     pub(crate) growth: Growth,
@@ -40,6 +42,7 @@ impl ServerBuilder {
             info: Implementation { name, version, ..Implementation::default() },
             instructions: None,
             caching: Caching::default(),
+            list_meta: None,
             limits: Limits::default(),
             parts: Parts::default(),
             growth: Growth::default(),
@@ -90,6 +93,14 @@ impl ServerBuilder {
     #[must_use]
     pub fn caching(mut self, caching: Caching) -> Self {
         self.caching = caching;
+        self
+    }
+
+    /// What is said in `_meta` of every list: the JSON text of an object. Only revisions since
+    /// 2025-06-18 show it.
+    #[must_use]
+    pub fn list_meta(mut self, meta: Meta) -> Self {
+        self.list_meta = Some(meta);
         self
     }
 

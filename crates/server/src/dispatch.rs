@@ -85,6 +85,7 @@ impl Server {
         let snapshot = Snapshot::new(built.parts, (&limits, &built.states), None, |kinds| {
             let offers = offers(kinds, growth);
             Face::new(info, instructions.as_deref(), caching, offers, built.is_strict)
+                .with_list_meta(built.list_meta)
         })?;
         let sealer = Sealer::new(&built.state_keys, &limits)
             .map_err(|refusal| BuildError::NoRandomness { reason: refusal.to_string() })?;

@@ -5,8 +5,10 @@
 use crate::list_cache::Listing;
 use haft_proto::encode;
 use haft_proto::encode::fields::Caching;
+use haft_proto::encode::list::Around;
 use haft_proto::limits::Limits;
 use haft_proto::method::Method;
+use haft_proto::spec::Meta;
 use haft_proto::spec::implementation::{Capabilities, Implementation};
 use haft_proto::version::Revision;
 use std::sync::Arc;
@@ -16,6 +18,8 @@ pub(crate) struct Face {
     pub(crate) info: Implementation,
     pub(crate) caching: Caching,
     pub(crate) offers: Capabilities,
+    /// What is said in `_meta` of every list.
+    pub(crate) list_meta: Option<Meta>,
     /// Arguments are refused unless they fit as they are.
     pub(crate) is_strict: bool,
     /// By revision: the result of `initialize` or `server/discover`.
@@ -53,7 +57,18 @@ impl Face {
             encode::fields::result_fields(&mut fields, revision, &info);
             fields.into()
         });
-        Self { info, caching, offers, is_strict, hellos, fields }
+        Self { info, caching, offers, list_meta: None, is_strict, hellos, fields }
+    }
+
+    /// With this in `_meta` of every list.
+    pub(crate) fn with_list_meta(self, list_meta: Option<Meta>) -> Self {
+        Self { list_meta, ..self }
+    }
+
+    /// Whether both say the same of lists in their `_meta`.
+    pub(crate) fn lists_as(&self, other: &Self) -> bool {
+        let said = |face: &Self| face.list_meta.as_ref().map(|meta| meta.get().to_owned());
+        said(self) == said(other)
     }
 
     /// What `initialize` or `server/discover` is answered with.
@@ -68,6 +83,7 @@ impl Face {
 
     /// What its lists are written with.
     pub(crate) fn listing(&self, limits: &Limits) -> Listing<'_> {
-        Listing { server: &self.info, caching: self.caching, page_entries: limits.page_entries }
+        let (server, caching, meta) = (&self.info, self.caching, self.list_meta.as_ref());
+        Listing { around: Around { server, caching, meta }, page_entries: limits.page_entries }
     }
 }

@@ -6,18 +6,16 @@
 use crate::registry::Entry;
 use crate::text::text;
 use haft_proto::encode;
-use haft_proto::encode::fields::Caching;
+use haft_proto::encode::list::Around;
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::json::JsonStr;
-use haft_proto::spec::implementation::Implementation;
 use haft_proto::version::Revision;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 /// What all lists of a server are written with.
 pub(crate) struct Listing<'a> {
-    pub(crate) server: &'a Implementation,
-    pub(crate) caching: Caching,
+    pub(crate) around: Around<'a>,
     pub(crate) page_entries: usize,
 }
 
@@ -107,14 +105,13 @@ impl ListCache {
             let fingerprint = || self.fingerprint(entries, listing);
             let next = (index < last).then(|| format!("{}-{}", fingerprint(), index + 1));
             let (next, listed) = (next.as_deref(), (T::KEY, *chunk));
-            let (server, caching) = (listing.server, listing.caching);
             let entry = |out: &mut Vec<u8>, revision, one: &T| {
                 let start = out.len();
                 one.write(out, revision);
                 stands(start..out.len());
             };
             page.clear();
-            encode::list::page(&mut page, revision, server, caching, listed, next, entry);
+            encode::list::page(&mut page, revision, listing.around, listed, next, entry);
             page.push(encode::END_OF_RESULT);
             text(&page).into()
         };

@@ -444,6 +444,7 @@ mod tests {
     use super::*;
     use crate::handler;
     use haft_proto::encode::fields::Caching;
+    use haft_proto::encode::list::Around;
     use haft_proto::spec::implementation::Implementation;
 
     fn registered(name: &str) -> Arc<Registered> {
@@ -471,7 +472,8 @@ mod tests {
     #[test]
     fn a_list_is_written_when_it_is_asked_for() {
         let server = Implementation::default();
-        let listing = Listing { server: &server, caching: Caching::default(), page_entries: 9 };
+        let around = Around { server: &server, caching: Caching::default(), meta: None };
+        let listing = Listing { around, page_entries: 9 };
         let part = Part::new(vec![registered("a")]).expect("one name");
         let page = part.page(&listing, Revision::LATEST, None).expect("the first");
         let again = part.page(&listing, Revision::LATEST, None).expect("the same");

@@ -29,11 +29,13 @@ impl Server {
         let core = &self.core;
         let ServerBuilder { info, instructions, caching, parts, is_strict, state_keys, .. } =
             builder;
+        let list_meta = builder.list_meta;
         let before = core.snapshot.load_full();
         let needs = (&core.limits, &core.states);
         let face = |kinds: Kinds, told: &Face| {
             let offers = offers(kinds, core.growth).or(&told.offers);
             Face::new(info.clone(), instructions.as_deref(), caching, offers, is_strict)
+                .with_list_meta(list_meta.clone())
         };
         let mut next =
             Snapshot::new(parts, needs, Some(&before), |kinds| face(kinds, &before.face))?;
@@ -48,10 +50,11 @@ impl Server {
             let now = Arc::new(next);
             (Arc::clone(&now), core.snapshot.swap(now))
         };
+        let is_other = !now.face.lists_as(&gone.face);
         let differ = [
-            (Change::Tools, !now.listed_tools().lists_as(gone.listed_tools())),
-            (Change::Prompts, !now.prompts.lists_as(&gone.prompts)),
-            (Change::Resources, !lists_same_resources(&now, &gone)),
+            (Change::Tools, is_other || !now.listed_tools().lists_as(gone.listed_tools())),
+            (Change::Prompts, is_other || !now.prompts.lists_as(&gone.prompts)),
+            (Change::Resources, is_other || !lists_same_resources(&now, &gone)),
         ];
         for (what, differs) in differ {
             if differs {

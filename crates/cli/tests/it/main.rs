@@ -19,6 +19,7 @@ mod foreign_servers;
 mod forge;
 mod gateway;
 mod gateway_admin;
+mod gateway_chain;
 mod gateway_eras;
 mod gateway_faults;
 mod gateway_foreign;

@@ -6,6 +6,7 @@ use crate::load::Manifest;
 use crate::offer::{self, Means};
 use crate::rules::What;
 use crate::view::View;
+use haft_proto::spec::Meta;
 use haft_server::{
     BuildError, CALL, FIND, Missing, Prompt, Resource, ResourceTemplate, ServerBuilder, Tool,
 };
@@ -17,6 +18,8 @@ use std::sync::Arc;
 pub struct Guests {
     /// Of each upstream, in the order in which they are listed; no two things have one name.
     pub of: Vec<Guest>,
+    /// What is said of them in `_meta` of every list: an object.
+    pub list_meta: Option<Meta>,
 }
 
 /// What one upstream has.
@@ -51,6 +54,9 @@ impl Guests {
     ) -> ServerBuilder {
         let own = Owned::of(manifest, means);
         let mut builder = offer::builder(&manifest.meant, means, view);
+        if let Some(meta) = &self.list_meta {
+            builder = builder.list_meta(meta.clone());
+        }
         builder = builder.tools(self.chosen(
             view,
             What::Tool,

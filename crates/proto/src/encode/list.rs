@@ -1,17 +1,28 @@
 //! Pages of lists. What an entry looks like is its own encoder's business.
 
-use super::fields::{Caching, cache_fields, result_fields};
+use super::fields::{Caching, cache_fields, end_result, result_fields};
 use super::object::array;
 use super::string;
+use crate::spec::Meta;
 use crate::spec::implementation::Implementation;
 use crate::version::Revision;
+
+/// What every page of a server is written with.
+#[derive(Clone, Copy, Debug)]
+pub struct Around<'a> {
+    /// Who answers.
+    pub server: &'a Implementation,
+    /// How long it may be kept.
+    pub caching: Caching,
+    /// More of its `_meta`.
+    pub meta: Option<&'a Meta>,
+}
 
 /// Appends one page: the entries under their key, and where to go on.
 pub fn page<T>(
     out: &mut Vec<u8>,
     revision: Revision,
-    server: &Implementation,
-    caching: Caching,
+    around: Around<'_>,
     (key, entries): (&str, &[T]),
     next_cursor: Option<&str>,
     mut entry: impl FnMut(&mut Vec<u8>, Revision, &T),
@@ -24,7 +35,8 @@ pub fn page<T>(
         out.extend_from_slice(br#","nextCursor":"#);
         string(out, cursor);
     }
-    cache_fields(out, revision, caching);
-    result_fields(out, revision, server);
-    out.push(b'}');
+    cache_fields(out, revision, around.caching);
+    let mut fields = Vec::new();
+    result_fields(&mut fields, revision, around.server);
+    end_result(out, revision, &fields, around.meta);
 }
