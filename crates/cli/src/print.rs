@@ -145,6 +145,16 @@ impl Printer {
         self.note(format_args!("{ODD}warning{ODD:#}: {}", one_line(line)));
     }
 
+    /// Passes on, on stderr, what a server behind this one says there; with `--json` as one JSON
+    /// line.
+    pub(crate) fn said(self, who: &str, line: &str) {
+        if self.is_json {
+            self.err_json(&json!({"said": {"upstream": who, "line": line}}));
+        } else {
+            self.err(format_args!("{DIM}{}:{DIM:#} {}\n", one_line(who), one_line(line)));
+        }
+    }
+
     /// Tells of a failure on stderr, and returns its code.
     pub(crate) fn failure(self, failure: &Failure) -> Exit {
         if failure.exit == Exit::Ok {

@@ -80,7 +80,7 @@ pub use message::{Listener, Notice};
 pub use options::Options;
 pub use pages::{Dropped, Listing};
 pub use passing::{Asks, Inquirer, Passing};
-pub use process::{Launch, Nursery, Process, Stderr, Ward};
+pub use process::{Hearing, Launch, Nursery, Process, Stderr, Ward};
 pub use prompts::{CompleteFor, Completion, Prompt, PromptArgument, PromptResult};
 pub use resources::{ReadResult, Resource, ResourceBody, ResourcePart, ResourceTemplate};
 pub use rounds::Needed;

@@ -33,7 +33,12 @@ pub struct Launch {
     stderr: Stderr,
     inherit: Inherit,
     nursery: Option<Arc<dyn Nursery>>,
+    hearing: Option<Hearing>,
 }
+
+/// Hears each line of a child's stderr as it comes: without control characters, and no longer than
+/// 8 KiB. What is longer, and empty lines, are not heard.
+pub type Hearing = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Who starts children, and finds what they leave behind when they have moved out of their group:
 /// a program that adopts orphans.
@@ -89,7 +94,7 @@ impl Launch {
         let args = args.into_iter().map(Into::into).collect();
         let (variables, directory, stderr) = (Vec::new(), None, Stderr::default());
         let (program, inherit, nursery) = (program.into(), Inherit::default(), None);
-        Self { program, args, variables, directory, stderr, inherit, nursery }
+        Self { program, args, variables, directory, stderr, inherit, nursery, hearing: None }
     }
 
     /// What is run: a path, or a name that is looked for in PATH.
@@ -140,6 +145,13 @@ impl Launch {
     #[must_use]
     pub fn nursery(mut self, nursery: Arc<dyn Nursery>) -> Self {
         self.nursery = Some(nursery);
+        self
+    }
+
+    /// Its stderr is heard, where it is captured.
+    #[must_use]
+    pub fn hearing(mut self, hearing: Hearing) -> Self {
+        self.hearing = Some(hearing);
         self
     }
 }
@@ -199,8 +211,10 @@ impl Process {
         let (mut child, ward) = started.map_err(|error| cannot_start(error.to_string()))?;
         let pipes = (child.stdin.take(), child.stdout.take());
         let words = Words::default();
-        let listening =
-            child.stderr.take().map(|stderr| tokio::spawn(listen(stderr, Arc::clone(&words))));
+        let listening = child
+            .stderr
+            .take()
+            .map(|stderr| tokio::spawn(listen(stderr, Arc::clone(&words), launch.hearing.clone())));
         let process = Self { child: Some(child), ward, words, listening };
         match pipes {
             (Some(stdin), Some(stdout)) => Ok((process, stdin, stdout)),
@@ -308,20 +322,30 @@ impl Drop for Process {
     }
 }
 
-async fn listen(mut stderr: ChildStderr, words: Words) {
+async fn listen(mut stderr: ChildStderr, words: Words, hearing: Option<Hearing>) {
+    let take = |line: &[u8]| {
+        keep(&words, line);
+        if let Some(hear) = &hearing {
+            let text = String::from_utf8_lossy(line).replace('\t', "    ");
+            let text = text.replace(char::is_control, "");
+            if !text.trim().is_empty() {
+                hear(text.trim_end());
+            }
+        }
+    };
     let mut lines = Lines::new(WORDS_LINE_BYTES_MAX);
     while let Ok(count @ 1..) = stderr.read(lines.room()).await {
         lines.filled(count);
         loop {
             match lines.next_line() {
-                Line::Complete(line) => keep(&words, line),
+                Line::Complete(line) => take(line),
                 Line::TooLong => {}
                 Line::NeedMore => break,
             }
         }
     }
     if let Some(rest) = lines.rest() {
-        keep(&words, rest);
+        take(rest);
     }
 }
 

@@ -7,6 +7,7 @@ use crate::circle::{Above, Gateways, Mark};
 use crate::early::Early;
 use crate::keeper::{Report, Seat, keep};
 use crate::limits::{LINES_MAX, OWN_ALL_MAX, STOP_TIME_MAX};
+use crate::murmur::Murmur;
 use crate::recent::Recent;
 use crate::subscriptions;
 use crate::upstream::Upstream;
@@ -20,8 +21,18 @@ use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
-/// What happens to upstreams, told as it happens: one line each.
-pub type Telling = Arc<dyn Fn(&str) + Send + Sync>;
+/// What happens to upstreams, told as it happens.
+pub type Telling = Arc<dyn Fn(News<'_>) + Send + Sync>;
+
+/// One line of that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "they are what they are called")]
+pub enum News<'a> {
+    /// Something is not as it should be.
+    Odd(&'a str),
+    /// A process of an upstream says it on its stderr; without control characters.
+    Stderr { upstream: &'a str, line: &'a str },
+}
 
 /// The upstreams of a file that is served. Dropping it ends them at once; [`Gateway::stop`] is
 /// polite.
@@ -258,7 +269,8 @@ impl Shared {
                 known => {
                     let shares = (Arc::clone(&self.recent), Arc::clone(&self.room));
                     let circle = (Arc::clone(&self.mark), above.clone());
-                    self.keep(Upstream::new(settings.clone(), shares, circle), known)
+                    let murmur = Murmur::new(&settings.name, Arc::clone(&self.tell));
+                    self.keep(Upstream::new(settings.clone(), shares, circle, murmur), known)
                 }
             });
         }
@@ -336,7 +348,7 @@ impl Shared {
             }
         };
         drop(all);
-        told.inspect(|line| (self.tell)(line));
+        told.inspect(|line| self.warn(line));
         self.settled.send_replace(());
         self.changed.notify_one();
     }
@@ -351,10 +363,10 @@ impl Shared {
             let Ok(told) = spawn_blocking(move || shared.publish_now()).await else { continue };
             let lines: HashSet<String> = told.lines().collect();
             let mut new = told.lines().filter(|line| !before.contains(line));
-            new.by_ref().take(LINES_MAX).for_each(|line| (self.tell)(&line));
+            new.by_ref().take(LINES_MAX).for_each(|line| self.warn(&line));
             let untold = new.count() + told.left_out_more;
             if untold > 0 && untold != untold_before {
-                (self.tell)(&format!("{untold} more things of upstreams are left out"));
+                self.warn(&format!("{untold} more things of upstreams are left out"));
             }
             (before, untold_before) = (lines, untold);
             *lock(&self.told) = told;
@@ -382,13 +394,17 @@ impl Shared {
         let (mut guests, told) = lock(&self.catalogue).gather(all, &own);
         guests.list_meta = Some(self.mark.meta(through));
         let is_served = self.live.set_guests(guests).inspect_err(|error| {
-            (self.tell)(&format!("what upstreams have cannot be served: {error}"));
+            self.warn(&format!("what upstreams have cannot be served: {error}"));
         });
         for kept in lock(&self.kept).iter_mut() {
             let is_told = has_told.iter().any(|told| Arc::ptr_eq(told, &kept.upstream));
             kept.has_settled |= is_told && (is_served.is_ok() || kept.is_down());
         }
         told
+    }
+
+    fn warn(&self, line: &str) {
+        (self.tell)(News::Odd(line));
     }
 
     /// What was there before an edit is ended where what came of it is served, or is down.

@@ -6,9 +6,9 @@
 //! what they say they have; `made` names it and does what the file's `rules` say of it, and
 //! `catalogue` puts together what they all have; `forward` passes a request on, once for all that
 //! are `alike`, and counts its long result while that is `arriving`; `asking` is what is asked
-//! because of it; `subscriptions` hears of what changes;
-//! `circle` knows the gateway's own things when they come back;
-//! `early` answers while upstreams begin; `admin` says what becomes of it all.
+//! because of it; `subscriptions` hears of what changes; `murmur` is what processes say on stderr;
+//! `circle` knows the gateway's own things when they come back; `early` answers while upstreams
+//! begin; `admin` says what becomes of it all.
 
 mod admin;
 mod alike;
@@ -24,6 +24,7 @@ mod keeper;
 pub mod limits;
 mod lists;
 mod made;
+mod murmur;
 mod nursery;
 mod own;
 mod parked;
@@ -36,4 +37,4 @@ mod visits;
 
 pub use admin::Admin;
 pub use circle::started_by_itself;
-pub use gateway::{Gateway, Telling};
+pub use gateway::{Gateway, News, Telling};

@@ -89,5 +89,9 @@ pub const START_TIME_MAX: Duration = Duration::from_secs(10);
 pub const STOP_TIME_MAX: Duration = Duration::from_secs(8);
 /// How many things that are left out are kept, with their reasons, for whoever runs the gateway.
 pub const LEFT_OUT_MAX: usize = 256;
+/// How many lines that an upstream's processes say on stderr are told in `MURMUR_TIME`.
+pub const MURMUR_MAX: u32 = 100;
+/// See above.
+pub const MURMUR_TIME: Duration = Duration::from_secs(1);
 /// How many lines are told at once of what is left out; of others, how many they are.
 pub const LINES_MAX: usize = 16;

@@ -6,6 +6,7 @@ use crate::arriving::Arriving;
 use crate::circle::{ABOVE, Above, Mark};
 use crate::discretion;
 use crate::forward::Forward;
+use crate::murmur::Murmur;
 use crate::nursery::Adopting;
 use crate::own::Owned;
 use crate::parked::Lot;
@@ -79,6 +80,7 @@ pub(crate) struct Upstream {
     /// What tells its gateway from others.
     pub(crate) mark: Arc<Mark>,
     above: Above,
+    murmur: Arc<Murmur>,
 }
 
 /// What has been asked of an upstream so far.
@@ -123,6 +125,7 @@ impl Upstream {
         settings: Settings,
         (recent, room): (Arc<Recent>, Arc<Semaphore>),
         (mark, above): (Arc<Mark>, Above),
+        murmur: Murmur,
     ) -> Self {
         Self {
             seats: Arc::new(Seats::new(settings.instances)),
@@ -137,6 +140,7 @@ impl Upstream {
             watched: AtomicBool::new(false),
             mark,
             above,
+            murmur: Arc::new(murmur),
         }
     }
 
@@ -288,7 +292,9 @@ impl Upstream {
                 let program = words.next().cloned().unwrap_or_default();
                 let above = (ABOVE, self.above.as_str());
                 let launch = Launch::new(program, words).variables(env.iter().cloned());
-                let launch = launch.variables([above]);
+                let murmur = Arc::clone(&self.murmur);
+                let launch =
+                    launch.variables([above]).hearing(Arc::new(move |line| murmur.hear(line)));
                 let launch = launch.directory(directory).nursery(Arc::new(Adopting));
                 let inherit = inherit.clone().map_or(Inherit::All, Inherit::Usual);
                 Target::Command(launch.inherit(inherit))

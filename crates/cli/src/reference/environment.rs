@@ -11,6 +11,12 @@ const VARIABLES: &[(&str, &str, &str)] = &[
     ("CLICOLOR_FORCE", "all", "colours where there is no terminal"),
     ("CODEX_HOME", "`discover`, `install`, targets by name", "where Codex keeps its file"),
     (
+        "HAFT_ABOVE",
+        "`serve`, `dev`",
+        "set for the processes of upstreams: which files are served by the gateways that started \
+         them, so that none starts itself for ever",
+    ),
+    (
         "HAFT_CALL",
         "`serve`, `dev`",
         "set for every program that a tool runs and every upstream, so that what they start is \

@@ -307,3 +307,21 @@ fn of_two_tools_with_one_name_the_first_is_served_and_the_other_told_of() {
     gate.told(&["the tool `own` of the upstream `north` is left out: ", "this server's file"]);
     gate.told(&["the tool `whoami` of the upstream `south` is left out: ", "the upstream `north`"]);
 }
+
+#[test]
+fn what_a_process_says_on_stderr_is_in_the_log_and_moves_no_cursor() {
+    let north = Desk::with(&city("north"));
+    let says = "printf '\\033[2Jat \\341\\n\\n\\tdone\\r\\n' >&2";
+    let shell = format!("command: [sh, -c, {:?}, sh, ", format!("{says}; exec \"$@\""));
+    let desk = gate(&format!("  north: {{ {} }}\n", pipe(&north).replace("command: [", &shell)));
+    let gate = serve(desk.file());
+    assert_eq!(called(&gate.url, "modern", "north_whoami", &json!({})), "north");
+    assert_eq!(gate.told(&["at "]), "north: [2Jat \u{fffd}");
+    assert_eq!(gate.told(&["done"]), "north: done");
+
+    let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
+    command.args(["serve", desk.file(), "--http", "127.0.0.1:0", "--json"]);
+    let line = started(command).told(&["done"]);
+    let said: Value = serde_json::from_str(&line).expect("a JSON line");
+    assert_eq!(said["said"]["upstream"], "north", "{said}");
+}

@@ -47,10 +47,10 @@ fn what_is_behind_two_gateways_is_called_cancelled_and_followed_in_both_eras() {
     let inner = gate(&format!("  north: {{ {} }}\n", pipe(&north).replace("serve", "dev")));
     let far = serve(inner.file());
     let outer = gate(&format!(
-        "  near: {{ {} }}\n  far: {{ url: {:?}, era: legacy }}\n  new: {{ url: {:?}, era: modern }}\n",
+        "  near: {{ {} }}\n  far: {{ url: {url:?}, era: legacy }}\n  \
+         new: {{ url: {url:?}, era: modern }}\n",
         pipe(&inner),
-        far.url,
-        far.url
+        url = far.url
     ));
     let outer = serve(outer.file());
     for era in ["legacy", "modern"] {
@@ -64,7 +64,8 @@ fn what_is_behind_two_gateways_is_called_cancelled_and_followed_in_both_eras() {
 
             let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
             command.args(["call", &outer.url, &name("sleep"), "--era", era]);
-            let asker = Guard(command.stdout(Stdio::null()).spawn().expect("it is built"));
+            command.stdout(Stdio::null()).stderr(Stdio::null());
+            let asker = Guard(command.spawn().expect("it is built"));
             until("it sleeps", || sleepers(slow).len() == 1);
             let sleeper = sleepers(slow).remove(0);
             signal(&asker.0.id().to_string(), "-INT");
@@ -142,5 +143,6 @@ fn a_file_that_starts_itself_is_started_twice_and_not_for_ever() {
     std::fs::write(&desk.file, format!("{text}  me: {{ {} }}\n", pipe(&desk))).expect("ours");
     let served = serve(desk.file());
     assert_eq!(tools(&served.url, "modern"), ["own", "me_own"]);
+    served.told(&["is not served: it is its own upstream"]);
     assert_eq!(called(&served.url, "legacy", "me_own", &json!({})), "ours");
 }
