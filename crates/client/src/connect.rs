@@ -4,6 +4,7 @@
 use crate::client::Client;
 use crate::desk::Desk;
 use crate::era::{self, Handshake, Verdict};
+use crate::eras::Known;
 use crate::error::ClientError;
 use crate::farewell::Farewells;
 use crate::http::Http;
@@ -48,25 +49,65 @@ pub async fn connect_unless(
 ) -> Result<Option<Client>, ClientError> {
     let mut given_up = pin!(given_up);
     let mut wire = open(target, options)?;
-    let mut is_second = false;
+    let known = options.eras.of(target).filter(|_| options.era.is_none());
+    let mut way = match known {
+        None => Way::Asking,
+        Some(Known::Legacy) => Way::Shaking,
+        Some(Known::OldSse) => Way::OldSse,
+    };
+    let (mut is_remembered, mut spoken) = (known.is_some(), Known::Legacy);
     loop {
         let met = tokio::select! {
-            met = Box::pin(meet_or_look_again(&wire, options, is_second)) => met?,
+            met = Box::pin(meet_or_look_again(&wire, options, way)) => met,
             () = &mut given_up => {
                 wire.close().await;
                 return Ok(None);
             }
         };
+        way = Way::Shaking;
         match met {
-            Met::Spoken(handshake) => return Ok(Some(Client::new(wire, *handshake).await)),
-            Met::Gone => {
+            Ok(Met::Spoken(handshake)) => {
+                if options.era.is_none() {
+                    let is_legacy = handshake.era == Era::Legacy;
+                    options.eras.found(target, is_legacy.then_some(spoken));
+                }
+                return Ok(Some(Client::new(wire, *handshake).await));
+            }
+            Ok(Met::Gone) => {
                 drop(wire);
                 wire = open(target, options)?;
             }
-            Met::OldSse(old) => wire = wire.over(Kind::OldSse(old)),
+            Ok(Met::OldSse(old)) => (wire, spoken) = (wire.over(Kind::OldSse(old)), Known::OldSse),
+            Err(error) if !is_remembered || is_no_answer(&error) => return Err(error),
+            // It is not what it was.
+            Err(error @ ClientError::TimedOut { .. }) => {
+                options.eras.found(target, None);
+                return Err(error);
+            }
+            Err(_) => {
+                options.eras.found(target, None);
+                (way, is_remembered) = (Way::Asking, false);
+                wire.close().await;
+                wire = open(target, options)?;
+            }
         }
-        is_second = true;
     }
+}
+
+/// How it is looked who is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// Whatever is there is asked what it speaks.
+    Asking,
+    /// Hands are shaken.
+    Shaking,
+    /// They are, over a stream that is opened first.
+    OldSse,
+}
+
+/// Whether nobody was there to say that it is not so.
+fn is_no_answer(error: &ClientError) -> bool {
+    matches!(error, ClientError::Unreachable { .. } | ClientError::CannotStart { .. })
 }
 
 /// What became of looking who is there.
@@ -79,17 +120,17 @@ enum Met {
 }
 
 /// Finds out who is there, if need be over the transport of 2024-11-05.
-async fn meet_or_look_again(
-    wire: &Wire,
-    options: &Options,
-    is_second: bool,
-) -> Result<Met, ClientError> {
-    let error = match meet(wire, options, is_second).await {
+async fn meet_or_look_again(wire: &Wire, options: &Options, way: Way) -> Result<Met, ClientError> {
+    if let (Way::OldSse, Some(http)) = (way, wire.http()) {
+        let old = OldSse::open(http, wire.timeout()).await?;
+        return Ok(old.map_or(Met::Gone, Met::OldSse));
+    }
+    let error = match meet(wire, options, way).await {
         Ok(Some(handshake)) => return Ok(Met::Spoken(Box::new(handshake))),
         Ok(None) => return Ok(Met::Gone),
         Err(error) => error,
     };
-    let is_asked = options.era != Some(Era::Modern) && !is_second;
+    let is_asked = options.era != Some(Era::Modern) && way == Way::Asking;
     match wire.http().filter(|_| is_asked && may_be_old(&error)) {
         Some(http) => {
             Ok(OldSse::open(http, wire.timeout()).await?.map(Met::OldSse).ok_or(error)?)
@@ -110,13 +151,9 @@ fn may_be_old(error: &ClientError) -> bool {
 }
 
 /// Finds out who is there; nobody any more, if it died of being asked in the modern way.
-async fn meet(
-    wire: &Wire,
-    options: &Options,
-    is_second: bool,
-) -> Result<Option<Handshake>, ClientError> {
+async fn meet(wire: &Wire, options: &Options, way: Way) -> Result<Option<Handshake>, ClientError> {
     // Each in a box of its own, as one of them runs and none of them is short.
-    if is_second {
+    if way != Way::Asking {
         return Box::pin(era::initialize(wire)).await.map(Some);
     }
     let verdict = match options.era {

@@ -3,6 +3,10 @@
 
 use std::time::Duration;
 
+/// How many servers' eras are remembered.
+pub(crate) const ERAS_MAX: usize = 1024;
+/// How long it is believed that a server speaks the legacy era: it may have learned more.
+pub(crate) const ERA_TIME_MAX: Duration = Duration::from_secs(10 * 60);
 /// How many arguments of a tool may be repeated in headers: HTTP servers take a hundred or so.
 pub(crate) const PARAM_HEADERS_MAX: usize = 64;
 /// How often one request is asked again because the server needs more for it (2026-07-28, "Multi

@@ -2,6 +2,7 @@
 
 use crate::answerer::Answerer;
 use crate::auth::{Authorizer, OAuth};
+use crate::eras::Eras;
 use haft_proto::limits::Limits;
 use haft_proto::version::Era;
 use http::HeaderMap;
@@ -13,6 +14,8 @@ use std::time::Duration;
 pub struct Options {
     /// The era to speak; `None` finds out which one the server speaks, modern first.
     pub era: Option<Era>,
+    /// What has been found out of servers before, where connections share it.
+    pub eras: Eras,
     /// How long any request may take; also the time limit for a TCP connection. The time in which
     /// the answerer answers a question does not count.
     pub timeout: Duration,
@@ -48,6 +51,7 @@ impl Default for Options {
         let limits = Limits::default();
         Self {
             era: None,
+            eras: Eras::default(),
             timeout: limits.request_timeout,
             discover_timeout: Duration::from_secs(5),
             limits,

@@ -12,7 +12,7 @@ use crate::own::Owned;
 use crate::parked::Lot;
 use crate::recent::Recent;
 use crate::seats::{Seats, Taken};
-use haft_client::{ClientError, Inherit, Launch, Options, Target};
+use haft_client::{ClientError, Eras, Inherit, Launch, Options, Target};
 use haft_manifest::{Reach, Sessions, Upstream as Settings};
 use haft_proto::error::{Mistake, Refusal};
 use haft_server::{Context, Missing};
@@ -80,6 +80,8 @@ pub(crate) struct Upstream {
     /// What tells its gateway from others.
     pub(crate) mark: Arc<Mark>,
     above: Above,
+    /// What was found out of it.
+    eras: Eras,
     murmur: Arc<Murmur>,
 }
 
@@ -140,6 +142,7 @@ impl Upstream {
             watched: AtomicBool::new(false),
             mark,
             above,
+            eras: Eras::default(),
             murmur: Arc::new(murmur),
         }
     }
@@ -285,7 +288,8 @@ impl Upstream {
     /// Where and how it is connected to.
     pub(crate) fn target(&self) -> (Target, Options) {
         let (era, timeout) = (self.settings.era, self.timeout());
-        let mut options = Options { era, timeout, passes: true, ..Options::default() };
+        let eras = self.eras.clone();
+        let mut options = Options { era, eras, timeout, passes: true, ..Options::default() };
         let target = match &self.settings.reach {
             Reach::Command { argv, env, inherit, directory } => {
                 let mut words = argv.iter();

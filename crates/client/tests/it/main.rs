@@ -4,6 +4,7 @@
 mod answering;
 mod authorizing;
 mod clients;
+mod eras;
 mod hostile_http;
 mod hostile_process;
 mod listening;

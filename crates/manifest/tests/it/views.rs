@@ -83,7 +83,7 @@ fn a_view_has_what_it_says_of_the_file_its_documents_and_its_upstreams() {
     assert_eq!(tools(&live, "reports"), ["report", "shop_buy"]);
     assert_eq!(tools(&live, "rest"), ["report", "shop_buy"]);
     let of = vec![guest("docs", "docs_find"), guest("ops", "docs_ops"), guest("ops", "restart")];
-    live.set_guests(Guests { of }).expect("they can be served");
+    live.set_guests(Guests { of, ..Guests::default() }).expect("they can be served");
     assert_eq!(tools(&live, "docs"), ["docs_own", "docs_find"]);
     assert_eq!(tools(&live, "reports"), ["report", "shop_buy"]);
     assert_eq!(tools(&live, "rest"), ["report", "shop_buy", "restart"]);
@@ -120,7 +120,8 @@ fn resources_of_a_family_that_are_left_out_are_not_in_it() {
 fn edits_add_change_and_remove_views_and_keep_their_servers() {
     let (desk, live) = desk(FILE);
     let rest = view(&live, "rest").1;
-    live.set_guests(Guests { of: vec![guest("ops", "restart")] }).expect("it can be served");
+    live.set_guests(Guests { of: vec![guest("ops", "restart")], ..Guests::default() })
+        .expect("it can be served");
     let edited = FILE
         .replace("'docs_*', '*_own'", "report")
         .replace("  reports: { path: /r,", "  all: {}\n  sums: {");
@@ -154,7 +155,8 @@ async fn what_is_away_is_away_where_it_would_be() {
         missing: vec![Missing::new("", "away")],
         ..Guest::default()
     };
-    live.set_guests(Guests { of: vec![away("ops")] }).expect("it can be served");
+    live.set_guests(Guests { of: vec![away("ops")], ..Guests::default() })
+        .expect("it can be served");
     for (server, told) in [
         (Arc::new(live.server().clone()), "away"),
         (view(&live, "rest").1, "away"),

@@ -5,7 +5,8 @@ use haft_proto::encode::fields::Caching;
 use haft_proto::limits::Limits;
 use haft_proto::spec::tool::Annotations;
 use haft_proto::version::{Era, Revision};
-use haft_server::{Server, Tool, handler};
+use haft_server::{Resource, Server, Tool, handler};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 #[derive(serde::Deserialize)]
@@ -95,6 +96,27 @@ async fn pages_follow_each_other_in_order_and_foreign_cursors_are_refused() {
         let params = json!({"cursor": cursor});
         let refused = ask(&server, Revision::LATEST, "tools/list", params).await;
         assert_eq!(refused["error"]["code"], -32602, "{cursor}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_said_of_all_lists_stands_in_each_where_the_revision_has_room_for_it() {
+    let meta = RawValue::from_string(r#"{"a/b":["c"]}"#.to_owned()).expect("JSON");
+    let server = Server::builder("s", "1").tools(numbered(3)).list_meta(meta);
+    let server = server.resource(Resource::text("a:b", "b", "1"));
+    let server = server.limits(Limits { page_entries: 2, ..Limits::default() });
+    let server = server.build().expect("it is right");
+    for revision in Revision::ALL {
+        for list in ["tools/list", "resources/list", "resources/templates/list"] {
+            let result = ask(&server, revision, list, json!({})).await["result"].clone();
+            let said = &result["_meta"]["a/b"];
+            assert_eq!(said.is_null(), revision.as_str() < "2025-06-18", "{revision:?}: {result}");
+            let who = &result["_meta"]["io.modelcontextprotocol/serverInfo"];
+            assert_eq!(who.is_null(), revision.era() == Era::Legacy, "{result}");
+        }
+        let next = ask(&server, revision, "tools/list", json!({})).await["result"].clone();
+        let rest = ask(&server, revision, "tools/list", json!({"cursor": next["nextCursor"]}));
+        assert_eq!(rest.await["result"]["_meta"], next["_meta"]);
     }
 }
 
