@@ -1,7 +1,7 @@
 //! What whoever runs a gateway may see and do, as JSON values. Asked by who listens for that; opens
 //! no door itself.
 
-use crate::catalogue::{LeftOut, Line, Odd, Told};
+use crate::catalogue::{LeftOut, Line, Odd, Told, Whose};
 use crate::gateway::{Kept, Shared, lock};
 use crate::upstream::State;
 use serde_json::{Value, json};
@@ -37,8 +37,10 @@ impl Admin {
         let left_out = left_out.iter().map(|LeftOut { kind, upstream, name, reason }| {
             json!({"kind": kind, "upstream": &**upstream, "there": name, "reason": reason})
         });
-        let odd =
-            odd.iter().map(|Odd { upstream, what }| json!({"upstream": &**upstream, "what": what}));
+        let odd = odd.iter().map(|Odd { whose, what }| match whose {
+            Whose::Upstream(name) => json!({"upstream": &**name, "what": what}),
+            Whose::View(name) => json!({"view": &**name, "what": what}),
+        });
         json!({
             "tools": tools,
             "resources": resources,

@@ -90,8 +90,15 @@ pub(crate) struct LeftOut {
 /// A rule of the file that does nothing, or not what was meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Odd {
-    pub(crate) upstream: Arc<str>,
+    pub(crate) whose: Whose,
     pub(crate) what: String,
+}
+
+/// Where a rule stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    Upstream(Arc<str>),
+    View(Arc<str>),
 }
 
 impl Offer {
@@ -250,8 +257,8 @@ impl Gathering {
         let room = LEFT_OUT_MAX - told.left_out.len();
         told.left_out_more += left_out.len().saturating_sub(room);
         told.left_out.extend(left_out.into_iter().take(room));
-        let odd = made.odd.iter().map(|what| (Arc::clone(upstream), what.clone()));
-        told.odd.extend(odd.map(|(upstream, what)| Odd { upstream, what }));
+        let odd = made.odd.iter().map(|what| (Whose::Upstream(Arc::clone(upstream)), what.clone()));
+        told.odd.extend(odd.map(|(whose, what)| Odd { whose, what }));
     }
 
     fn reserve(&mut self, upstream: &Arc<str>, made: &Made) {
@@ -293,8 +300,10 @@ impl Told {
         let left_out = self.left_out.iter().map(|LeftOut { kind, upstream, name, reason }| {
             format!("the {kind} `{name}` of the upstream `{upstream}` is left out: {reason}")
         });
-        let odd = self.odd.iter();
-        left_out
-            .chain(odd.map(|Odd { upstream, what }| format!("the upstream `{upstream}`: {what}")))
+        let odd = self.odd.iter().map(|Odd { whose, what }| match whose {
+            Whose::Upstream(name) => format!("the upstream `{name}`: {what}"),
+            Whose::View(name) => format!("the view `{name}`: {what}"),
+        });
+        left_out.chain(odd)
     }
 }

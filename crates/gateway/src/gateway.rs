@@ -10,6 +10,7 @@ use crate::limits::{LINES_MAX, OWN_ALL_MAX, STOP_TIME_MAX};
 use crate::murmur::Murmur;
 use crate::recent::Recent;
 use crate::subscriptions;
+use crate::tailor::tailor;
 use crate::upstream::Upstream;
 use haft_manifest::{Live, Rules};
 use haft_proto::limits::Limits;
@@ -391,7 +392,8 @@ impl Shared {
             all.push(Now { name, rules, there });
         }
         let own = self.live.owned();
-        let (mut guests, told) = lock(&self.catalogue).gather(all, &own);
+        let (mut guests, mut told) = lock(&self.catalogue).gather(all, &own);
+        told.odd.extend(tailor(self.live.manifest().views(), &own, &mut guests));
         guests.list_meta = Some(self.mark.meta(through));
         let is_served = self.live.set_guests(guests).inspect_err(|error| {
             self.warn(&format!("what upstreams have cannot be served: {error}"));

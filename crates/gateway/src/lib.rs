@@ -3,8 +3,9 @@
 //! arguments and no results that pass through.
 //!
 //! `upstream` is a server behind this one, `seats` its connections; `keeper` keeps them; `lists` is
-//! what they say they have; `made` names it and does what the file's `rules` say of it, and
-//! `catalogue` puts together what they all have; `forward` passes a request on, once for all that
+//! what they say they have; `made` names it and does what the file's `rules` say of it, `catalogue`
+//! puts together what they all have, `tailor` what is other of it in views, and `idle` knows rules
+//! that do nothing; `forward` passes a request on, once for all that
 //! are `alike`, and counts its long result while that is `arriving`; `asking` is what is asked
 //! because of it; `subscriptions` hears of what changes; `murmur` is what processes say on stderr;
 //! `circle` knows the gateway's own things when they come back; `early` answers while upstreams
@@ -20,6 +21,7 @@ mod discretion;
 mod early;
 mod forward;
 mod gateway;
+mod idle;
 mod keeper;
 pub mod limits;
 mod lists;
@@ -32,6 +34,7 @@ mod recent;
 mod rules;
 mod seats;
 mod subscriptions;
+mod tailor;
 mod upstream;
 mod visits;
 

@@ -5,13 +5,14 @@
 use crate::alike::Alike;
 use crate::catalogue::{Listed, Offer};
 use crate::forward::Forward;
+use crate::idle;
 use crate::limits::{NAME_BYTES_MAX, SLACK};
-use crate::rules::{Ruled, Shaped, shape};
+use crate::rules::{Ruled, doubts, shape};
 use crate::upstream::Upstream;
-use haft_manifest::{Pattern, Rules, What};
+use haft_manifest::{Rules, What};
 use haft_proto::json::member;
 use haft_proto::spec::tool::is_valid_name;
-use haft_server::{Prompt, Resource, ResourceTemplate, TaskUse, Tool, nearest};
+use haft_server::{Prompt, Resource, ResourceTemplate, TaskUse, Tool};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
@@ -99,23 +100,9 @@ fn idle(rules: &Rules, offer: &Offer) -> Vec<String> {
         };
         let dropped = offer.dropped.iter().filter(move |(kind, ..)| what(kind) == Some(of));
         let listed = first.iter().chain(second).map(|(name, _)| name.as_str());
-        listed.chain(dropped.map(|(_, name, _)| name.as_str()))
+        listed.chain(dropped.map(|(_, name, _)| name.as_str())).collect()
     };
-    let clause = |place: String, what: What, pattern: &Pattern| {
-        if names(what).any(|name| pattern.fits(name)) {
-            return None;
-        }
-        let (shown, kind) = (pattern.as_str(), what.key());
-        let meant = nearest(shown, names(what)).filter(|_| !pattern.is_open());
-        let meant = meant.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
-        Some(format!("{place} names `{shown}`, which fits none of its {kind}{meant}"))
-    };
-    let choices = rules.selection.patterns().filter_map(|(key, what, pattern)| {
-        clause(format!("`{}` in `{key}`", what.key()), what, pattern)
-    });
-    let tools = rules.tools.iter();
-    let tools = tools.filter_map(|(pattern, _)| clause("`tools`".to_owned(), What::Tool, pattern));
-    choices.chain(tools).collect()
+    idle::clauses(&rules.selection, &rules.tools, names)
 }
 
 fn tool(
@@ -129,17 +116,17 @@ fn tool(
     let is_repeatable = says("readOnlyHint") || says("idempotentHint");
     let forward = Forward { is_repeatable, ..way(upstream, name) };
     let mut here = exposed(&upstream.settings.prefix, name);
-    let tool = match rules.of_tool(name) {
+    let tool = match rules.tools.of(name) {
         None => Tool::relayed(here, definition.to_owned(), forward),
         Some(rule) => {
-            let own = rules.tools.iter().find(|(pattern, _)| pattern.as_str() == name);
-            let shaped = shape(&rule, own.map(|(_, rule)| rule), definition);
+            let shaped = shape(&rule, rules.tools.naming(name), definition);
             odd.extend(doubts(name, &shaped));
             here = rule.name.unwrap_or(here);
             match shaped.given {
                 None => Tool::relayed(here, shaped.definition, forward),
                 Some(given) => {
-                    let ruled = Ruled { forward, given, name: here.as_str().into() };
+                    let (inner, name) = (Arc::new(forward), here.as_str().into());
+                    let ruled = Ruled { inner, given, name };
                     Tool::relayed(here, shaped.definition, ruled)
                 }
             }
@@ -152,17 +139,6 @@ fn tool(
     // The connection knows better what was waited for, and says it first.
     let tool = tool.timeout(upstream.timeout().saturating_add(SLACK));
     tool.verified().map_err(|error| error.to_string())
-}
-
-/// What a rule says of arguments and cannot be meant.
-fn doubts(name: &str, shaped: &Shaped) -> Vec<String> {
-    let absent = shaped.absent.iter().map(|argument| {
-        format!("`tools` names the argument `{argument}` of `{name}`, which has no such")
-    });
-    let needed = shaped.needed.iter().map(|argument| {
-        format!("`tools` hides the argument `{argument}` of `{name}`, which every call needs there")
-    });
-    absent.chain(needed).collect()
 }
 
 fn resource(upstream: &Arc<Upstream>, uri: &str, told: &RawValue) -> Result<Resource, String> {

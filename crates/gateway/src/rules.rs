@@ -2,7 +2,6 @@
 //! is known; the arguments of a call are spliced when it comes. Called by `made`; reads no value
 //! that passes through.
 
-use crate::forward::Forward;
 use haft_manifest::ToolRule;
 use haft_proto::encode;
 use haft_proto::json::{Cursor, DEPTH_MAX, JsonStr, member};
@@ -12,6 +11,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// A tool as clients are told of it.
 pub(crate) struct Shaped {
@@ -35,7 +35,7 @@ pub(crate) struct Given {
 
 /// A tool of an upstream whose arguments are not all for clients to give.
 pub(crate) struct Ruled {
-    pub(crate) forward: Forward,
+    pub(crate) inner: Arc<dyn Handler>,
     pub(crate) given: Given,
     /// Its name here.
     pub(crate) name: Box<str>,
@@ -53,7 +53,7 @@ impl Handler for Ruled {
                 return Made::Relayed(Box::pin(std::future::ready(Ok(result))));
             }
         };
-        self.forward.call(call.with_arguments(&arguments), answer)
+        self.inner.call(call.with_arguments(&arguments), answer)
     }
 }
 
@@ -265,6 +265,17 @@ fn array_of<T: AsRef<str>>(items: impl Iterator<Item = T>) -> String {
         text.push_str(item.as_ref());
     }
     text + "]"
+}
+
+/// What a rule says of arguments and cannot be meant.
+pub(crate) fn doubts(name: &str, shaped: &Shaped) -> Vec<String> {
+    let absent = shaped.absent.iter().map(|argument| {
+        format!("`tools` names the argument `{argument}` of `{name}`, which has no such")
+    });
+    let needed = shaped.needed.iter().map(|argument| {
+        format!("`tools` hides the argument `{argument}` of `{name}`, which every call needs there")
+    });
+    absent.chain(needed).collect()
 }
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ pub use pattern::Pattern;
 pub use pipeline::mistake::Mistake as PipelineMistake;
 pub use problem::Problem;
 pub use published::json_schema;
-pub use rules::{Rules, Selection, ToolRule, What};
+pub use rules::{Rules, Selection, ToolRule, ToolRules, What};
 pub use starter::starter;
 pub use upstream::mistake::UpstreamMistake;
 pub use upstream::{Reach, Upstream};

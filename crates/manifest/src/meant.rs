@@ -19,7 +19,7 @@ use crate::tool::{self, Tool, out_of_range};
 use crate::tree::Tree;
 use crate::upstream::{self, Upstream};
 use crate::view::mistake::ViewMistake;
-use crate::view::{self, View};
+use crate::view::{self, Beside, View};
 use crate::written::search::Search;
 use crate::written::{self, Scalar};
 use haft_proto::encode::fields::Caching;
@@ -140,11 +140,12 @@ impl Meant {
         let upstreams = (file.upstreams, tree.get("upstreams"));
         let upstream::Checked { upstreams, imported, names, known } =
             upstream::check(upstreams, (&around, defaults), surroundings, &mut compiler)?;
-        let views = view::check(file.views, &known, &listeners, surroundings)?;
         prints.tools.extend(&imported.prints);
         let described = imported.owners.clone();
         prints.tools.iter_mut().for_each(|print| *print = print.with(defaults));
         let notes = join((imported, &names), &mut tools, surroundings)?;
+        let beside = Beside { upstreams: &known, listeners: &listeners, tools: &tools };
+        let views = view::check(file.views, tree.get("views"), &beside, surroundings)?;
         check_search((&server, &views), &tools, &names)?;
         pipeline::link::link(&mut tools, &[], surroundings.text)?;
         let prints_of = &mut prints.resources;

@@ -12,7 +12,7 @@ use crate::shown;
 use crate::tags;
 use crate::tree::{Node, Tree};
 use crate::upstream::mistake::UpstreamMistake;
-use crate::written::rules::{self as written, Filter, Texts, ToolRules};
+use crate::written::rules::{self as written, Filter, Texts};
 use haft_proto::spec::tool::is_valid_name;
 use std::fmt;
 
@@ -98,11 +98,15 @@ impl Selection {
 pub struct Rules {
     /// What is served, by its names there.
     pub selection: Selection,
-    /// What is other of tools whose names there fit, in the order of the file.
-    pub tools: Vec<(Pattern, ToolRule)>,
+    /// What is other of its tools, by their names there.
+    pub tools: ToolRules,
     /// What the file's `defaults` put around all of its tools, but for their time limit.
     pub around: Option<Surrounding>,
 }
+
+/// What is other of tools whose names fit, in the order of the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToolRules(Vec<(Pattern, ToolRule)>);
 
 /// What is other of a tool. Shown for debugging, it has no values, which may be secrets.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -129,14 +133,14 @@ impl fmt::Debug for ToolRule {
     }
 }
 
-impl Rules {
-    /// What is other of a tool, by its name there: all that fits adds up. A later value of an
+impl ToolRules {
+    /// What is other of a tool: all that fits adds up. A later value of an
     /// argument takes the place of an earlier one, one of the tool itself that of a pattern's, and
     /// any that of hiding it. `None` if nothing fits.
     #[must_use]
-    pub fn of_tool(&self, name: &str) -> Option<ToolRule> {
+    pub fn of(&self, name: &str) -> Option<ToolRule> {
         let fitting = |is_open: bool| {
-            let rules = self.tools.iter();
+            let rules = self.0.iter();
             rules.filter(move |(pattern, _)| pattern.is_open() == is_open && pattern.fits(name))
         };
         let mut whole: Option<ToolRule> = None;
@@ -144,6 +148,17 @@ impl Rules {
             whole.get_or_insert_default().add(rule);
         }
         whole
+    }
+
+    /// The rule of a tool that names it.
+    #[must_use]
+    pub fn naming(&self, name: &str) -> Option<&ToolRule> {
+        self.iter().find(|(pattern, _)| pattern.as_str() == name).map(|(_, rule)| rule)
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = (&Pattern, &ToolRule)> {
+        self.0.iter().map(|(pattern, rule)| (pattern, rule))
     }
 }
 
@@ -164,7 +179,7 @@ impl ToolRule {
 pub(crate) struct Typed {
     pub(crate) include: Option<Filter>,
     pub(crate) exclude: Option<Filter>,
-    pub(crate) tools: ToolRules,
+    pub(crate) tools: written::ToolRules,
 }
 
 /// Checks it, and returns the names that tools get as well. `tree` is the upstream in the file.
@@ -180,8 +195,19 @@ pub(crate) fn check(
         filter.map(|filter| [filter.tools, filter.resources, filter.prompts]).unwrap_or_default()
     };
     let selection = Selection::check(lists(typed.include), lists(typed.exclude), surroundings)?;
+    let (tools, names) = tools(typed.tools, tree, surroundings)?;
+    Ok((Rules { selection, tools, around: None }, names))
+}
+
+/// Checks what is other of tools, and returns the names that they get as well. `tree` is what has
+/// the rules at `tools`.
+pub(crate) fn tools(
+    typed: written::ToolRules,
+    tree: &Tree,
+    surroundings: &Surroundings<'_>,
+) -> Result<(ToolRules, Vec<Placed<String>>), Wrong> {
     let (mut tools, mut names) = (Vec::new(), Vec::new());
-    for (name, rule) in typed.tools.0 {
+    for (name, rule) in typed.0 {
         let tree = tree.get("tools").and_then(|tools| tools.get(&name.value));
         let tree = tree.expect("what is typed comes from this tree");
         let pattern = pattern("tools", &name, surroundings)?;
@@ -189,7 +215,7 @@ pub(crate) fn check(
         let rule = tool(rule.value, (&name, &pattern), tree, surroundings)?;
         tools.push((pattern, rule));
     }
-    Ok((Rules { selection, tools, around: None }, names))
+    Ok((ToolRules(tools), names))
 }
 
 /// A document's operations are no tools of a server that speaks MCP.

@@ -6,13 +6,16 @@ pub(crate) mod mistake;
 use crate::fault::{Wrong, line_of};
 use crate::fill::Surroundings;
 use crate::limits::UPSTREAM_NAME_MAX;
-use crate::meant::{Listen, path, search};
+use crate::meant::{Listen, duplicate, path, search};
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
-use crate::rules::{Selection, What, filled_list};
+use crate::rules::{self, Selection, ToolRules, What, filled_list};
+use crate::tool::Tool;
+use crate::tree::Tree;
 use crate::view::mistake::ViewMistake;
+use crate::written::rules as typed;
 use crate::written::view::{self as written, Choice, Views};
-use haft_server::nearest;
+use haft_server::{CALL, FIND, nearest};
 
 /// An endpoint with a part of what the server has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +32,7 @@ pub struct View {
     /// Of which upstreams it has something; of all, if the file does not say it.
     upstreams: Option<Vec<String>>,
     selection: Selection,
+    tools: ToolRules,
 }
 
 /// The paths beside that of an endpoint that serves clients of 2024-11-05 as well.
@@ -36,14 +40,28 @@ const OLD_PATHS: [&str; 2] = ["/sse", "/messages"];
 
 impl View {
     /// Whether it has anything of an upstream.
-    pub(crate) fn has_of(&self, upstream: &str) -> bool {
+    #[must_use]
+    pub fn has_of(&self, upstream: &str) -> bool {
         let is_one = |known: &Vec<String>| known.iter().any(|known| known == upstream);
         self.upstreams.as_ref().is_none_or(is_one)
     }
 
     /// Whether it has a thing: one of an upstream, or of the file itself.
-    pub(crate) fn has(&self, upstream: Option<&str>, what: What, name: &str) -> bool {
+    #[must_use]
+    pub fn has(&self, upstream: Option<&str>, what: What, name: &str) -> bool {
         upstream.is_none_or(|upstream| self.has_of(upstream)) && self.selection.has(what, name)
+    }
+
+    /// Which things it has, by their names here.
+    #[must_use]
+    pub fn selection(&self) -> &Selection {
+        &self.selection
+    }
+
+    /// What is other of its tools, by the names that they have elsewhere.
+    #[must_use]
+    pub fn tools(&self) -> &ToolRules {
+        &self.tools
     }
 
     /// What is out of families of resources, if anything is.
@@ -54,11 +72,20 @@ impl View {
     }
 }
 
-/// Checks `views`. `upstreams` are the names of all upstreams.
+/// What else is in the file.
+pub(crate) struct Beside<'a> {
+    /// The names of all upstreams.
+    pub(crate) upstreams: &'a [String],
+    pub(crate) listeners: &'a [Listen],
+    /// The tools that are not of servers that speak MCP.
+    pub(crate) tools: &'a [Tool],
+}
+
+/// Checks `views`, which are `tree` in the file.
 pub(crate) fn check(
     Views(written): Views,
-    upstreams: &[String],
-    listeners: &[Listen],
+    tree: Option<&Tree>,
+    beside: &Beside<'_>,
     surroundings: &Surroundings<'_>,
 ) -> Result<Vec<View>, Wrong> {
     let mut views: Vec<(View, Place)> = Vec::new();
@@ -69,11 +96,13 @@ pub(crate) fn check(
             return Err(bad(name.place, ViewMistake::BadName { name: name.value }));
         }
         let place = written.path.as_ref().map_or(name.place, |path| path.place);
-        let view = view(name.value, written, upstreams, surroundings)?;
+        let tree = tree.and_then(|tree| tree.get(&name.value));
+        let tree = tree.expect("what is typed comes from this tree");
+        let view = view(name.value, (written, tree), beside, surroundings)?;
         let is_taken = |listen: &Listen| {
             listen.path == view.path || listen.sse && OLD_PATHS.contains(&&*view.path)
         };
-        if listeners.iter().any(is_taken) {
+        if beside.listeners.iter().any(is_taken) {
             return Err(bad(place, ViewMistake::TakenPath { path: view.path }));
         }
         if let Some((_, first)) = views.iter().find(|(first, _)| first.path == view.path) {
@@ -93,8 +122,8 @@ pub(crate) fn bad(place: Place, mistake: ViewMistake) -> Wrong {
 
 fn view(
     name: String,
-    written: written::View,
-    known: &[String],
+    (written, tree): (written::View, &Tree),
+    beside: &Beside<'_>,
     surroundings: &Surroundings<'_>,
 ) -> Result<View, Wrong> {
     let fill = |text: Option<Placed<String>>| {
@@ -106,7 +135,7 @@ fn view(
     };
     let mut upstreams = None;
     if let Some(written) = &written.upstreams {
-        let mut names = Vec::new();
+        let (known, mut names) = (beside.upstreams, Vec::new());
         for name in filled_list("upstreams", written)? {
             if !known.contains(&name.value) {
                 let nearest = nearest(&name.value, known.iter().map(String::as_str));
@@ -124,6 +153,33 @@ fn view(
     let selection = Selection::check(lists(written.include), lists(written.exclude), surroundings)?;
     let (title, description) = (fill(written.title)?, fill(written.description)?);
     let instructions = fill(written.instructions)?;
+    let tools = tools(written.tools, tree, beside.tools, surroundings)?;
     let search = written.search.map(|written| search(&written)).transpose()?.flatten();
-    Ok(View { name, path, title, description, instructions, search, upstreams, selection })
+    Ok(View { name, path, title, description, instructions, search, upstreams, selection, tools })
+}
+
+/// What is other of tools there. Those of the file are as the file has them.
+fn tools(
+    written: typed::ToolRules,
+    tree: &Tree,
+    own: &[Tool],
+    surroundings: &Surroundings<'_>,
+) -> Result<ToolRules, Wrong> {
+    let is_own = |name: &str| own.iter().find(|tool| tool.name.value == name);
+    for (name, _) in &written.0 {
+        if is_own(&name.value).is_some() {
+            return Err(bad(name.place, ViewMistake::OwnTool { name: name.value.clone() }));
+        }
+    }
+    let (tools, names) = rules::tools(written, tree, surroundings)?;
+    for (place, name) in names.iter().enumerate() {
+        if [FIND, CALL].contains(&&*name.value) {
+            return Err(bad(name.place, ViewMistake::SearchName { name: name.value.clone() }));
+        }
+        let same = names[..place].iter().find(|first| first.value == name.value);
+        if let Some(first) = is_own(&name.value).map(|tool| &tool.name).or(same) {
+            return Err(duplicate("tool", first, name, surroundings));
+        }
+    }
+    Ok(tools)
 }

@@ -18,6 +18,12 @@ impl Missing {
         Self { prefix: prefix.into(), reason: reason.into() }
     }
 
+    /// Whether a name may be missing.
+    #[must_use]
+    pub fn is_of(&self, name: &str) -> bool {
+        name.starts_with(&self.prefix)
+    }
+
     /// The same for names that begin otherwise.
     #[must_use]
     pub fn of(&self, prefix: impl Into<String>) -> Self {
@@ -27,7 +33,7 @@ impl Missing {
 
 /// What is told of a name that was not found: of those whose it may be, the likeliest.
 pub(crate) fn refusal(missing: &[Missing], name: &str) -> Option<Refusal> {
-    let of_it = missing.iter().filter(|one| name.starts_with(&one.prefix));
+    let of_it = missing.iter().filter(|one| one.is_of(name));
     let likeliest = of_it.max_by_key(|one| one.prefix.len())?;
     Some(Refusal::new(Mistake::Upstream, likeliest.reason.clone()))
 }

@@ -103,20 +103,47 @@ impl Tool {
         definition: Box<RawValue>,
         handler: impl Handler,
     ) -> Self {
+        let mut tool = Self::new(name, handler);
+        tool.tell(definition);
+        tool
+    }
+
+    /// The same tool of another server under another name of this one: clients are told what
+    /// `definition` says, and what runs is made of what ran. Time limit, middleware and use as a
+    /// task stay. `None` if it is not of another server.
+    pub fn retold(
+        &self,
+        name: impl Into<String>,
+        definition: Box<RawValue>,
+        handler: impl FnOnce(Arc<dyn Handler>) -> Arc<dyn Handler>,
+    ) -> Option<Self> {
+        self.relayed.as_ref()?;
+        let handler = handler(Arc::clone(&self.handler));
+        let mut tool = Self { name: name.into(), handler, known: None, ..self.clone() };
+        tool.tell(definition);
+        Some(tool)
+    }
+
+    /// What another server tells of it.
+    #[must_use]
+    pub fn told_there(&self) -> Option<&RawValue> {
+        self.relayed.as_deref()
+    }
+
+    fn tell(&mut self, definition: Box<RawValue>) {
         let text = definition.get();
         let schema = |key| member(text, key).map(|schema| Source::Told(schema.into()));
         let hints = member(text, "annotations").unwrap_or("null");
         let hint = |key| member(hints, key).and_then(|hint| hint.parse().ok());
-        let annotations = Annotations {
+        self.annotations = Annotations {
             read_only: hint("readOnlyHint"),
             destructive: hint("destructiveHint"),
             idempotent: hint("idempotentHint"),
             open_world: hint("openWorldHint"),
         };
-        let (input, output) = (schema("inputSchema"), schema("outputSchema"));
-        let tool = Self::new(name, handler);
-        let input = input.unwrap_or(Source::Text(String::new().into()));
-        Self { input, output, annotations, relayed: Some(definition.into()), ..tool }
+        self.input = schema("inputSchema").unwrap_or(Source::Text(String::new().into()));
+        self.output = schema("outputSchema");
+        self.relayed = Some(definition.into());
     }
 
     /// The name that programs use.

@@ -53,14 +53,14 @@ const RULES: &str = "
 /// What a call is answered whose arguments no client has looked at; more header lines end with
 /// CRLF.
 pub(crate) fn asked(url: &str, tool: &str, arguments: &Value, more: &str) -> Value {
-    let host = url.split('/').nth(2).expect("a URL has a host");
+    let (host, path) = url["http://".len()..].split_once('/').expect("a URL has a path");
     let version = "io.modelcontextprotocol/protocolVersion";
     let meta = json!({version: "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}});
     let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
     let body = body.to_string();
     let head = format!(
-        "POST /mcp HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\n\
+        "POST /{path} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\n\
          accept: application/json\r\nmcp-protocol-version: 2026-07-28\r\n\
          mcp-method: tools/call\r\nmcp-name: {tool}\r\n{more}content-length: {}\r\n\
          connection: close\r\n\r\n",

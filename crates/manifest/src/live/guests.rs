@@ -10,7 +10,7 @@ use haft_proto::spec::Meta;
 use haft_server::{
     BuildError, CALL, FIND, Missing, Prompt, Resource, ResourceTemplate, ServerBuilder, Tool,
 };
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// See above. Of two things with one name the file's is served.
@@ -18,6 +18,9 @@ use std::sync::Arc;
 pub struct Guests {
     /// Of each upstream, in the order in which they are listed; no two things have one name.
     pub of: Vec<Guest>,
+    /// Tools that are other in a view, by the name of the view and their own here. Those of a view
+    /// differ from each other and from all else that it has.
+    pub tailored: HashMap<String, HashMap<String, Tool>>,
     /// What is said of them in `_meta` of every list: an object.
     pub list_meta: Option<Meta>,
 }
@@ -57,12 +60,17 @@ impl Guests {
         if let Some(meta) = &self.list_meta {
             builder = builder.list_meta(meta.clone());
         }
-        builder = builder.tools(self.chosen(
+        let tools = self.chosen(
             view,
             What::Tool,
             |guest| &guest.tools,
             |tool| Some(tool.name()).filter(|name| !own.tools.contains(*name)),
-        ));
+        );
+        let tailored = view.and_then(|view| self.tailored.get(&view.name));
+        let as_here = |tool: Tool| {
+            tailored.and_then(|tailored| tailored.get(tool.name())).cloned().unwrap_or(tool)
+        };
+        builder = builder.tools(tools.into_iter().map(as_here));
         builder = self.resources(&own, view).into_iter().fold(builder, ServerBuilder::resource);
         let templates = self.templates(&own, view);
         builder = templates.into_iter().fold(builder, ServerBuilder::resource_template);
@@ -75,7 +83,7 @@ impl Guests {
         let builder = prompts.into_iter().fold(builder, ServerBuilder::prompt);
         let is_of = |guest: &&Guest| view.is_none_or(|view| view.has_of(&guest.upstream));
         let away = self.of.iter().filter(is_of);
-        builder.missing(away.flat_map(|guest| guest.missing.iter().cloned()))
+        builder.missing(away.flat_map(|guest| guest.missing_in(view)))
     }
 
     /// The resources of a file and their families, and these behind them.
@@ -129,6 +137,18 @@ impl Guests {
             chosen.extend(of(guest).iter().filter(|one| name(one).is_some_and(has)).cloned());
         }
         chosen
+    }
+}
+
+impl Guest {
+    /// Names that it may have while it is away, those that a view gives its tools included.
+    fn missing_in(&self, view: Option<&View>) -> Vec<Missing> {
+        let rules = view.into_iter().flat_map(|view| view.tools().iter());
+        let named = rules.filter_map(|(pattern, rule)| {
+            let may_be = |one: &&Missing| one.is_of(pattern.as_str());
+            Some(self.missing.iter().find(may_be)?.of(rule.name.clone()?))
+        });
+        self.missing.iter().cloned().chain(named).collect()
     }
 }
 

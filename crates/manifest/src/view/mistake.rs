@@ -10,6 +10,8 @@ use crate::limits::UPSTREAM_NAME_MAX;
 pub enum ViewMistake {
     /// The name of a view.
     BadName { name: String },
+    /// A rule about a tool that is no upstream's.
+    OwnTool { name: String },
     /// The path of another view.
     SamePath { path: String, first_line: usize },
     /// The name of a tool by which tools are found or called.
@@ -24,6 +26,9 @@ impl ViewMistake {
     pub(crate) fn message(&self) -> String {
         match self {
             Self::BadName { name } => format!("{name:?} is no name for a view"),
+            Self::OwnTool { name } => {
+                format!("`{name}` is a tool of this file, and rules are for those of upstreams")
+            }
             Self::SamePath { path, first_line } => {
                 format!("the view of line {first_line} is at {path} already")
             }
@@ -37,6 +42,9 @@ impl ViewMistake {
         match self {
             Self::BadName { .. } => {
                 format!("use 1 to {UPSTREAM_NAME_MAX} letters, digits, `_` or `-`")
+            }
+            Self::OwnTool { .. } => {
+                "make it as it should be in `tools` of the file, or a second one beside it".into()
             }
             Self::SearchName { .. } => "give it another name".to_owned(),
             Self::SamePath { .. } | Self::TakenPath { .. } => {

@@ -2,7 +2,7 @@
 
 use crate::place::Placed;
 use crate::written::by_name::by_name;
-use crate::written::rules::Texts;
+use crate::written::rules::{Texts, ToolRules};
 use crate::written::search::Search;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -37,6 +37,10 @@ pub(crate) struct View {
     pub(crate) include: Option<Choice>,
     /// Do not have what fits the key of its kind.
     pub(crate) exclude: Option<Choice>,
+    /// What is other of tools of upstreams here, by the names that they have without a view, or by
+    /// patterns of these: `name` is the whole name that one has in this view.
+    #[serde(default)]
+    pub(crate) tools: ToolRules,
 }
 
 /// Some of what a server has, by names as clients see them; `*` is any text.

@@ -70,13 +70,13 @@ tools:
         ],
         hidden: vec![text("milestone")],
     };
-    assert_eq!(rules.of_tool("create_issue"), Some(expected));
-    let other = rules.of_tool("delete_issue").expect("`*` fits");
+    assert_eq!(rules.tools.of("create_issue"), Some(expected));
+    let other = rules.tools.of("delete_issue").expect("`*` fits");
     assert_eq!((other.name, other.hidden), (None, Vec::new()));
     assert_eq!(other.fixed, [(text("draft"), text("false"))]);
     let shown = format!("{rules:?}");
     assert!(shown.contains("owner") && !shown.contains(SECRET), "{shown}");
-    assert_eq!(self::rules("url: https://a.example").of_tool("a"), None);
+    assert_eq!(self::rules("url: https://a.example").tools.of("a"), None);
 }
 
 #[test]

@@ -166,3 +166,33 @@ async fn what_is_away_is_away_where_it_would_be() {
         assert!(answer.contains(told), "{}: {answer}", server.name());
     }
 }
+
+#[test]
+fn what_a_view_may_not_say_of_tools_is_drawn() {
+    let file = |tools: &str| {
+        format!(
+            "server: {{ name: a }}\ntools: [{{ name: own, text: b }}]\n\
+             upstreams: {{ up: {{ command: [a] }} }}\nviews:\n  v:\n    tools: {tools}\n"
+        )
+    };
+    for (tools, told) in [
+        ("{ own: { hidden: [b] } }", "14: `own` is a tool of this file, and rules are for those"),
+        ("{ up_a: { name: own } }", "28: the tool of line 2 is called `own` already"),
+        (
+            "{ up_a: { name: b }, up_c: { name: b } }",
+            "47: the tool of line 6 is called `b` already",
+        ),
+        ("{ up_a: { name: find_tools } }", "28: `find_tools` is the name of a tool of `search`"),
+        ("{ 'up_*': { name: b } }", "24: `name` is for one tool, and `up_*` may be many"),
+        ("{ up_a: { name: a b } }", "28: \"a b\" is no name for a tool"),
+        (
+            "{ up_a: { fixed: { b: 1 }, hidden: [b] } }",
+            "48: `b` has a value in `fixed`, and clients are not told of it then",
+        ),
+    ] {
+        let desk = Desk::with(&file(tools));
+        let loaded = haft_manifest::load(&desk.file("haft.yaml")).map(drop);
+        let fault = loaded.expect_err(tools).to_string();
+        assert!(fault.contains(&format!(":6:{told}")), "{tools}: {fault}");
+    }
+}
