@@ -169,7 +169,7 @@ async fn serve(seat: &Seat, client: &Arc<Client>, report: &impl Fn(Report)) -> E
             let is_over = tokio::select! {
                 is_over = changed(&upstream.alike, &mut changes, &mut gathering) => is_over,
                 () = client.ended() => {
-                    return End::Failed { error: why_ended(client).await, had_answered };
+                    return End::Failed { error: client.why_ended().await, had_answered };
                 }
                 is_needed = seats.doubted(number) => {
                     // Calls wait for what has been taken away, and for nothing else.
@@ -278,14 +278,6 @@ async fn unused(upstream: &Upstream) {
         }
         before = calls;
         sleep(IDLE_MAX).await;
-    }
-}
-
-/// What a child process that has ended left behind as its reason.
-async fn why_ended(client: &Client) -> ClientError {
-    match client.list_tools().await {
-        Err(error) => error,
-        Ok(_) => ClientError::ConnectionClosed,
     }
 }
 
