@@ -25,6 +25,7 @@ mod made;
 mod nursery;
 mod own;
 mod parked;
+mod pause;
 mod recent;
 mod rules;
 mod seats;

@@ -4,15 +4,16 @@ use std::time::Duration;
 
 /// The longest name that all clients take, in bytes; longer ones are shortened.
 pub const NAME_BYTES_MAX: usize = 64;
-/// How long to wait before an upstream that went down is started again, at first; twice as long
-/// after each time in vain.
+/// How long to wait before an upstream that went down is started again, at first, and once it has
+/// answered a request and was up for longer than the pause would be; else twice as long each time.
 pub const PAUSE_MIN: Duration = Duration::from_millis(100);
 /// And at most.
 pub const PAUSE_MAX: Duration = Duration::from_secs(30);
 /// Calls wait for an upstream that went down, and what it has stays listed, while it is tried again
 /// after no longer a pause than this.
 pub const PATIENCE: Duration = Duration::from_secs(1);
-/// An upstream that was up for so long has recovered: the next pause is the first again.
+/// An upstream that was up for so long has recovered, whether it was asked for anything or not: the
+/// next pause is the first again.
 pub const RECOVERED: Duration = Duration::from_secs(30);
 /// How long an upstream that is started when it is needed may be there unused, at least; at most
 /// twice as long.
