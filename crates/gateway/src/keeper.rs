@@ -11,6 +11,7 @@ use crate::limits::{
 };
 use crate::lists::look;
 use crate::pause::Pause;
+use crate::room::Room;
 use crate::seats::Seats;
 use crate::upstream::{State, Upstream};
 use haft_client::{Change, Changes, Client, ClientError, Interest, connect_unless};
@@ -50,6 +51,27 @@ pub(crate) struct Seat {
     pub(crate) upstream: Arc<Upstream>,
     pub(crate) seats: Arc<Seats>,
     pub(crate) number: usize,
+}
+
+/// The same once there is room for its process, if it is one.
+pub(crate) async fn keep_in(room: &Arc<Room>, seat: Seat, report: impl Fn(Report)) {
+    let Seat { upstream, seats, number } = &seat;
+    let place = match room.take() {
+        _ if upstream.is_far() => None,
+        Ok(place) => Some(place),
+        Err(why) => {
+            let reason: Arc<str> = why.into();
+            let down = State::Down { reason: Arc::clone(&reason), told: Arc::clone(&reason) };
+            seats.set(*number, down, None);
+            report(Report::Down(reason));
+            tokio::select! {
+                place = room.wait() => Some(place),
+                () = seats.stopped() => return seats.set(*number, State::Stopped, None),
+            }
+        }
+    };
+    keep(seat, report).await;
+    drop(place);
 }
 
 /// Keeps a connection until it is to stop; then it has ended, politely.

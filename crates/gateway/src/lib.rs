@@ -2,7 +2,9 @@
 //! and adds what they offer to what a file has. It opens no listening socket, and parses no
 //! arguments and no results that pass through.
 //!
-//! `upstream` is a server behind this one, `seats` its connections; `keeper` keeps them; `lists` is
+//! `upstream` is a server behind this one, `seats` its connections, `own` those of single sessions;
+//! `keeper` keeps them, in the `room` that there is for processes, with a `pause` before each is
+//! started again; `lists` is
 //! what they say they have; `made` names it and does what the file's `rules` say of it, and
 //! `catalogue` puts together what they all have; `forward` passes a request on, once for all that
 //! are `alike`, and counts its long result while that is `arriving`; `asking` is what is asked
@@ -27,6 +29,7 @@ mod own;
 mod parked;
 mod pause;
 mod recent;
+mod room;
 mod rules;
 mod seats;
 mod subscriptions;

@@ -18,13 +18,7 @@ pub const RECOVERED: Duration = Duration::from_secs(30);
 /// How long an upstream that is started when it is needed may be there unused, at least; at most
 /// twice as long.
 pub const IDLE_MAX: Duration = Duration::from_secs(60);
-/// The most sessions of one upstream that have a process of their own.
-pub const OWN_MAX: usize = 64;
-/// The most such processes of all upstreams.
-pub const OWN_ALL_MAX: usize = 256;
-/// How long a session may ask nothing of such a process before that is ended.
-pub const OWN_IDLE_MAX: Duration = Duration::from_secs(10 * 60);
-/// How often it is looked whether a session is over.
+/// How often it is looked whether a session that has a process of its own is over.
 pub const OWN_LOOK: Duration = Duration::from_secs(1);
 /// How long changes of an upstream's lists are gathered before the lists are asked for; twice as
 /// long each time while they do not cease.

@@ -9,6 +9,7 @@ use crate::nursery::Adopting;
 use crate::own::Owned;
 use crate::parked::Lot;
 use crate::recent::Recent;
+use crate::room::Room;
 use crate::seats::{Seats, Taken};
 use haft_client::{ClientError, Inherit, Launch, Options, Target};
 use haft_manifest::{Reach, Sessions, Upstream as Settings};
@@ -18,7 +19,6 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 /// How a server behind this one is doing.
@@ -115,7 +115,7 @@ impl Loss {
 }
 
 impl Upstream {
-    pub(crate) fn new(settings: Settings, recent: Arc<Recent>, room: Arc<Semaphore>) -> Self {
+    pub(crate) fn new(settings: Settings, recent: Arc<Recent>, room: Arc<Room>) -> Self {
         Self {
             seats: Arc::new(Seats::new(settings.instances)),
             own: Owned::new(room),
@@ -158,10 +158,8 @@ impl Upstream {
         let Some(session) = context.session().filter(|_| is_own) else {
             return self.connection(&self.seats).await;
         };
-        let seats = self.own.of(self, session).map_err(|most| {
-            let why = format!("{most} sessions have a process of their own, and no more may");
-            Refusal::new(Mistake::Overloaded, self.told(&why))
-        })?;
+        let full = |why: String| Refusal::new(Mistake::Overloaded, self.told(&why));
+        let seats = self.own.of(self, session).map_err(full)?;
         let taken = self.connection(&seats).await?;
         Ok(taken.of(seats))
     }
