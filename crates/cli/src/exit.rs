@@ -166,6 +166,8 @@ fn exit_of(error: &ClientError) -> Exit {
         | ClientError::NoTrustedRoots
         | ClientError::NotAnEndpoint { .. }
         | ClientError::NotHttp { .. }
+        | ClientError::OutputEnded { .. }
+        | ClientError::ProcessEnded { .. }
         | ClientError::Redirected { .. }
         | ClientError::ServerExited { .. }
         | ClientError::SessionLost

@@ -169,6 +169,12 @@ impl Client {
         self.wire.ended().await;
     }
 
+    /// Why nothing more can come, once [`Client::ended`] has ended: nobody needs to have asked for
+    /// anything.
+    pub async fn why_ended(&self) -> ClientError {
+        self.wire.why_ended().await
+    }
+
     /// Asks a legacy server for log messages from `level` up. A modern one is told with each
     /// request, by [`Options::log_level`](crate::Options::log_level), and is not asked here.
     ///

@@ -190,6 +190,20 @@ pub enum ClientError {
     /// No certificate authority is trusted on this machine.
     #[error("no trusted certificates were found; install them or set SSL_CERT_FILE")]
     NoTrustedRoots,
+    /// The child process closed its stdout while nobody waited for an answer.
+    #[error("the server closed its stdout{}", last(words))]
+    OutputEnded {
+        /// The last line that it wrote to a captured stderr.
+        words: String,
+    },
+    /// The child process ended while nobody waited for an answer.
+    #[error("the server process ended ({status}){}", last(words))]
+    ProcessEnded {
+        /// Its exit status, in words.
+        status: String,
+        /// The last line that it wrote to a captured stderr.
+        words: String,
+    },
     /// A redirect to another server, which must not get our headers.
     #[error("the server redirects to {to}; use that address if you trust it")]
     Redirected {

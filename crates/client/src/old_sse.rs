@@ -95,7 +95,7 @@ impl OldSse {
         };
         match reply {
             Some(reply) => reply.map_err(|reply| ask.refused(reply, None)),
-            None => Err(self.why_ended(ask)),
+            None => Err(self.why_unanswered(ask)),
         }
     }
 
@@ -108,6 +108,15 @@ impl OldSse {
     /// Waits until nothing more can be read.
     pub(crate) async fn ended(&self) {
         self.exchange.ended().await;
+    }
+
+    /// Why nothing more can be read, once that is so.
+    pub(crate) fn why_ended(&self) -> ClientError {
+        match self.exchange.has_ended() {
+            _ if self.exchange.is_closed() => ClientError::ConnectionClosed,
+            Some(Ended::TooLarge) => self.too_large(),
+            _ => ClientError::SessionLost,
+        }
     }
 
     /// What may explain that no answer came.
@@ -151,14 +160,16 @@ impl OldSse {
         }
     }
 
-    fn why_ended(&self, ask: &Ask) -> ClientError {
+    fn why_unanswered(&self, ask: &Ask) -> ClientError {
         match self.exchange.has_ended() {
             _ if self.exchange.is_closed() => ClientError::ConnectionClosed,
-            Some(Ended::TooLarge) => {
-                ClientError::MessageTooLarge { limit: self.exchange.limits().message_bytes }
-            }
+            Some(Ended::TooLarge) => self.too_large(),
             _ => ClientError::ClosedMidAnswer { method: ask.method.name() },
         }
+    }
+
+    fn too_large(&self) -> ClientError {
+        ClientError::MessageTooLarge { limit: self.exchange.limits().message_bytes }
     }
 }
 

@@ -62,12 +62,12 @@ impl Stdio {
     ) -> Result<Box<RawValue>, ClientError> {
         let mut call = self.exchange.begin(ask)?;
         if self.exchange.send(ask.message()).await.is_err() {
-            return Err(self.why_ended(ask).await);
+            return Err(self.why_unanswered(ask).await);
         }
         call.sent(ask);
         match call.hear(listener).await {
             Some(reply) => reply.map_err(|reply| ask.refused(reply, None)),
-            None => Err(self.why_ended(ask).await),
+            None => Err(self.why_unanswered(ask).await),
         }
     }
 
@@ -108,28 +108,45 @@ impl Stdio {
         self.exchange.end(Ended::AtMessageEnd, "it was closed");
     }
 
-    async fn why_ended(&self, ask: &Ask) -> ClientError {
+    /// Why nothing more can be read, once that is so.
+    pub(crate) async fn why_ended(&self) -> ClientError {
+        match self.exchange.has_ended() {
+            _ if self.exchange.is_closed() => ClientError::ConnectionClosed,
+            Some(Ended::TooLarge) => self.too_large(),
+            _ => match self.remains().await {
+                (Some(status), words) => ClientError::ProcessEnded { status, words },
+                (None, words) => ClientError::OutputEnded { words },
+            },
+        }
+    }
+
+    async fn why_unanswered(&self, ask: &Ask) -> ClientError {
         let method = ask.method.name();
         if self.exchange.is_closed() {
             return ClientError::ConnectionClosed;
         }
         match timeout(AFTERMATH, self.exchange.ended()).await {
             Ok(Ended::MidMessage) => return ClientError::ClosedMidAnswer { method },
-            Ok(Ended::TooLarge) => {
-                return ClientError::MessageTooLarge {
-                    limit: self.exchange.limits().message_bytes,
-                };
-            }
+            Ok(Ended::TooLarge) => return self.too_large(),
             Ok(Ended::AtMessageEnd) | Err(_) => {}
         }
+        match self.remains().await {
+            (Some(status), words) => ClientError::ServerExited { method, status, words },
+            (None, words) => ClientError::StdoutClosed { method, words },
+        }
+    }
+
+    fn too_large(&self) -> ClientError {
+        ClientError::MessageTooLarge { limit: self.exchange.limits().message_bytes }
+    }
+
+    /// The status of the child, if it has ended, and its last words.
+    async fn remains(&self) -> (Option<String>, String) {
         let (status, mut words) = self.process.lock().await.ending().await;
         if words.is_empty() {
             words = self.garbage().unwrap_or_default();
         }
-        match status {
-            Some(status) => ClientError::ServerExited { method, status, words },
-            None => ClientError::StdoutClosed { method, words },
-        }
+        (status, words)
     }
 }
 

@@ -181,6 +181,15 @@ impl Wire {
         }
     }
 
+    /// Why that is so.
+    pub(crate) async fn why_ended(&self) -> ClientError {
+        match &self.kind {
+            Kind::Http(_) => ClientError::ConnectionClosed,
+            Kind::OldSse(old) => old.why_ended(),
+            Kind::Stdio(stdio) => stdio.why_ended().await,
+        }
+    }
+
     /// `{"name":…,"version":…}` of this client.
     pub(crate) fn client_info(&self) -> &str {
         &self.client_info

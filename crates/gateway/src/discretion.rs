@@ -27,6 +27,8 @@ pub(crate) fn told(error: &ClientError) -> String {
         ClientError::NotJsonRpc { method, .. } => {
             format!("its answer to `{method}` is not a JSON-RPC message")
         }
+        ClientError::OutputEnded { .. } => "it closed its stdout".to_owned(),
+        ClientError::ProcessEnded { status, .. } => format!("its process ended ({status})"),
         ClientError::Redirected { .. } => "it redirects elsewhere".to_owned(),
         ClientError::ServerExited { method, status, .. } => {
             format!("its process ended ({status}) before it answered `{method}`")
@@ -56,6 +58,8 @@ mod tests {
             ClientError::NoEndpoint { url: secret(), reason: secret() },
             ClientError::NotAnEndpoint { url: secret(), status: 404 },
             ClientError::NotJsonRpc { method, reason: secret() },
+            ClientError::OutputEnded { words: secret() },
+            ClientError::ProcessEnded { status: "exit status: 1".into(), words: secret() },
             ClientError::Redirected { to: secret() },
             ClientError::ServerExited { method, status: "exit status: 1".into(), words: secret() },
             ClientError::StdoutClosed { method, words: secret() },

@@ -104,6 +104,9 @@ impl Forward {
                 Ok(passed) => return Ok(relayed(&self.upstream, client, passed)),
                 Err(error) => error,
             };
+            if matches!(error, ClientError::Refused { .. }) {
+                client.served();
+            }
             let loss = Loss::by(&error);
             self.upstream.lost(&client, loss);
             let may_ask_again =
@@ -159,11 +162,14 @@ impl Wish<'_> {
 /// What an upstream answered, for the server.
 fn relayed(upstream: &Arc<Upstream>, client: Taken, passed: Passed) -> Relayed {
     match passed {
-        Passed::Whole(text) => Relayed::Whole(text),
+        Passed::Whole(text) => {
+            client.served();
+            Relayed::Whole(text)
+        }
         Passed::Long(long) => Relayed::Long(haft_server::LongResult {
             begun: long.begun(),
             is_modern: client.handshake().era == Era::Modern,
-            rest: Box::new(Long { long, upstream: Arc::clone(upstream), _client: client }),
+            rest: Box::new(Long { long, upstream: Arc::clone(upstream), client }),
         }),
     }
 }
@@ -173,12 +179,15 @@ struct Long {
     long: Box<LongResult>,
     upstream: Arc<Upstream>,
     /// In use until the last has come.
-    _client: Taken,
+    client: Taken,
 }
 
 impl Pieces for Long {
     fn poll_piece(&mut self, cx: &mut task::Context<'_>) -> Poll<Option<Result<Bytes, Refusal>>> {
         let piece = ready!(self.long.poll_piece(cx));
+        if piece.is_none() {
+            self.client.served();
+        }
         Poll::Ready(piece.map(|piece| piece.map_err(|error| self.upstream.refusal(error))))
     }
 }

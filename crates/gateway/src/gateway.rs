@@ -5,10 +5,11 @@ use crate::admin::Admin;
 use crate::catalogue::{Catalogue, Now, Offer, Told};
 use crate::circle::{Above, Gateways, Mark};
 use crate::early::Early;
-use crate::keeper::{Report, Seat, keep};
-use crate::limits::{LINES_MAX, OWN_ALL_MAX, STOP_TIME_MAX};
+use crate::keeper::{Report, Seat, keep_in};
+use crate::limits::{LINES_MAX, STOP_TIME_MAX};
 use crate::murmur::Murmur;
 use crate::recent::Recent;
+use crate::room::Room;
 use crate::subscriptions;
 use crate::tailor::tailor;
 use crate::upstream::Upstream;
@@ -18,7 +19,7 @@ use haft_proto::service::Service;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::{Notify, watch};
 use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
@@ -50,8 +51,8 @@ pub(crate) struct Shared {
     catalogue: Mutex<Catalogue>,
     pub(crate) told: Mutex<Told>,
     pub(crate) recent: Arc<Recent>,
-    /// For processes of single sessions.
-    room: Arc<Semaphore>,
+    /// For processes of upstreams.
+    room: Arc<Room>,
     /// Those that are ended.
     retiring: Mutex<JoinSet<()>>,
     /// Told when one has answered, or failed to.
@@ -95,13 +96,14 @@ impl Gateway {
     #[must_use]
     pub fn begin(live: Arc<Live>, tell: Telling) -> Self {
         let mut swaps = live.swaps();
+        let room = Arc::new(Room::new(live.manifest().processes()));
         let shared = Arc::new(Shared {
             live,
             kept: Mutex::default(),
             catalogue: Mutex::default(),
             told: Mutex::default(),
             recent: Arc::default(),
-            room: Arc::new(Semaphore::new(OWN_ALL_MAX)),
+            room,
             retiring: Mutex::default(),
             settled: watch::Sender::default(),
             changed: Notify::new(),
@@ -191,6 +193,7 @@ impl Kept {
         let (count, upstream) = (upstream.settings.instances, Arc::new(upstream));
         let rules = Arc::clone(&upstream.settings.rules);
         let keeping = {
+            let room = Arc::clone(&shared.room);
             let (shared, upstream) = (Arc::downgrade(shared), Arc::clone(&upstream));
             async move {
                 if let Some(superseded) = superseded {
@@ -201,13 +204,15 @@ impl Kept {
                     let (shared, reported) = (shared.clone(), Arc::downgrade(&upstream));
                     let seats = Arc::clone(&upstream.seats);
                     let seat = Seat { upstream: Arc::clone(&upstream), seats, number };
-                    all.spawn(keep(seat, move |report| {
+                    let report = move |report| {
                         if let (Some(shared), Some(upstream)) =
                             (shared.upgrade(), reported.upgrade())
                         {
                             shared.take(&upstream, number, report);
                         }
-                    }));
+                    };
+                    let room = Arc::clone(&room);
+                    all.spawn(async move { keep_in(&room, seat, report).await });
                 }
                 while all.join_next().await.is_some() {}
                 upstream.own.ended().await;
@@ -254,6 +259,7 @@ impl Shared {
     /// Keeps those that the file has now. Those that it has as before go on as they are.
     fn follow_file(self: &Arc<Self>) {
         let manifest = self.live.manifest();
+        self.room.set_max(manifest.processes());
         let mut kept = lock(&self.kept);
         let mut before = std::mem::take(&mut *kept);
         if before.is_empty() && manifest.upstreams().is_empty() {

@@ -8,10 +8,11 @@ use crate::circle;
 use crate::discretion;
 use crate::limits::{
     CHANGE_KINDS, GATHERING, GATHERING_MAX, IDLE_MAX, LISTENING_TIME_MAX, LOOKS_IN_VAIN_MAX,
-    PATIENCE, PAUSE_MAX, PAUSE_MIN, QUIET, RECOVERED, RETRY_MAX, RETRY_MIN, SLACK, START_TIME_MAX,
-    TTL_MIN,
+    PATIENCE, PAUSE_MAX, QUIET, RETRY_MAX, RETRY_MIN, SLACK, START_TIME_MAX, TTL_MIN,
 };
 use crate::lists::look;
+use crate::pause::Pause;
+use crate::room::Room;
 use crate::seats::Seats;
 use crate::upstream::{State, Upstream};
 use haft_client::{Change, Changes, Client, ClientError, Interest, connect_unless};
@@ -37,7 +38,8 @@ pub(crate) enum Report {
 enum End {
     Failed {
         error: ClientError,
-        had_answered: bool,
+        /// Since when it had answered, if it had.
+        up: Option<Instant>,
     },
     /// It is there, and what it has is not served, for this reason.
     Refused(Arc<str>),
@@ -54,14 +56,34 @@ pub(crate) struct Seat {
     pub(crate) number: usize,
 }
 
+/// The same once there is room for its process, if it is one.
+pub(crate) async fn keep_in(room: &Arc<Room>, seat: Seat, report: impl Fn(Report)) {
+    let Seat { upstream, seats, number } = &seat;
+    let place = match room.take() {
+        _ if upstream.is_far() => None,
+        Ok(place) => Some(place),
+        Err(why) => {
+            let reason: Arc<str> = why.into();
+            let down = State::Down { reason: Arc::clone(&reason), told: Arc::clone(&reason) };
+            seats.set(*number, down, None);
+            report(Report::Down(reason));
+            tokio::select! {
+                place = room.wait() => Some(place),
+                () = seats.stopped() => return seats.set(*number, State::Stopped, None),
+            }
+        }
+    };
+    keep(seat, report).await;
+    drop(place);
+}
+
 /// Keeps a connection until it is to stop; then it has ended, politely.
 pub(crate) async fn keep(seat: Seat, report: impl Fn(Report)) {
     let Seat { seats, number, .. } = &seat;
     let number = *number;
-    let mut pause = PAUSE_MIN;
+    let mut pause = Pause::new(PAUSE_MAX);
     let (mut is_down, mut has_answered) = (false, false);
     loop {
-        let began = Instant::now();
         if !is_down {
             seats.set(number, State::Connecting, None);
         }
@@ -72,22 +94,22 @@ pub(crate) async fn keep(seat: Seat, report: impl Fn(Report)) {
                     () = seats.demanded(number) => {}
                     () = seats.stopped() => return seats.set(number, State::Stopped, None),
                 }
-                (pause, is_down) = (PAUSE_MIN, false);
+                pause.reset();
+                is_down = false;
                 continue;
             }
             End::Refused(reason) => {
                 (is_down, has_answered) = (true, false);
                 report(Report::Down(reason));
-                circle::apart(pause)
+                circle::apart(pause.next())
             }
-            End::Failed { error, had_answered } => {
+            End::Failed { error, up } => {
                 let reason: Arc<str> = error.to_string().into();
-                if began.elapsed() >= RECOVERED {
-                    pause = PAUSE_MIN;
-                }
+                let had_answered = up.is_some();
+                pause.lost(up.map_or(Duration::ZERO, |up| up.elapsed()), seats.has_served(number));
                 // One that has answered is back at once, most often: its calls wait for that.
                 has_answered |= had_answered;
-                is_down = !has_answered || pause > PATIENCE;
+                is_down = !has_answered || pause.next() > PATIENCE;
                 if is_down {
                     has_answered = false;
                     let told = discretion::told(&error).into();
@@ -97,19 +119,15 @@ pub(crate) async fn keep(seat: Seat, report: impl Fn(Report)) {
                     seats.set(number, State::Connecting, None);
                     report(Report::Restarts(reason));
                 }
-                pause
+                pause.next()
             }
         };
         tokio::select! {
             () = sleep(rest) => {}
             () = seats.stopped() => return seats.set(number, State::Stopped, None),
         }
-        pause = doubled(pause);
+        pause.over();
     }
-}
-
-fn doubled(pause: Duration) -> Duration {
-    pause.saturating_mul(2).min(PAUSE_MAX)
 }
 
 /// One life of the connection.
@@ -119,7 +137,7 @@ async fn live(seat: &Seat, report: &impl Fn(Report)) -> End {
     let client = match Box::pin(connect_unless(&target, &options, seats.stopped())).await {
         Ok(Some(client)) => Arc::new(client),
         Ok(None) => return End::Stopped,
-        Err(error) => return End::Failed { error, had_answered: false },
+        Err(error) => return End::Failed { error, up: None },
     };
     let end = tokio::select! {
         end = Box::pin(serve(seat, &client, report)) => end,
@@ -148,7 +166,7 @@ async fn live(seat: &Seat, report: &impl Fn(Report)) -> End {
 async fn serve(seat: &Seat, client: &Arc<Client>, report: &impl Fn(Report)) -> End {
     let Seat { upstream, seats, number } = seat;
     let (number, limit) = (*number, upstream.timeout().max(START_TIME_MAX));
-    let (mut had_answered, mut looks_in_vain, mut retry) = (false, 0, RETRY_MIN);
+    let (mut up, mut looks_in_vain, mut retry) = (None, 0, RETRY_MIN);
     let mut gathering = Gathering { pause: GATHERING, looked: None };
     loop {
         // Before the lists are asked for, so that no change falls between. Not every server tells.
@@ -162,12 +180,12 @@ async fn serve(seat: &Seat, client: &Arc<Client>, report: &impl Fn(Report)) -> E
                 Ok(offer) => offer,
                 // Who works on something else for long may answer nothing meanwhile.
                 Err(ClientError::TimedOut { .. })
-                    if had_answered && looks_in_vain < LOOKS_IN_VAIN_MAX =>
+                    if up.is_some() && looks_in_vain < LOOKS_IN_VAIN_MAX =>
                 {
                     looks_in_vain += 1;
                     continue;
                 }
-                Err(error) => return End::Failed { error, had_answered },
+                Err(error) => return End::Failed { error, up },
             };
             if let Some(reason) = upstream.mark.refuses(&offer.through) {
                 return End::Refused(reason.into());
@@ -175,14 +193,16 @@ async fn serve(seat: &Seat, client: &Arc<Client>, report: &impl Fn(Report)) -> E
             let is_whole = !is_deaf && !offer.is_partial;
             // Of one that tells of changes there is no need to guess.
             let ttl = offer.ttl.filter(|_| changes.is_none()).map(|ttl| ttl.max(TTL_MIN));
-            (had_answered, looks_in_vain) = (true, 0);
+            let now = Instant::now();
+            up.get_or_insert(now);
+            looks_in_vain = 0;
             report(Report::Has(offer));
-            gathering.looked = Some(Instant::now());
+            gathering.looked = Some(now);
             seats.set(number, State::Ready, Some(Arc::clone(client)));
             let is_over = tokio::select! {
                 is_over = changed(&upstream.alike, &mut changes, &mut gathering) => is_over,
                 () = client.ended() => {
-                    return End::Failed { error: why_ended(client).await, had_answered };
+                    return End::Failed { error: client.why_ended().await, up };
                 }
                 is_needed = seats.doubted(number) => {
                     // Calls wait for what has been taken away, and for nothing else.
@@ -291,29 +311,5 @@ async fn unused(upstream: &Upstream) {
         }
         before = calls;
         sleep(IDLE_MAX).await;
-    }
-}
-
-/// What a child process that has ended left behind as its reason.
-async fn why_ended(client: &Client) -> ClientError {
-    match client.list_tools().await {
-        Err(error) => error,
-        Ok(_) => ClientError::ConnectionClosed,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pauses_double_up_to_a_limit() {
-        let mut pause = PAUSE_MIN;
-        let mut pauses = Vec::new();
-        for _ in 0..10 {
-            pauses.push(pause.as_millis());
-            pause = doubled(pause);
-        }
-        assert_eq!(pauses, [100, 200, 400, 800, 1600, 3200, 6400, 12800, 25600, 30000]);
     }
 }

@@ -2,10 +2,11 @@
 //! and adds what they offer to what a file has. It opens no listening socket, and parses no
 //! arguments and no results that pass through.
 //!
-//! `upstream` is a server behind this one, `seats` its connections; `keeper` keeps them; `lists` is
-//! what they say they have; `made` names it and does what the file's `rules` say of it, `catalogue`
-//! puts together what they all have, `tailor` what is other of it in views, and `idle` knows rules
-//! that do nothing; `forward` passes a request on, once for all that
+//! `upstream` is a server behind this one, `seats` its connections, `own` those of single sessions;
+//! `keeper` keeps them, in the `room` that there is for processes, with a `pause` before each is
+//! started again; `lists` is what they say they have; `made` names it and does what the file's
+//! `rules` say of it, `catalogue` puts together what they all have, `tailor` what is other of it in
+//! views, and `idle` knows rules that do nothing; `forward` passes a request on, once for all that
 //! are `alike`, and counts its long result while that is `arriving`; `asking` is what is asked
 //! because of it; `subscriptions` hears of what changes; `murmur` is what processes say on stderr;
 //! `circle` knows the gateway's own things when they come back; `early` answers while upstreams
@@ -30,7 +31,9 @@ mod murmur;
 mod nursery;
 mod own;
 mod parked;
+mod pause;
 mod recent;
+mod room;
 mod rules;
 mod seats;
 mod subscriptions;

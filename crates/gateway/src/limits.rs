@@ -4,15 +4,16 @@ use std::time::Duration;
 
 /// The longest name that all clients take, in bytes; longer ones are shortened.
 pub const NAME_BYTES_MAX: usize = 64;
-/// How long to wait before an upstream that went down is started again, at first; twice as long
-/// after each time in vain.
+/// How long to wait before an upstream that went down is started again, at first, and once it has
+/// answered a request and was up for longer than the pause would be; else twice as long each time.
 pub const PAUSE_MIN: Duration = Duration::from_millis(100);
 /// And at most.
 pub const PAUSE_MAX: Duration = Duration::from_secs(30);
 /// Calls wait for an upstream that went down, and what it has stays listed, while it is tried again
 /// after no longer a pause than this.
 pub const PATIENCE: Duration = Duration::from_secs(1);
-/// An upstream that was up for so long has recovered: the next pause is the first again.
+/// An upstream that was up for so long has recovered, whether it was asked for anything or not: the
+/// next pause is the first again.
 pub const RECOVERED: Duration = Duration::from_secs(30);
 /// The most gateways that what an upstream has may have come through.
 pub const GATEWAYS_MAX: usize = 1024;
@@ -23,13 +24,7 @@ pub const ABOVE_SAME_MAX: usize = 2;
 /// How long an upstream that is started when it is needed may be there unused, at least; at most
 /// twice as long.
 pub const IDLE_MAX: Duration = Duration::from_secs(60);
-/// The most sessions of one upstream that have a process of their own.
-pub const OWN_MAX: usize = 64;
-/// The most such processes of all upstreams.
-pub const OWN_ALL_MAX: usize = 256;
-/// How long a session may ask nothing of such a process before that is ended.
-pub const OWN_IDLE_MAX: Duration = Duration::from_secs(10 * 60);
-/// How often it is looked whether a session is over.
+/// How often it is looked whether a session that has a process of its own is over.
 pub const OWN_LOOK: Duration = Duration::from_secs(1);
 /// How long changes of an upstream's lists are gathered before the lists are asked for; twice as
 /// long each time while they do not cease.

@@ -4,27 +4,28 @@
 
 use crate::gateway::lock;
 use crate::keeper::{Seat, keep};
-use crate::limits::{OWN_IDLE_MAX, OWN_LOOK, OWN_MAX};
+use crate::limits::OWN_LOOK;
+use crate::room::Room;
 use crate::seats::Seats;
 use crate::upstream::Upstream;
 use haft_proto::session::Session;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
-use tokio::sync::Semaphore;
+use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
 /// See above.
 pub(crate) struct Owned {
-    /// By the place of the session, which nobody else has while it is held weakly.
+    /// By the address of the session, which nobody else has while it is held weakly.
     all: Mutex<HashMap<usize, Arc<Seats>>>,
     keeping: Mutex<JoinSet<()>>,
-    /// For all upstreams.
-    room: Arc<Semaphore>,
+    /// For the processes of all upstreams.
+    room: Arc<Room>,
 }
 
 impl Owned {
-    pub(crate) fn new(room: Arc<Semaphore>) -> Self {
+    pub(crate) fn new(room: Arc<Room>) -> Self {
         Self { all: Mutex::default(), keeping: Mutex::default(), room }
     }
 
@@ -36,19 +37,22 @@ impl Owned {
     /// That of a session.
     ///
     /// # Errors
-    /// How many there are, if there may be no more.
+    /// Why there may be no more.
     pub(crate) fn of(
         &self,
         upstream: &Arc<Upstream>,
         session: &Arc<Session>,
-    ) -> Result<Arc<Seats>, usize> {
-        let place = Arc::as_ptr(session).addr();
+    ) -> Result<Arc<Seats>, String> {
+        let address = Arc::as_ptr(session).addr();
         let mut all = lock(&self.all);
-        if let Some(seats) = all.get(&place).filter(|seats| !seats.is_stopping()) {
+        if let Some(seats) = all.get(&address).filter(|seats| !seats.is_stopping()) {
             return Ok(Arc::clone(seats));
         }
-        let room = Arc::clone(&self.room).try_acquire_owned();
-        let Some(room) = room.ok().filter(|_| all.len() < OWN_MAX) else { return Err(all.len()) };
+        let most = upstream.settings.sessions_max;
+        if all.len() >= most {
+            return Err(format!("{most} sessions have a process of their own, and no more may"));
+        }
+        let place = self.room.take()?;
         let seats = Arc::new(Seats::new(1));
         let (upstream, kept) = (Arc::clone(upstream), Arc::clone(&seats));
         let session = Arc::downgrade(session);
@@ -59,7 +63,7 @@ impl Owned {
                 Seat { upstream: Arc::clone(&upstream), seats: Arc::clone(&kept), number: 0 };
             let ending = async {
                 tokio::select! {
-                    () = over(&session, &kept) => {}
+                    () = over(&session, &kept, upstream.settings.sessions_idle) => {}
                     () = upstream.seats.stopped() => {}
                 }
                 kept.stop();
@@ -68,12 +72,12 @@ impl Owned {
             tokio::join!(Box::pin(keep(seat, |_| {})), ending);
             let mut all = lock(&upstream.own.all);
             // A call may have come since, and begun another.
-            if all.get(&place).is_some_and(|seats| Arc::ptr_eq(seats, &kept)) {
-                all.remove(&place);
+            if all.get(&address).is_some_and(|seats| Arc::ptr_eq(seats, &kept)) {
+                all.remove(&address);
             }
-            drop((room, session));
+            drop((place, session));
         });
-        all.insert(place, Arc::clone(&seats));
+        all.insert(address, Arc::clone(&seats));
         Ok(seats)
     }
 
@@ -85,14 +89,14 @@ impl Owned {
 }
 
 /// Waits until a session is over, or has asked nothing for long.
-async fn over(session: &Weak<Session>, seats: &Seats) {
+async fn over(session: &Weak<Session>, seats: &Seats, idle_max: Duration) {
     let mut before = (seats.taken_at_rest(), Instant::now());
     while session.strong_count() > 0 {
         sleep(OWN_LOOK).await;
         let now = seats.taken_at_rest();
         if now.is_none() || now != before.0 {
             before = (now, Instant::now());
-        } else if before.1.elapsed() >= OWN_IDLE_MAX {
+        } else if before.1.elapsed() >= idle_max {
             return;
         }
     }

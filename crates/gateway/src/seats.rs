@@ -7,7 +7,7 @@ use arc_swap::ArcSwapOption;
 use haft_client::Client;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::sync::{Notify, watch};
 
 /// See above.
@@ -33,6 +33,8 @@ struct Place {
     /// Told when none does any more.
     rest: Notify,
     restarts: AtomicU64,
+    /// Since it was last asked, this connection or one before it has answered a request.
+    has_served: AtomicBool,
 }
 
 /// A connection that somebody uses, until this is dropped.
@@ -69,6 +71,11 @@ impl Taken {
     /// The connection, for a request that may outlive this use of it.
     pub(crate) fn client(&self) -> &Arc<Client> {
         &self.client
+    }
+
+    /// A request of a client has been answered.
+    pub(crate) fn served(&self) {
+        self.using.0.has_served.store(true, Ordering::Relaxed);
     }
 
     /// Counts such a request, until what is returned is dropped.
@@ -163,6 +170,11 @@ impl Seats {
     pub(crate) fn set(&self, number: usize, state: State, client: Option<Arc<Client>>) {
         self.places[number].client.store(client);
         self.states.send_modify(|states| states[number] = state);
+    }
+
+    /// Whether a request of a client has been answered since this was last asked.
+    pub(crate) fn has_served(&self, number: usize) -> bool {
+        self.places[number].has_served.swap(false, Ordering::Relaxed)
     }
 
     pub(crate) fn note_restart(&self, number: usize) {

@@ -3,7 +3,8 @@
 //! clients. Run by `gateway` for as long as it lives. It reads no resource.
 
 use crate::gateway::{Kept, Shared, lock};
-use crate::limits::{LISTENING_TIME_MAX, PATIENCE, PAUSE_MIN, RECOVERED};
+use crate::limits::{LISTENING_TIME_MAX, PATIENCE};
+use crate::pause::Pause;
 use crate::upstream::Upstream;
 use haft_client::{Change, Changes, Client, ClientError, Interest};
 use haft_manifest::Live;
@@ -143,7 +144,7 @@ fn owners(
 
 /// Watches these at their upstream, for ever.
 async fn listen(upstream: Arc<Upstream>, mut wanted: watch::Receiver<Uris>, live: Arc<Live>) {
-    let mut pause = PAUSE_MIN;
+    let mut pause = Pause::new(PATIENCE);
     // What was watched before; it is let go once the next is, so that nothing falls between.
     let mut before: Option<Changes> = None;
     // It went away, and what changed meanwhile was not told.
@@ -153,14 +154,14 @@ async fn listen(upstream: Arc<Upstream>, mut wanted: watch::Receiver<Uris>, live
         let Some(mut line) = begin(&upstream, &uris).await else {
             has_missed = true;
             tokio::select! {
-                () = sleep(pause) => {}
+                () = sleep(pause.next()) => {}
                 changed = wanted.changed() => if changed.is_err() { return },
             }
-            pause = pause.saturating_mul(2).min(PATIENCE);
+            pause.over();
             continue;
         };
         drop(before.take());
-        let began = Instant::now();
+        let (began, mut has_told) = (Instant::now(), false);
         if std::mem::take(&mut has_missed) {
             uris.iter().for_each(|uri| live.resource_updated(uri));
         }
@@ -176,6 +177,7 @@ async fn listen(upstream: Arc<Upstream>, mut wanted: watch::Receiver<Uris>, live
                 }
             };
             upstream.alike.part();
+            has_told |= matches!(change, Some(Ok(_)));
             match change {
                 Some(Ok(Change::Resource(uri))) => tell(&live, &uris, &uri),
                 Some(Ok(Change::Missed)) => {
@@ -185,9 +187,9 @@ async fn listen(upstream: Arc<Upstream>, mut wanted: watch::Receiver<Uris>, live
                 Some(Err(_)) | None => {
                     has_missed = true;
                     // Nor is a server asked at once that ends each stream as it begins.
-                    pause = if began.elapsed() < RECOVERED { pause } else { PAUSE_MIN };
-                    sleep(pause).await;
-                    pause = pause.saturating_mul(2).min(PATIENCE);
+                    pause.lost(began.elapsed(), has_told);
+                    sleep(pause.next()).await;
+                    pause.over();
                     break;
                 }
             }

@@ -11,6 +11,7 @@ use crate::nursery::Adopting;
 use crate::own::Owned;
 use crate::parked::Lot;
 use crate::recent::Recent;
+use crate::room::Room;
 use crate::seats::{Seats, Taken};
 use haft_client::{ClientError, Eras, Inherit, Launch, Options, Target};
 use haft_manifest::{Reach, Sessions, Upstream as Settings};
@@ -20,7 +21,6 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 /// How a server behind this one is doing.
@@ -125,7 +125,7 @@ impl Loss {
 impl Upstream {
     pub(crate) fn new(
         settings: Settings,
-        (recent, room): (Arc<Recent>, Arc<Semaphore>),
+        (recent, room): (Arc<Recent>, Arc<Room>),
         (mark, above): (Arc<Mark>, Above),
         murmur: Murmur,
     ) -> Self {
@@ -175,10 +175,8 @@ impl Upstream {
         let Some(session) = context.session().filter(|_| is_own) else {
             return self.connection(&self.seats).await;
         };
-        let seats = self.own.of(self, session).map_err(|most| {
-            let why = format!("{most} sessions have a process of their own, and no more may");
-            Refusal::new(Mistake::Overloaded, self.told(&why))
-        })?;
+        let full = |why: String| Refusal::new(Mistake::Overloaded, self.told(&why));
+        let seats = self.own.of(self, session).map_err(full)?;
         let taken = self.connection(&seats).await?;
         Ok(taken.of(seats))
     }

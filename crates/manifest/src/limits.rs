@@ -95,6 +95,19 @@ pub const GUARDIAN_PAUSE: Duration = Duration::from_millis(20);
 pub const UPSTREAM_NAME_MAX: usize = 31;
 /// The most processes that share the calls of one upstream.
 pub const INSTANCES_MAX: usize = 64;
+/// How many sessions of one upstream have a process of their own at most without `sessions_max`.
+pub const SESSIONS: usize = 64;
+/// And with it.
+pub const SESSIONS_MAX: usize = 1024;
+/// How long a session may ask nothing of such a process before that is ended, without
+/// `sessions_idle`.
+pub const SESSIONS_IDLE: Duration = Duration::from_secs(10 * 60);
+/// And with it, at most.
+pub const SESSIONS_IDLE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// How many processes of upstreams there are together at most without `processes`.
+pub const PROCESSES: usize = 512;
+/// And with it.
+pub const PROCESSES_MAX: usize = 4096;
 /// The longest prefix of the names of an upstream's tools, in bytes: half of a name of 64, which is
 /// as long as all clients take.
 pub const PREFIX_BYTES_MAX: usize = 32;

@@ -148,6 +148,12 @@ impl Manifest {
         &self.meant.upstreams
     }
 
+    /// How many processes of these there may be together.
+    #[must_use]
+    pub fn processes(&self) -> usize {
+        self.meant.server.processes
+    }
+
     /// The endpoints beside that of everything, in the order of the file.
     #[must_use]
     pub fn views(&self) -> &[View] {

@@ -1,10 +1,12 @@
 //! A manifest as it is run: everything filled in, checked and compiled. Made by `load` from the
 //! structs of `written`; starts nothing.
 
+use crate::amount;
 use crate::around::Around;
 use crate::fault::{Wrong, line_of};
 use crate::fill::Surroundings;
 use crate::forge;
+use crate::limits::{PROCESSES, PROCESSES_MAX};
 use crate::openapi::{Imported, Note};
 use crate::pipeline;
 use crate::place::{Place, Placed};
@@ -73,6 +75,8 @@ pub(crate) struct Server {
     pub(crate) icons: Vec<Icon>,
     pub(crate) caching: Option<Caching>,
     pub(crate) state_keys: Vec<StateKey>,
+    /// How many of upstreams there may be together.
+    pub(crate) processes: usize,
     pub(crate) strict_arguments: bool,
     /// From how many tools on they are found, and not listed.
     pub(crate) search: Option<usize>,
@@ -303,6 +307,9 @@ impl Server {
             icons: shown::icons(&written.icons, surroundings)?,
             caching: shown::caching(written.caching.as_ref(), surroundings)?,
             state_keys: state_keys(written.state_keys, surroundings)?,
+            processes: written.processes.map_or(Ok(PROCESSES), |processes| {
+                amount::number("processes", &processes, 1, PROCESSES_MAX)
+            })?,
             strict_arguments: written.strict_arguments,
             search: written.search.map(|search| self::search(&search)).transpose()?.flatten(),
         })

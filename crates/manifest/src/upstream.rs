@@ -11,7 +11,10 @@ use crate::fill::{Filled, Surroundings};
 use crate::http;
 use crate::http::mistake::HttpMistake;
 use crate::keys::Kinds;
-use crate::limits::{INSTANCES_MAX, PREFIX_BYTES_MAX, UPSTREAM_NAME_MAX};
+use crate::limits::{
+    INSTANCES_MAX, PREFIX_BYTES_MAX, SESSIONS, SESSIONS_IDLE, SESSIONS_IDLE_MAX, SESSIONS_MAX,
+    UPSTREAM_NAME_MAX,
+};
 use crate::meant::duplicate;
 use crate::openapi::{self, Described, Imported};
 use crate::place::{Place, Placed};
@@ -57,6 +60,10 @@ pub struct Upstream {
     /// Whose these processes are. With [`Sessions::Own`] there is one instance, for all who have no
     /// session.
     pub sessions: Sessions,
+    /// How many sessions have such a process at most.
+    pub sessions_max: usize,
+    /// How long one may ask nothing of it before it is ended.
+    pub sessions_idle: Duration,
     /// Where it is.
     pub reach: Reach,
     /// What of it is served, and what is other of its tools here.
@@ -126,7 +133,18 @@ const KINDS: Kinds = Kinds {
     keys: &[
         (
             "command",
-            &["env", "inherit_env", "instances", "sessions", "cwd", "era", "start", "tools"],
+            &[
+                "env",
+                "inherit_env",
+                "instances",
+                "sessions",
+                "sessions_max",
+                "sessions_idle",
+                "cwd",
+                "era",
+                "start",
+                "tools",
+            ],
         ),
         ("url", &["headers", "era", "start", "tools"]),
         (
@@ -292,6 +310,7 @@ fn upstream(
         let (key, other) = ("instances", "sessions");
         return Err(Wrong::new(instances.place, Problem::TwoOfOne { key, other }));
     }
+    let (sessions_max, sessions_idle) = of_sessions(&written, surroundings)?;
     let reach = if let Some(command) = written.command {
         let env = (written.env, written.inherit_env);
         program(&command, env, written.cwd.as_ref(), surroundings)?
@@ -302,7 +321,35 @@ fn upstream(
     };
     let (era, start) = (written.era.map(Era::from), written.start);
     let (name, timeout) = (name.to_owned(), around.timeout);
-    Ok(Upstream { name, prefix, timeout, era, start, instances, sessions, reach, rules })
+    #[rustfmt::skip]
+    let upstream = Upstream {
+        name, prefix, timeout, era, start, instances, sessions, sessions_max, sessions_idle, reach,
+        rules,
+    };
+    Ok(upstream)
+}
+
+/// How many sessions have a process of their own, and for how long after they last asked.
+fn of_sessions(
+    written: &written::Upstream,
+    surroundings: &Surroundings<'_>,
+) -> Result<(usize, Duration), Wrong> {
+    let (most, idle) = (written.sessions_max.as_ref(), written.sessions_idle.as_ref());
+    if written.sessions == Sessions::Shared {
+        let keys = [
+            most.map(|most| (most.place, "sessions_max")),
+            idle.map(|idle| (idle.place, "sessions_idle")),
+        ];
+        if let Some((place, key)) = keys.into_iter().flatten().next() {
+            return Err(bad(place, UpstreamMistake::OfOwn { key }));
+        }
+    }
+    let most =
+        most.map_or(Ok(SESSIONS), |most| amount::number("sessions_max", most, 1, SESSIONS_MAX))?;
+    let idle = idle.map_or(Ok(SESSIONS_IDLE), |idle| {
+        amount::time("sessions_idle", idle, SESSIONS_IDLE_MAX, surroundings)
+    })?;
+    Ok((most, idle))
 }
 
 fn program(

@@ -92,6 +92,9 @@ pub(crate) struct Server {
     /// find and call the others: `true`, or from how many tools on. Each can still be called by its
     /// name.
     pub(crate) search: Option<Placed<search::Search>>,
+    /// How many processes of `upstreams` there may be together, those of single sessions included,
+    /// from 1 to 4096; 512 without this key. What would be one more is not started.
+    pub(crate) processes: Option<Placed<u32>>,
     /// Refuse arguments that do not fit as they are. Without this key, what models are known to get
     /// wrong is mended: a number, boolean, list or object in quotes, and null for what is left out.
     #[serde(default)]

@@ -3,7 +3,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -21,29 +21,9 @@ pub(super) const SLOW: u64 = 1_002;
 /// How long a slow reader stands still.
 const STALL_MS: u64 = 1_500;
 
-/// How often an upstream was killed without a rest, and when it was last.
-#[derive(Clone, Copy)]
-struct Life {
-    kills: u32,
-    since: Instant,
-}
-
-impl Life {
-    fn may_be_killed(self) -> bool {
-        self.kills < limits::KILLS_MAX || self.since.elapsed() > limits::REST
-    }
-
-    fn is_killed(&mut self) {
-        let is_rested = self.since.elapsed() > limits::REST;
-        self.kills = if is_rested { 1 } else { self.kills + 1 };
-        self.since = Instant::now();
-    }
-}
-
 /// Kills children, one after the other.
 pub(super) fn kill(stage: &Stage, ledger: &Ledger, seed: u64) {
     let mut chance = Chance::new(seed, KILLER);
-    let mut lives = vec![Life { kills: 0, since: Instant::now() }; stage.upstreams.len()];
     stage.act(|| {
         let children = stage.gate.children();
         let all = stage.upstreams.iter().enumerate().filter_map(|(at, upstream)| {
@@ -53,12 +33,9 @@ pub(super) fn kill(stage: &Stage, ledger: &Ledger, seed: u64) {
             };
             children.iter().find(|(_, words)| is_its(words)).map(|(process, _)| (at, *process))
         });
-        let may_be = |(at, _): &(usize, u32)| {
-            lives[*at].may_be_killed() && !stage.upstreams[*at].is_mortal()
-        };
+        let may_be = |(at, _): &(usize, u32)| !stage.upstreams[*at].is_mortal();
         let all: Vec<(usize, u32)> = all.filter(may_be).collect();
         if let Some((at, process)) = chance.pick(&all) {
-            lives[*at].is_killed();
             stage.strike(*at);
             signal("-KILL", *process);
             stage.strike(*at);

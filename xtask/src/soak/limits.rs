@@ -19,11 +19,6 @@ pub(super) const PAUSE: Duration = Duration::from_millis(10);
 /// The longest pause between two kills, and between two edits.
 pub(super) const KILL_MS_MAX: u64 = 1_500;
 pub(super) const EDIT_MS_MAX: u64 = 4_000;
-/// How often an upstream is killed until it has had a rest: a gateway pauses twice as long each
-/// time, and after a pause of a second takes away what the upstream has.
-pub(super) const KILLS_MAX: u32 = 3;
-/// Who lived for so long is started again at once; the gateway says so of 30 s.
-pub(super) const REST: Duration = Duration::from_secs(35);
 /// How long after a kill or an edit calls of that upstream may be answered by an error: it starts
 /// in a second or two where all processors are taken, after a pause if it was killed just before.
 pub(super) const AFTERMATH: Duration = Duration::from_secs(8);

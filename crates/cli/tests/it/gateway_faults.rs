@@ -10,6 +10,7 @@ mod floods;
 mod lists;
 mod lives;
 mod old_sse;
+mod pauses;
 mod remains;
 mod sessions;
 mod starts;

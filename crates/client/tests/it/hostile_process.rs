@@ -339,3 +339,24 @@ async fn a_server_that_dies_is_missed_though_its_stdout_is_held_open() {
     let mut said = Vec::new();
     left_behind.read_to_end(&mut said).expect("the pipe ends with its last writer");
 }
+
+#[tokio::test]
+async fn a_server_that_dies_while_nothing_is_asked_is_told_by_its_end_alone() {
+    for (body, told) in [
+        (
+            "shake; echo 'error: no key' >&2; echo bye >&2; exit 3",
+            "the server process ended (exit status: 3); its last words: error: no key",
+        ),
+        ("shake; kill -9 $$", "the server process ended (signal: 9 (SIGKILL))"),
+        (
+            "shake; echo bye >&2; exec >&-; silent",
+            "the server closed its stdout; its last words: bye",
+        ),
+        // Half a message is nobody's answer.
+        ("shake; printf '{'; exit 4", "the server process ended (exit status: 4)"),
+    ] {
+        let client = connected(body, &legacy(PATIENT_MS)).await;
+        client.ended().await;
+        assert_eq!(client.why_ended().await.to_string(), told, "{body}");
+    }
+}

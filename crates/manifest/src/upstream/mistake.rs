@@ -24,6 +24,8 @@ pub enum UpstreamMistake {
     Nul { key: &'static str },
     /// A key of one tool, for all that fit a pattern.
     OfMany { key: &'static str, pattern: String },
+    /// A key of processes of single sessions, where all clients share one.
+    OfOwn { key: &'static str },
     /// Two upstreams whose names would not be told apart.
     SamePrefix { shown: String, first_line: usize },
 }
@@ -42,6 +44,9 @@ impl UpstreamMistake {
             Self::Nul { key } => format!("a text of `{key}` has a character 0 in it"),
             Self::OfMany { key, pattern } => {
                 format!("`{key}` is for one tool, and `{pattern}` may be many")
+            }
+            Self::OfOwn { key } => {
+                format!("`{key}` is for sessions that have a process of their own")
             }
             Self::SamePrefix { shown, first_line } => {
                 format!("the names of the upstream of line {first_line} begin with {shown}, too")
@@ -65,6 +70,7 @@ impl UpstreamMistake {
             Self::HeaderTwice { .. } => "keep one of them".to_owned(),
             Self::Nul { .. } => "remove it: no program can be given one".to_owned(),
             Self::OfMany { .. } => "write the tool's name there, without `*`".to_owned(),
+            Self::OfOwn { .. } => "write `sessions: own`, or remove it".to_owned(),
             Self::SamePrefix { .. } => "give one of them another `prefix`".to_owned(),
         }
     }

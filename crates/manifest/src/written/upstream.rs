@@ -39,6 +39,12 @@ pub(crate) struct Upstream {
     /// before; `shared` without this key.
     #[serde(default)]
     pub(crate) sessions: Sessions,
+    /// How many sessions have a process of their own at most, from 1 to 1024; 64 without this key.
+    /// Who comes then is told so.
+    pub(crate) sessions_max: Option<Placed<u32>>,
+    /// How long a session may ask nothing of its process before that is ended, like 30s; 10m
+    /// without this key.
+    pub(crate) sessions_idle: Option<Placed<Scalar>>,
     /// The directory that the program runs in; without this key, that of this file.
     pub(crate) cwd: Option<Placed<String>>,
     /// The address of a server that speaks MCP, like `https://docs.example.com/mcp`: over

@@ -134,6 +134,21 @@ fn a_command_that_cannot_be_run_is_drawn() {
             Some("keep one of them"),
         ),
         ("command: [a]\ninstances: 65", "5:16: `instances` must be from 1 to 64", None),
+        (
+            "command: [a]\nsessions_max: 2",
+            "5:19: `sessions_max` is for sessions that have a process of their own",
+            Some("write `sessions: own`, or remove it"),
+        ),
+        (
+            "command: [a]\nsessions: own\nsessions_max: 0",
+            "6:19: `sessions_max` must be from 1 to 1024",
+            None,
+        ),
+        (
+            "command: [a]\nsessions: own\nsessions_idle: 25h",
+            "6:20: `sessions_idle` must be longer than nothing and at most 24h",
+            None,
+        ),
         ("command: [a]\nenv: { B: \"\\0\" }", "5:15: a text of `env` has a character 0 in it", nul),
         ("command: [a]\ncwd: \"\\0\"", "5:10: a text of `cwd` has a character 0 in it", nul),
         (

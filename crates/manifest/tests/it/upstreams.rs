@@ -10,7 +10,7 @@ use std::time::Duration;
 const SECRET: &str = "hunter-of-secrets";
 
 /// A file with one of each kind, whose secrets are in the file `key`.
-const FILE: &str = "server: { name: desk }
+const FILE: &str = "server: { name: desk, processes: 40 }
 defaults: { timeout: 7s }
 upstreams:
   github:
@@ -29,7 +29,7 @@ upstreams:
     headers: { authorization: 'Bearer ${file:key}', X-Team: blue }
     prefix: ''
     era: modern
-  own_1: { command: [./bin/own], sessions: own }
+  own_1: { command: [./bin/own], sessions: own, sessions_max: 5, sessions_idle: 30s }
 ";
 
 const DOCUMENT: &str = "openapi: 3.0.3
@@ -52,6 +52,7 @@ fn texts(texts: &[&str]) -> Vec<OsString> {
 fn what_is_typed_is_what_is_meant() {
     let desk = desk(FILE);
     let manifest = desk.manifest();
+    assert_eq!(manifest.processes(), 40);
     let [github, docs, own] = manifest.upstreams() else {
         panic!("those that speak MCP: {:?}", manifest.upstreams())
     };
@@ -64,6 +65,8 @@ fn what_is_typed_is_what_is_meant() {
         start: Start::Lazy,
         instances: 3,
         sessions: Sessions::Shared,
+        sessions_max: 64,
+        sessions_idle: Duration::from_secs(600),
         reach: Reach::Command {
             argv: texts(&["github-mcp-server", "stdio", &key, "5"]),
             env: [("TOKEN", SECRET), ("DEBUG", "true")].map(|(k, v)| (k.into(), v.into())).into(),
@@ -90,6 +93,8 @@ fn what_is_typed_is_what_is_meant() {
         start: Start::Eager,
         instances: 1,
         sessions: Sessions::Own,
+        sessions_max: 5,
+        sessions_idle: Duration::from_secs(30),
         reach: Reach::Command {
             argv: vec![desk.path().join("./bin/own").into()],
             env: Vec::new(),
@@ -153,7 +158,11 @@ fn a_reading_tells_which_upstreams_have_changed() {
     };
     let headers = FILE.replace("X-Team: blue", "X-Team: red");
     let defaults = headers.replace("7s", "8s");
-    let without = defaults.replace("  own_1: { command: [./bin/own], sessions: own }\n", "");
+    let without = defaults.replace(
+        "  own_1: { command: [./bin/own], sessions: own, sessions_max: 5, \
+             sessions_idle: 30s }\n",
+        "",
+    );
     let typed_out = without.replace("X-Team: red }", "x-team: red } # The same.");
     for (what, yaml, upstreams, tools) in [
         ("a comment", FILE.replace("upstreams:", "# Many.\nupstreams:"), "", ""),

@@ -142,9 +142,14 @@ impl Bed {
 
     /// Writes the file anew, with other keys of the faulty upstream, and has it read.
     pub(crate) fn edit(&self, change: impl Fn(&mut Value)) {
+        self.rewrite(|file| change(&mut file["upstreams"]["bad"]));
+    }
+
+    /// The same with anything other in the file.
+    pub(crate) fn rewrite(&self, change: impl Fn(&mut Value)) {
         let text = std::fs::read_to_string(&self.desk.file).expect("it is ours");
         let mut file: Value = serde_json::from_str(&text).expect("it is ours");
-        change(&mut file["upstreams"]["bad"]);
+        change(&mut file);
         std::fs::write(&self.desk.file, file.to_string()).expect("it is ours");
         let (status, told) = Door::of(&self.gate).ask("POST /admin/v1/reload");
         assert_eq!(status, 200, "{told}");

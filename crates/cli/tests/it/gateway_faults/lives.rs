@@ -69,6 +69,17 @@ fn who_works_for_long_on_one_thing_is_left_alone() {
     bed.stop().expect("an orderly end");
 }
 
+#[test]
+fn one_that_dies_while_nothing_is_asked_is_told_by_its_end_alone() {
+    let bed = Bed::piped(&["never exit"]);
+    assert_eq!(bed.call("bad_try").said(), "tried");
+    signal(&children(&bed, "never")[0], "-9");
+    let line = bed.gate.told(&["warning: the upstream `bad` is started again: "]);
+    let (_, why) = line.split_once("again: ").expect("a reason");
+    assert_eq!(why, "the server process ended (signal: 9 (SIGKILL))");
+    bed.stop().expect("an orderly end");
+}
+
 /// Calls the faulty upstream so many times at once; what was said, in alphabetical order.
 fn at_once(bed: &Bed, count: usize, meanwhile: impl FnOnce()) -> Vec<String> {
     let mut said: Vec<String> = thread::scope(|scope| {

@@ -14,7 +14,11 @@ const COUNTS: &str = r#"tools/call send {"jsonrpc":"2.0","id":$id,"result":{
 const RULE: &str = "tools/call";
 
 fn bed() -> Bed {
-    let bed = Bed::piped_with(&[&COUNTS.replace('\n', " ")], &json!({ "sessions": "own" }));
+    bed_with(&json!({ "sessions": "own" }))
+}
+
+fn bed_with(keys: &Value) -> Bed {
+    let bed = Bed::piped_with(&[&COUNTS.replace('\n', " ")], keys);
     assert!(wait_until(|| bed.see("upstreams")[0]["state"] == "ready"));
     bed
 }
@@ -104,12 +108,53 @@ fn what_dies_of_one_session_dies_alone() {
 
 #[test]
 fn there_are_not_more_of_them_than_may_be() {
-    let bed = bed();
-    let clients: Vec<Client<'_>> = (0..65).map(|_| Client::begin(&bed)).collect();
+    let bed = bed_with(&json!({ "sessions": "own", "sessions_max": 3 }));
+    let clients: Vec<Client<'_>> = (0..4).map(|_| Client::begin(&bed)).collect();
     let (last, others) = clients.split_last().expect("some");
     assert!(others.iter().all(|client| client.call() == "1"));
     let refused = last.call();
-    assert!(refused.contains("`bad`") && refused.contains("64 sessions"), "{refused}");
+    assert!(refused.contains("`bad`") && refused.contains("3 sessions"), "{refused}");
     assert_eq!(bed.call("bad_try").said(), "1");
+    bed.stop().expect("an orderly end");
+}
+
+#[test]
+fn one_whose_session_asks_nothing_for_long_ends_and_begins_anew() {
+    let bed = bed_with(&json!({ "sessions": "own", "sessions_idle": "2s" }));
+    let shared = children(&bed, RULE).len();
+    let (quiet, busy) = (Client::begin(&bed), Client::begin(&bed));
+    assert_eq!(quiet.call(), "1");
+    let mut calls = 0;
+    assert!(wait_until(|| {
+        calls += 1;
+        assert_eq!(busy.call(), calls.to_string());
+        own(&bed) == 1
+    }));
+    assert!(wait_until(|| children(&bed, RULE).len() == shared + 1));
+    assert_eq!((quiet.call(), own(&bed)), ("1".to_owned(), 2));
+    bed.stop().expect("an orderly end");
+}
+
+#[test]
+fn there_are_not_more_processes_of_all_upstreams_than_may_be() {
+    let bed = bed();
+    // Each upstream has one for all.
+    bed.rewrite(|file| file["server"]["processes"] = json!(3));
+    let (first, second) = (Client::begin(&bed), Client::begin(&bed));
+    assert_eq!(first.call(), "1");
+    let refused = second.call();
+    let why = "3 processes of upstreams run, as many as `processes` allows";
+    assert_eq!(refused, format!("Upstream `bad`: {why}"));
+
+    bed.rewrite(|file| file["upstreams"]["late"] = file["upstreams"]["good"].clone());
+    let late = || bed.see("upstreams")[2].clone();
+    assert!(wait_until(|| late()["state"] == "down"));
+    assert_eq!(late()["reason"], why);
+    assert_eq!(first.call(), "2", "nobody else is harmed");
+    first.end();
+    assert!(wait_until(|| late()["state"] == "ready"));
+    assert!(second.call().contains(why));
+    bed.rewrite(|file| file["server"]["processes"] = json!(4));
+    assert_eq!(second.call(), "1");
     bed.stop().expect("an orderly end");
 }
