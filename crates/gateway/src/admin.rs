@@ -4,6 +4,7 @@
 use crate::catalogue::{LeftOut, Line, Odd, Told, Whose};
 use crate::gateway::{Kept, Shared, lock};
 use crate::upstream::State;
+use haft_client::Connections;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -91,6 +92,16 @@ fn upstream(one: &Kept) -> Value {
         |(name, version, revision)| json!({"name": name, "version": version, "revision": revision}),
     );
     let counts = upstream.counts();
+    let connections = upstream.seats.any().and_then(|client| client.connections()).map(|all| {
+        let Connections { idle, acquiring, established, closing, closed } = all;
+        json!({
+            "idle": idle,
+            "acquiring": acquiring,
+            "established": established,
+            "closing": closing,
+            "closed": closed,
+        })
+    });
     let states = upstream.seats.states();
     let instances = states.iter().zip(upstream.seats.counts());
     let instances = instances.map(|(state, (running, restarts))| {
@@ -109,6 +120,7 @@ fn upstream(one: &Kept) -> Value {
         "restarts": counts.restarts,
         "joined": upstream.alike.joined(),
         "own": upstream.own.count(),
+        "connections": connections,
         "instances": instances.collect::<Vec<_>>(),
     })
 }

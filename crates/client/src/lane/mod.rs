@@ -1,7 +1,7 @@
 //! A lane: connections of HTTP/1.1, without TLS, to one server. Whoever asks writes to a connection
 //! and reads from it by itself: there is no task between. A connection is idle, being made
-//! (acquiring), in use (established), or closed. What is asked, and what answers mean, is not known
-//! here.
+//! (acquiring), in use (established), left before the end of its answer (closing), or closed. What
+//! is asked, and what answers mean, is not known here.
 
 mod body;
 mod connection;
@@ -119,10 +119,13 @@ impl Lane {
 
     /// How many connections are in which state.
     pub(crate) fn connections(&self) -> Connections {
+        let in_use = self.counts.established.load(Ordering::Relaxed);
+        let closing = LANE_IDLE_MAX.saturating_sub(self.leaving.available_permits()).min(in_use);
         Connections {
             idle: lock(&self.pool).idle.len(),
             acquiring: self.counts.acquiring.load(Ordering::Relaxed),
-            established: self.counts.established.load(Ordering::Relaxed),
+            established: in_use - closing,
+            closing,
             closed: self.counts.closed.load(Ordering::Relaxed),
         }
     }
@@ -190,6 +193,9 @@ pub struct Connections {
     pub acquiring: usize,
     /// In use.
     pub established: usize,
+    /// Used by nobody any more, while the rest of an answer is read: idle after that if it comes
+    /// soon, or else closed.
+    pub closing: usize,
     /// Over; so many have been.
     pub closed: u64,
 }

@@ -80,6 +80,26 @@ fn one_that_dies_while_nothing_is_asked_is_told_by_its_end_alone() {
     bed.stop().expect("an orderly end");
 }
 
+#[test]
+fn the_connections_to_a_server_over_http_are_seen_in_their_states() {
+    let bed = Bed::far(&["tools/call@2 hang"]);
+    assert_eq!(bed.call("bad_try").said(), "tried");
+    let count = |state: &str| bed.see("upstreams")[0]["connections"][state].as_u64();
+    assert!(wait_until(|| count("idle") >= Some(1) && count("acquiring") == Some(0)));
+    assert_eq!(count("closing"), Some(0));
+    let (busy, closed) = (count("established").expect("a number"), count("closed"));
+    thread::scope(|scope| {
+        let call = scope.spawn(|| bed.call("bad_try"));
+        assert!(wait_until(|| count("established") == Some(busy + 1)));
+        assert!(call.join().expect("an answer").said().contains("within 1s"));
+    });
+    // What is not waited for any more is not used again.
+    assert!(wait_until(|| count("closed") > closed && count("established") == Some(busy)));
+    let upstreams = bed.see("upstreams");
+    assert!(upstreams[1]["connections"].is_null(), "{upstreams}");
+    bed.stop().expect("an orderly end");
+}
+
 /// Calls the faulty upstream so many times at once; what was said, in alphabetical order.
 fn at_once(bed: &Bed, count: usize, meanwhile: impl FnOnce()) -> Vec<String> {
     let mut said: Vec<String> = thread::scope(|scope| {
