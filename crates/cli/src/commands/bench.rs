@@ -211,7 +211,7 @@ fn alone(
     if let Some(earlier) = baseline {
         crossed.extend(regressions(&report, earlier, args.tolerance / 100.0));
     }
-    verdict(&crossed)
+    verdict(&crossed.iter().map(ToString::to_string).collect::<Vec<_>>())
 }
 
 fn in_turns(first: Aimed, second: Aimed, args: &Args, printer: Printer) -> Result<Exit, Failure> {
@@ -235,11 +235,12 @@ fn in_turns(first: Aimed, second: Aimed, args: &Args, printer: Printer) -> Resul
         write_html(file, &html::of(&[&both.first, &both.second], &both.ratios))?;
     }
     let are_counted = args.fail_if.iter().any(Threshold::is_of_failures);
-    // Conditions are of the second.
-    judge(&both.first, is_interrupted, false)?;
-    judge(&both.second, is_interrupted, are_counted)?;
-    let crossed: Vec<Crossed> =
-        args.fail_if.iter().filter_map(|threshold| threshold.crossed(&both.second)).collect();
+    let mut crossed = Vec::new();
+    for (place, report) in [("first", &both.first), ("second", &both.second)] {
+        judge(report, is_interrupted, are_counted)?;
+        let found = args.fail_if.iter().filter_map(|threshold| threshold.crossed(report));
+        crossed.extend(found.map(|found| format!("the {place} server: {found}")));
+    }
     verdict(&crossed)
 }
 
@@ -293,12 +294,11 @@ fn per_cent(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "write a number of 0 or more, like 10".to_owned())
 }
 
-fn verdict(crossed: &[Crossed]) -> Result<Exit, Failure> {
+fn verdict(crossed: &[String]) -> Result<Exit, Failure> {
     if crossed.is_empty() {
         return Ok(Exit::Ok);
     }
-    let lines: Vec<String> = crossed.iter().map(ToString::to_string).collect();
-    Err(Failure::new(Exit::CheckFailed, lines.join("; ")))
+    Err(Failure::new(Exit::CheckFailed, crossed.join("; ")))
 }
 
 fn json(report: &impl Serialize) -> Result<String, Failure> {

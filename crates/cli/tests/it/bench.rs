@@ -3,6 +3,7 @@
 
 mod browser;
 mod page;
+mod verdict;
 
 use crate::desk::Desk;
 use crate::foreign_servers::{listening, official, own};
