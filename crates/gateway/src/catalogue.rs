@@ -150,7 +150,9 @@ impl Catalogue {
                 }
             }
         }
-        (gathering.guests, gathering.told)
+        let Gathering { mut guests, told, tools, .. } = gathering;
+        guests.reserved = tools.reserved().collect();
+        (guests, told)
     }
 
     /// Makes what is not made yet.
@@ -208,6 +210,12 @@ impl Names {
         };
         let help = if self.kind.starts_with("resource") { "" } else { "; set `prefix`" };
         Err(format!("`{name}` is the name of a {} of {owner}{help}", self.kind))
+    }
+
+    /// Those that are kept.
+    fn reserved(self) -> impl Iterator<Item = String> {
+        let away = |(name, owner)| matches!(owner, Owner::Away(_)).then_some(name);
+        self.owners.into_iter().filter_map(away)
     }
 
     /// Keeps names for an upstream that is not there now.

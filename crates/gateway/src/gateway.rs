@@ -11,7 +11,7 @@ use crate::murmur::Murmur;
 use crate::recent::Recent;
 use crate::room::Room;
 use crate::subscriptions;
-use crate::tailor::tailor;
+use crate::tailor;
 use crate::upstream::Upstream;
 use haft_manifest::{Live, Rules};
 use haft_proto::limits::Limits;
@@ -399,7 +399,9 @@ impl Shared {
         }
         let own = self.live.owned();
         let (mut guests, mut told) = lock(&self.catalogue).gather(all, &own);
-        told.odd.extend(tailor(self.live.manifest().views(), &own, &mut guests));
+        guests.tailor =
+            Some(Arc::new(|view, own, guests| tailor::tools(view, own, guests, &mut |_| {})));
+        told.odd.extend(tailor::odd(self.live.manifest().views(), &own, &guests));
         guests.list_meta = Some(self.mark.meta(through));
         let is_served = self.live.set_guests(guests).inspect_err(|error| {
             self.warn(&format!("what upstreams have cannot be served: {error}"));

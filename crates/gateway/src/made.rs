@@ -102,7 +102,9 @@ fn idle(rules: &Rules, offer: &Offer) -> Vec<String> {
         let listed = first.iter().chain(second).map(|(name, _)| name.as_str());
         listed.chain(dropped.map(|(_, name, _)| name.as_str())).collect()
     };
-    idle::clauses(&rules.selection, &rules.tools, names)
+    let mut clauses = idle::choices(&rules.selection, names);
+    clauses.extend(idle::rules(&rules.tools, &names(What::Tool)));
+    clauses
 }
 
 fn tool(

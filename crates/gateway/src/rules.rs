@@ -47,7 +47,7 @@ impl Handler for Ruled {
             Ok(arguments) => arguments,
             // As with a tool of the file, so that a model can mend it.
             Err(why) => {
-                let text = format!("Invalid arguments for `{}`: {why}.", self.name);
+                let text = Given::refusal(&self.name, &why);
                 let content = json!({"content": [{"type": "text", "text": text}], "isError": true});
                 let result = Relayed::Whole(content.to_string().into());
                 return Made::Relayed(Box::pin(std::future::ready(Ok(result))));
@@ -58,11 +58,16 @@ impl Handler for Ruled {
 }
 
 impl Given {
+    /// What whoever called the tool of that name is told.
+    pub(crate) fn refusal(name: &str, why: &str) -> String {
+        format!("Invalid arguments for `{name}`: {why}.")
+    }
+
     /// The arguments as the upstream gets them.
     ///
     /// # Errors
     /// A clause about an argument that a call must not bring.
-    fn splice<'a>(&self, arguments: &'a str) -> Result<Cow<'a, str>, String> {
+    pub(crate) fn splice<'a>(&self, arguments: &'a str) -> Result<Cow<'a, str>, String> {
         let no_object = |_| "they are no object".to_owned();
         let mut cursor = Cursor::new(arguments, DEPTH_MAX);
         let (mut is_first, mut is_empty) = (true, true);

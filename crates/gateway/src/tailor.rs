@@ -1,92 +1,132 @@
 //! What views make of tools that upstreams have: other names, descriptions and arguments, in that
-//! view alone. And which of their words are about nothing. Called by `gateway` for all that is to
-//! be served; what upstreams' own rules say was done before.
+//! view alone. And which of their words are about nothing. Asked by `gateway`, and by whoever puts
+//! a view together; what upstreams' own rules say was done before.
 
 use crate::catalogue::{Odd, Whose};
 use crate::idle;
-use crate::rules::{Ruled, doubts, shape};
-use haft_manifest::{Guest, Guests, Owned, ToolRule, View, What};
-use haft_server::{Prompt, Resource, ResourceTemplate, Tool};
+use crate::rules::{Given, Ruled, doubts, shape};
+use haft_manifest::{Guests, Owned, ToolRule, View, What};
+use haft_proto::spec::tool_result::ToolResult;
+use haft_server::{
+    Handling, Middleware, Next, Outcome, Prompt, Request, Resource, ResourceTemplate, Tool,
+};
 use std::collections::{HashMap, HashSet};
+use std::future::ready;
 use std::sync::Arc;
 
-/// Makes the tools that are other in views, and says what of these is odd.
-pub(crate) fn tailor(views: &[View], own: &Owned, guests: &mut Guests) -> Vec<Odd> {
+/// The tools that are other in a view, by their names elsewhere; `None` for those that it cannot
+/// have as it wants them. What is odd of that is said.
+pub(crate) fn tools(
+    view: &View,
+    own: &Owned,
+    guests: &Guests,
+    say: &mut dyn FnMut(String),
+) -> HashMap<String, Option<Tool>> {
+    let ruled = |tool: &&Tool| view.tools().of(tool.name()).is_some();
+    let (others, plain): (Vec<&Tool>, Vec<&Tool>) = of_view(view, guests).partition(ruled);
+    let rule = |tool: &Tool| view.tools().of(tool.name()).unwrap_or_default();
+    // What is called as elsewhere keeps its name, and so does what the file has, or may come back.
+    let mut taken: HashSet<String> = own.tools.union(&guests.reserved).cloned().collect();
+    let unnamed = others.iter().filter(|tool| rule(tool).name.is_none());
+    taken.extend(plain.iter().chain(unnamed).map(|tool| tool.name().to_owned()));
+    let mut made = HashMap::new();
+    for tool in others {
+        let (name, mut rule) = (tool.name(), rule(tool));
+        let mut is_free = true;
+        if let Some(new) = rule.name.take_if(|new| !taken.insert(new.clone())) {
+            let clash = format!("`tools` calls `{name}` `{new}`, which is another's name there");
+            is_free = taken.insert(name.to_owned());
+            let left_out = format!("{clash}, and `{name}` as well: it is left out");
+            say(if is_free { clash } else { left_out });
+        }
+        let fitted = is_free.then(|| fitted(tool, rule, view, say));
+        let fitted = fitted.and_then(|fitted| {
+            fitted.inspect_err(|why| say(format!("`{name}` is left out: {why}"))).ok()
+        });
+        made.insert(name.to_owned(), fitted);
+    }
+    made
+}
+
+/// What views say, and cannot be meant.
+pub(crate) fn odd(views: &[View], own: &Owned, guests: &Guests) -> Vec<Odd> {
     let mut odd = Vec::new();
     for view in views {
         let whose = Whose::View(view.name.as_str().into());
         let mut say = |what: String| odd.push(Odd { whose: whose.clone(), what });
-        let tools = tools(view, own, &guests.of, &mut say);
-        if !tools.is_empty() {
-            guests.tailored.insert(view.name.clone(), tools);
-        }
+        tools(view, own, guests, &mut say);
         // Of one that is away nobody knows what it has.
         let mut seen = guests.of.iter().filter(|guest| view.has_of(&guest.upstream));
         if seen.all(|guest| guest.missing.is_empty()) {
-            let names = |what| names(what, view, own, &guests.of);
-            idle::clauses(view.selection(), view.tools(), names).into_iter().for_each(say);
+            let choices = idle::choices(view.selection(), |what| names(what, view, own, guests));
+            let tools: Vec<&str> = of_view(view, guests).map(Tool::name).collect();
+            choices.into_iter().chain(idle::rules(view.tools(), &tools)).for_each(say);
         }
     }
     odd
 }
 
-/// The tools that are other in a view, by their names elsewhere.
-fn tools(
-    view: &View,
-    own: &Owned,
-    guests: &[Guest],
-    say: &mut impl FnMut(String),
-) -> HashMap<String, Tool> {
-    let of_view = guests.iter().flat_map(|guest| {
+/// The tools of upstreams that a view has.
+fn of_view<'g>(view: &'g View, guests: &'g Guests) -> impl Iterator<Item = &'g Tool> {
+    guests.of.iter().flat_map(move |guest| {
         let has = |tool: &&Tool| view.has(Some(&guest.upstream), What::Tool, tool.name());
         guest.tools.iter().filter(has)
-    });
-    let ruled = |tool: &Tool| view.tools().of(tool.name());
-    let (others, plain): (Vec<&Tool>, Vec<&Tool>) = of_view.partition(|tool| ruled(tool).is_some());
-    // Whose name stays as it is keeps it, and so does what the file has.
-    let mut taken: HashSet<String> = plain.iter().map(|tool| tool.name().to_owned()).collect();
-    taken.extend(own.tools.iter().cloned());
-    let is_renamed = |tool: &&&Tool| ruled(tool).is_some_and(|rule| rule.name.is_some());
-    let unnamed = others.iter().filter(|tool| !is_renamed(tool));
-    taken.extend(unnamed.map(|tool| tool.name().to_owned()));
-    let mut made = HashMap::new();
-    for tool in others {
-        let Some(mut rule) = ruled(tool) else { continue };
-        let name = tool.name();
-        if let Some(new) = rule.name.take_if(|new| !taken.insert(new.clone())) {
-            say(format!("`tools` calls `{name}` `{new}`, as another tool is called there"));
-            if !taken.insert(name.to_owned()) {
-                continue;
-            }
-        }
-        match tailored(tool, &rule, view.tools().naming(name), say) {
-            Ok(tool) => _ = made.insert(name.to_owned(), tool),
-            Err(why) => say(format!("`{name}` is as it is elsewhere: {why}")),
-        }
-    }
-    made
+    })
 }
 
 /// A tool as a rule wants it.
-fn tailored(
+fn fitted(
     tool: &Tool,
-    rule: &ToolRule,
-    naming: Option<&ToolRule>,
-    say: &mut impl FnMut(String),
+    mut rule: ToolRule,
+    view: &View,
+    say: &mut dyn FnMut(String),
 ) -> Result<Tool, String> {
     let not_passed_on = || "it is not passed on".to_owned();
-    let shaped = shape(rule, naming, tool.told_there().ok_or_else(not_passed_on)?);
+    let told = tool.told_there().ok_or_else(not_passed_on)?;
+    let mut shaped = shape(&rule, view.tools().naming(tool.name()), told);
     doubts(tool.name(), &shaped).into_iter().for_each(say);
+    if !shaped.absent.is_empty() {
+        // They may be no business of views either.
+        rule.fixed.retain(|(argument, _)| !shaped.absent.contains(argument));
+        shaped = shape(&rule, None, told);
+    }
     let here = rule.name.as_deref().unwrap_or_else(|| tool.name());
-    let retold = tool.retold(here, shaped.definition, |inner| match shaped.given {
-        None => inner,
-        Some(given) => Arc::new(Ruled { inner, given, name: here.into() }),
-    });
+    let retold = match shaped.given {
+        None => tool.retold(here, shaped.definition, |inner| inner),
+        // What stands around it must know all arguments, as a cache does.
+        Some(given) if tool.has_middleware() => {
+            let around = Giving { given: Arc::new(given), name: here.into() };
+            let retold = tool.retold(here, shaped.definition, |inner| inner);
+            retold.map(|tool| tool.outer_middleware(around))
+        }
+        Some(given) => tool.retold(here, shaped.definition, |inner| {
+            Arc::new(Ruled { inner, given, name: here.into() })
+        }),
+    };
     retold.ok_or_else(not_passed_on)?.verified().map_err(|error| error.to_string())
 }
 
-/// The names of all things of a kind that a view could have.
-fn names<'n>(what: What, view: &View, own: &'n Owned, guests: &'n [Guest]) -> Vec<&'n str> {
+/// Gives a call the arguments that are no business of who calls.
+struct Giving {
+    given: Arc<Given>,
+    name: Box<str>,
+}
+
+impl Middleware for Giving {
+    fn handle(&self, mut request: Request, next: Next) -> Handling {
+        match self.given.splice(&request.arguments) {
+            Ok(arguments) => request.arguments = arguments.into_owned(),
+            Err(why) => {
+                let text = Given::refusal(&self.name, &why);
+                return Box::pin(ready(Outcome::Tool(ToolResult::error(text))));
+            }
+        }
+        next.run(request)
+    }
+}
+
+/// The names of all things of a kind that a view could choose.
+fn names<'n>(what: What, view: &View, own: &'n Owned, guests: &'n Guests) -> Vec<&'n str> {
     let mut names: Vec<&str> = Vec::new();
     let owned: &[&HashSet<String>] = match what {
         What::Tool => &[&own.tools],
@@ -94,7 +134,7 @@ fn names<'n>(what: What, view: &View, own: &'n Owned, guests: &'n [Guest]) -> Ve
         What::Prompt => &[&own.prompts],
     };
     names.extend(owned.iter().flat_map(|names| names.iter()).map(String::as_str));
-    for guest in guests.iter().filter(|guest| view.has_of(&guest.upstream)) {
+    for guest in guests.of.iter().filter(|guest| view.has_of(&guest.upstream)) {
         match what {
             What::Tool => names.extend(guest.tools.iter().map(Tool::name)),
             What::Resource => {

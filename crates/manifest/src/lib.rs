@@ -82,7 +82,7 @@ pub use fault::Fault;
 pub use feed::mistake::FeedMistake;
 pub use http::mistake::HttpMistake;
 pub use lint::Warning;
-pub use live::{Difference, Edit, Edits, Guest, Guests, Live, Owned, Reading};
+pub use live::{Difference, Edit, Edits, Guest, Guests, Live, Owned, Reading, Tailor};
 pub use load::{Manifest, load, parse};
 pub use meant::Listen;
 pub use openapi::mistake::OpenApiMistake;

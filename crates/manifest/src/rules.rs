@@ -156,6 +156,12 @@ impl ToolRules {
         self.iter().find(|(pattern, _)| pattern.as_str() == name).map(|(_, rule)| rule)
     }
 
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = (&Pattern, &ToolRule)> {
         self.0.iter().map(|(pattern, rule)| (pattern, rule))

@@ -8,6 +8,8 @@ use haft_proto::error::{Mistake, Refusal};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
     prefix: String,
+    /// The prefix is the whole name.
+    is_whole: bool,
     reason: String,
 }
 
@@ -15,19 +17,19 @@ impl Missing {
     /// Tools and prompts whose names begin with `prefix` may be missing; `reason` is the whole text
     /// that a client is told.
     pub fn new(prefix: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { prefix: prefix.into(), reason: reason.into() }
+        Self { prefix: prefix.into(), is_whole: false, reason: reason.into() }
     }
 
     /// Whether a name may be missing.
     #[must_use]
     pub fn is_of(&self, name: &str) -> bool {
-        name.starts_with(&self.prefix)
+        if self.is_whole { name == self.prefix } else { name.starts_with(&self.prefix) }
     }
 
-    /// The same for names that begin otherwise.
+    /// The same for one name.
     #[must_use]
-    pub fn of(&self, prefix: impl Into<String>) -> Self {
-        Self { prefix: prefix.into(), reason: self.reason.clone() }
+    pub fn of(&self, name: impl Into<String>) -> Self {
+        Self { prefix: name.into(), is_whole: true, reason: self.reason.clone() }
     }
 }
 
@@ -53,5 +55,8 @@ mod tests {
         check("a_b_try", Some("AB"));
         check("b_try", None);
         check("", None);
+        let named = [missing[0].of("try")];
+        let of_name = |name: &str| refusal(&named, name).map(|refusal| refusal.message);
+        assert_eq!((of_name("try").as_deref(), of_name("trying")), (Some("A"), None));
     }
 }

@@ -119,7 +119,7 @@ impl Tool {
     ) -> Option<Self> {
         self.relayed.as_ref()?;
         let handler = handler(Arc::clone(&self.handler));
-        let mut tool = Self { name: name.into(), handler, known: None, ..self.clone() };
+        let mut tool = Self { name: name.into(), handler, ..self.clone() };
         tool.tell(definition);
         Some(tool)
     }
@@ -281,6 +281,19 @@ impl Tool {
     #[must_use]
     pub fn middleware(mut self, middleware: impl Middleware) -> Self {
         self.middleware.push(Arc::new(middleware));
+        self
+    }
+
+    /// Whether something stands around it that is not the server's.
+    #[must_use]
+    pub fn has_middleware(&self) -> bool {
+        !self.middleware.is_empty()
+    }
+
+    /// As [`Tool::middleware`], around what stands around it already.
+    #[must_use]
+    pub fn outer_middleware(mut self, middleware: impl Middleware) -> Self {
+        self.middleware.insert(0, Arc::new(middleware));
         self
     }
 

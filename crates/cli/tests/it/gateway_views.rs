@@ -22,11 +22,11 @@ views:
 ";
 
 /// The address of a view.
-fn at(url: &str, path: &str) -> String {
+pub(crate) fn at(url: &str, path: &str) -> String {
     url.replace("/mcp", path)
 }
 
-fn listed(url: &str, era: &str) -> Value {
+pub(crate) fn listed(url: &str, era: &str) -> Value {
     haft(["list", url, "--era", era, "--json"]).json()
 }
 
@@ -36,7 +36,7 @@ fn names(listed: &Value, kind: &str, key: &str) -> Vec<String> {
 }
 
 /// Waits until a list is this one.
-fn wait_for(url: &str, expected: &[&str]) {
+pub(crate) fn wait_for(url: &str, expected: &[&str]) {
     let since = Instant::now();
     loop {
         let run = haft(["list", url, "--era", "modern", "--json"]);
@@ -209,69 +209,4 @@ fn a_name_stays_with_an_upstream_that_is_away() {
     }
     assert_ne!(about().code, Some(0));
     gate.told(&["`a_whoami` is the name of a tool of the upstream `north`, which is away"]);
-}
-
-const TAILORED: &str = "
-views:
-  desk:
-    upstreams: [north, south]
-    exclude: { tools: [own], prompts: [nothing] }
-    tools:
-      north_whoami: { name: who, description: Asks the city. }
-      '*_echo': { fixed: { text: fixed } }
-      south_echo: { name: repeat }
-      north_process: { name: south_whoami }
-      nort_echo: { hidden: [text] }
-";
-
-#[test]
-fn a_view_has_names_words_and_arguments_of_its_own() {
-    let (north, south) = (Desk::with(&city("north")), Desk::with(&city("south")));
-    let north = serve(north.file());
-    let desk = gate(&format!(
-        "  north: {{ url: {:?} }}\n  south: {{ {} }}\n{TAILORED}",
-        north.url,
-        pipe(&south)
-    ));
-    let gate = serve_with(desk.file(), &["--admin", "127.0.0.1:0"]);
-    let view = at(&gate.url, "/desk/mcp");
-    let mut expected = ["who", "north_echo", "north_process"].to_vec();
-    expected.extend(["south_whoami", "repeat", "south_process"]);
-    for era in ["legacy", "modern"] {
-        assert_eq!(tools(&view, era), expected);
-        let all = listed(&view, era);
-        assert_eq!(all["tools"][0]["description"], "Asks the city.");
-        assert_eq!(all["tools"][1]["inputSchema"]["properties"], json!({}), "{all}");
-        assert_eq!(called(&view, era, "who", &json!({})), "north");
-        assert_eq!(called(&view, era, "north_echo", &json!({})), "fixed");
-        assert_eq!(called(&view, era, "repeat", &json!({})), "fixed");
-        assert_eq!(called(&gate.url, era, "south_echo", &json!({"text": "é"})), "é");
-        assert_eq!(called(&gate.url, era, "north_whoami", &json!({})), "north");
-    }
-    let refused = asked(&view, "repeat", &json!({"text": "b"}), "").to_string();
-    assert!(refused.contains("for `repeat`: `text` is not for callers to give"), "{refused}");
-    let elsewhere = asked(&view, "south_echo", &json!({}), "").to_string();
-    assert!(elsewhere.contains("south_echo") && elsewhere.contains("error"), "{elsewhere}");
-
-    let odd = [
-        "`tools` calls `north_process` `south_whoami`, as another tool is called there",
-        "`tools` names `nort_echo`, which fits none of its tools; did you mean `north_echo`?",
-        "`prompts` in `exclude` names `nothing`, which fits none of its prompts",
-    ];
-    let warnings = Door::of(&gate).see("catalogue")["warnings"].clone();
-    for what in odd {
-        gate.told(&[&format!("the view `desk`: {what}")]);
-        let warnings = warnings.as_array().expect("a list");
-        assert!(warnings.contains(&json!({"view": "desk", "what": what})), "{warnings:?}");
-    }
-
-    let text = std::fs::read_to_string(&desk.file).expect("it is ours");
-    std::fs::write(&desk.file, text.replace("name: who,", "name: whose,")).expect("it is ours");
-    signal(&gate.child.0.id().to_string(), "-HUP");
-    expected[0] = "whose";
-    wait_for(&view, &expected);
-    drop(north);
-    wait_for(&view, &expected[3..]);
-    let answer = asked(&view, "whose", &json!({}), "").to_string();
-    assert!(answer.contains("Upstream `north`: down"), "{answer}");
 }

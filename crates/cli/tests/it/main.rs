@@ -25,6 +25,7 @@ mod gateway_faults;
 mod gateway_foreign;
 mod gateway_long;
 mod gateway_rules;
+mod gateway_tailor;
 mod gateway_views;
 mod guard;
 mod haft;

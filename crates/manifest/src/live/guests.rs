@@ -18,12 +18,19 @@ use std::sync::Arc;
 pub struct Guests {
     /// Of each upstream, in the order in which they are listed; no two things have one name.
     pub of: Vec<Guest>,
-    /// Tools that are other in a view, by the name of the view and their own here. Those of a view
-    /// differ from each other and from all else that it has.
-    pub tailored: HashMap<String, HashMap<String, Tool>>,
+    /// What makes other tools of these for a view.
+    pub tailor: Option<Tailor>,
+    /// Names of tools that are kept for upstreams that are away.
+    pub reserved: HashSet<String>,
     /// What is said of them in `_meta` of every list: an object.
     pub list_meta: Option<Meta>,
 }
+
+/// Of a view, what the file has, and all guests: the tools that are other in that view by their
+/// names elsewhere, and `None` for those that it does not have then. Their names differ from those
+/// of all else that the view has.
+pub type Tailor =
+    Arc<dyn Fn(&View, &Owned, &Guests) -> HashMap<String, Option<Tool>> + Send + Sync>;
 
 /// What one upstream has.
 #[derive(Clone, Default)]
@@ -66,11 +73,11 @@ impl Guests {
             |guest| &guest.tools,
             |tool| Some(tool.name()).filter(|name| !own.tools.contains(*name)),
         );
-        let tailored = view.and_then(|view| self.tailored.get(&view.name));
-        let as_here = |tool: Tool| {
-            tailored.and_then(|tailored| tailored.get(tool.name())).cloned().unwrap_or(tool)
-        };
-        builder = builder.tools(tools.into_iter().map(as_here));
+        let tailor = view.filter(|view| !view.tools().is_empty()).zip(self.tailor.as_ref());
+        let mut tailored =
+            tailor.map(|(view, tailor)| tailor(view, &own, self)).unwrap_or_default();
+        let as_here = |tool: Tool| tailored.remove(tool.name()).unwrap_or(Some(tool));
+        builder = builder.tools(tools.into_iter().filter_map(as_here));
         builder = self.resources(&own, view).into_iter().fold(builder, ServerBuilder::resource);
         let templates = self.templates(&own, view);
         builder = templates.into_iter().fold(builder, ServerBuilder::resource_template);

@@ -13,7 +13,7 @@ mod views;
 
 pub use edit::{Difference, Edit};
 pub use edits::Edits;
-pub use guests::{Guest, Guests, Owned};
+pub use guests::{Guest, Guests, Owned, Tailor};
 
 use crate::around::Standings;
 use crate::fault::Fault;
