@@ -31,7 +31,8 @@ fn an_unknown_key_names_the_nearest_one() {
             "  |                    ^^^^^^",
             concat!(
                 "  = help: known keys are name, version, title, description, ",
-                "website_url, instructions, icons, caching, state_keys, search, processes, strict_arguments"
+                "website_url, instructions, icons, caching, \
+             state_keys, search, processes, strict_arguments"
             ),
         ],
     );
