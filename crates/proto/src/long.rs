@@ -149,7 +149,9 @@ impl Passing {
         let Some(next) = rest.iter().find(|byte| !byte.is_ascii_whitespace()) else { return };
         self.is_named = false;
         let text = std::str::from_utf8(&self.name).ok().filter(|_| *next == b':');
-        match text.and_then(JsonStr::from_raw).map(JsonStr::decode).as_deref() {
+        // One with an escape that is none is no name.
+        let name = text.and_then(|text| Cursor::new(text, 1).string().ok().map(JsonStr::decode));
+        match name.as_deref() {
             Some("_meta") => self.said.meta = true,
             Some("resultType") => self.said.result_type = true,
             Some("ttlMs") => self.said.ttl_ms = true,
@@ -270,6 +272,7 @@ mod tests {
             (r#"{"a":["_meta","ttlMs",{"resultType":":"}],"b":"ttlMs"}"#, none),
             ("{\"a\":{\"b\":{}} , \"_meta\" \n\t: 1}", meta),
             (r#"{"\u005fme\u0074\u0061":1,"_metadata":2,"\"ttlMs":3}"#, meta),
+            (r#"{"\u00":1,"\q":2,"\ud800":3,"\ttl":4,"\\":5,"ttlMs\u":6,"":7}"#, none),
             (r#"{"a":"\"","resultType":"complete"}"#, Said { result_type: true, ..none }),
             (r#"{"ttlMs":0,"_meta":{}}"#, Said { ttl_ms: true, ..meta }),
             (
