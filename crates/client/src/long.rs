@@ -6,7 +6,7 @@ use crate::lane::Body;
 use crate::limits::{LANE_SILENCE_MAX, TAIL_BYTES_MAX};
 use bytes::Bytes;
 use bytestring::ByteString;
-use haft_proto::long::Passing;
+use haft_proto::long::{Passing, Said};
 use serde_json::value::RawValue;
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -61,12 +61,15 @@ impl Passed {
         while let Some(piece) = poll_fn(|cx| long.poll_piece(cx)).await {
             all.extend_from_slice(&piece?);
         }
+        all.push(END);
         let not_text = |_| ClientError::NotJsonRpc { method, reason: NOT_TEXT.to_owned() };
         ByteString::try_from(all).map_err(not_text)
     }
 }
 
 const NOT_TEXT: &str = "it is not UTF-8";
+/// What a result ends with.
+const END: u8 = b'}';
 
 impl LongResult {
     /// `begun` is how the result begins; one that is no text, or over, is given back.
@@ -90,7 +93,14 @@ impl LongResult {
         self.begun.clone()
     }
 
-    /// The next piece; `None` at the end.
+    /// Which members have come so far.
+    #[must_use]
+    pub fn said(&self) -> Said {
+        self.passing.said()
+    }
+
+    /// The next piece; `None` at the end. The last `}` is in none of them, so that more can be
+    /// said before it.
     ///
     /// # Errors
     /// The server closed before the end, was silent for a minute, had to be waited for as long as
@@ -128,7 +138,10 @@ impl LongResult {
                 })));
             };
             self.tail_left = self.tail_left.saturating_sub(piece.len() - count);
-            piece.truncate(count);
+            piece.truncate(count - usize::from(self.passing.is_over()));
+            if piece.is_empty() {
+                continue;
+            }
             return Poll::Ready(Some(Ok(piece)));
         }
     }

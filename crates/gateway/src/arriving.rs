@@ -4,6 +4,7 @@
 use crate::forward::Forward;
 use bytes::Bytes;
 use haft_proto::error::Refusal;
+use haft_proto::long::Said;
 use haft_server::{LongResult, Pieces};
 use std::borrow::Cow;
 use std::task::{self, Poll, ready};
@@ -26,8 +27,8 @@ struct Counted {
 impl Arriving {
     /// The result, which is counted.
     pub(crate) fn of(self, result: LongResult) -> LongResult {
-        let LongResult { begun, rest, is_modern } = result;
-        LongResult { begun, rest: Box::new(Counted { rest, arriving: Some(self) }), is_modern }
+        let LongResult { begun, rest } = result;
+        LongResult { begun, rest: Box::new(Counted { rest, arriving: Some(self) }) }
     }
 }
 
@@ -39,6 +40,10 @@ impl Drop for Arriving {
 }
 
 impl Pieces for Counted {
+    fn said(&self) -> Said {
+        self.rest.said()
+    }
+
     fn poll_piece(&mut self, cx: &mut task::Context<'_>) -> Poll<Option<Result<Bytes, Refusal>>> {
         let piece = ready!(self.rest.poll_piece(cx));
         let failure = match &piece {

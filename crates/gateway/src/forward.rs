@@ -10,9 +10,9 @@ use haft_client::{Client, ClientError, LongResult, Notice, Passed};
 use haft_proto::encode;
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::json::{Cursor, DEPTH_MAX, JsonStr, member};
+use haft_proto::long::Said;
 use haft_proto::method::Method;
 use haft_proto::spec::level::Level;
-use haft_proto::version::Era;
 use haft_server::handler::{Answer, Call, Handler, Made};
 use haft_server::{Context, Pieces, Relayed, Relaying};
 use std::borrow::Cow;
@@ -168,7 +168,6 @@ fn relayed(upstream: &Arc<Upstream>, client: Taken, passed: Passed) -> Relayed {
         }
         Passed::Long(long) => Relayed::Long(haft_server::LongResult {
             begun: long.begun(),
-            is_modern: client.handshake().era == Era::Modern,
             rest: Box::new(Long { long, upstream: Arc::clone(upstream), client }),
         }),
     }
@@ -183,6 +182,10 @@ struct Long {
 }
 
 impl Pieces for Long {
+    fn said(&self) -> Said {
+        self.long.said()
+    }
+
     fn poll_piece(&mut self, cx: &mut task::Context<'_>) -> Poll<Option<Result<Bytes, Refusal>>> {
         let piece = ready!(self.long.poll_piece(cx));
         if piece.is_none() {

@@ -1,9 +1,9 @@
 //! A long answer of another server, taken apart while it comes: where its result begins, and where
-//! it ends. Within the result nothing is looked at but texts and braces, so what is passed on ends
-//! where the result does, and is text; whether it is JSON is for whoever reads it. Fed by whoever
-//! has the bytes; it keeps none.
+//! it ends. Within the result nothing is looked at but texts, braces and the names of its members,
+//! so what is passed on ends where the result does, and is text; whether it is JSON is for whoever
+//! reads it. Fed by whoever has the bytes; it keeps none but for a name that is cut.
 
-use crate::json::{Cursor, DEPTH_MAX};
+use crate::json::{Cursor, DEPTH_MAX, JsonStr};
 use memchr::{memchr2, memchr3};
 use simdutf8::compat;
 
@@ -74,9 +74,29 @@ pub struct Passing {
     depth: usize,
     place: Place,
     is_over: bool,
+    said: Said,
+    /// The text that is being read, or was last, if it may be the name of a member; cut off where
+    /// it is longer than any that matters.
+    name: Vec<u8>,
+    /// That text is over, and is a name if a colon comes next.
+    is_named: bool,
     /// The beginning of a character whose end is still to come.
     cut: Vec<u8>,
 }
+
+/// Which members a result has of those that this server would add.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// `_meta`.
+    pub meta: bool,
+    /// `resultType`.
+    pub result_type: bool,
+    /// `ttlMs`.
+    pub ttl_ms: bool,
+}
+
+/// The longest name that matters, each letter of it escaped, in quotes.
+const NAME_BYTES_MAX: usize = 2 + 6 * "resultType".len();
 
 /// Where the next byte is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,6 +129,36 @@ impl Passing {
         self.is_over
     }
 
+    /// Which members have come.
+    #[must_use]
+    pub fn said(&self) -> Said {
+        self.said
+    }
+
+    /// More of a text that may be a name.
+    fn spell(&mut self, text: &[u8]) {
+        if self.depth == 1 && self.name.len() <= NAME_BYTES_MAX {
+            // One byte more says that it is too long.
+            let room = NAME_BYTES_MAX + 1 - self.name.len();
+            self.name.extend_from_slice(&text[..text.len().min(room)]);
+        }
+    }
+
+    /// What comes behind a text: a colon, if that is a name. Within a list there is none.
+    fn name(&mut self, rest: &[u8]) {
+        let Some(next) = rest.iter().find(|byte| !byte.is_ascii_whitespace()) else { return };
+        self.is_named = false;
+        let text = std::str::from_utf8(&self.name).ok().filter(|_| *next == b':');
+        // One with an escape that is none is no name.
+        let name = text.and_then(|text| Cursor::new(text, 1).string().ok().map(JsonStr::decode));
+        match name.as_deref() {
+            Some("_meta") => self.said.meta = true,
+            Some("resultType") => self.said.result_type = true,
+            Some("ttlMs") => self.said.ttl_ms = true,
+            _ => {}
+        }
+    }
+
     fn find_end(&mut self, piece: &[u8]) -> Result<usize, NotText> {
         let mut at = 0;
         while at < piece.len() {
@@ -117,22 +167,35 @@ impl Passing {
                 // Passed on without line breaks, it would be another escape, and end elsewhere.
                 Place::Escape if matches!(rest[0], b'\n' | b'\r') => return Err(NotText),
                 Place::Escape => {
+                    self.spell(&rest[..1]);
                     self.place = Place::String;
                     at += 1;
                 }
                 Place::String => {
-                    let Some(found) = memchr2(b'"', b'\\', rest) else { break };
+                    let Some(found) = memchr2(b'"', b'\\', rest) else {
+                        self.spell(rest);
+                        break;
+                    };
+                    self.spell(&rest[..=found]);
                     self.place = match rest[found] {
                         b'"' => Place::Outside,
                         _ => Place::Escape,
                     };
+                    self.is_named = self.depth == 1 && self.place == Place::Outside;
                     at += found + 1;
                 }
                 Place::Outside => {
+                    if self.is_named {
+                        self.name(rest);
+                    }
                     let Some(found) = memchr3(b'"', b'{', b'}', rest) else { break };
                     at += found + 1;
                     match rest[found] {
-                        b'"' => self.place = Place::String,
+                        b'"' => {
+                            self.place = Place::String;
+                            self.name.clear();
+                            self.spell(b"\"");
+                        }
                         b'{' => self.depth += 1,
                         _ => {
                             self.depth = self.depth.saturating_sub(1);
@@ -199,6 +262,36 @@ mod tests {
         }
         let cut = [r#"{"id":7,"result":{"content":["é"#.as_bytes(), &[0xc3]].concat();
         assert_eq!(result_begins(&cut, "7"), Some(17));
+    }
+
+    #[test]
+    fn members_of_the_result_itself_are_known_however_it_is_cut() {
+        let (none, meta) = (Said::default(), Said { meta: true, ..Said::default() });
+        for (text, expected) in [
+            (r#"{"_meta":{"resultType":1,"ttlMs":2},"content":["x"]}"#, meta),
+            (r#"{"a":["_meta","ttlMs",{"resultType":":"}],"b":"ttlMs"}"#, none),
+            ("{\"a\":{\"b\":{}} , \"_meta\" \n\t: 1}", meta),
+            (r#"{"\u005fme\u0074\u0061":1,"_metadata":2,"\"ttlMs":3}"#, meta),
+            (r#"{"\u00":1,"\q":2,"\ud800":3,"\ttl":4,"\\":5,"ttlMs\u":6,"":7}"#, none),
+            (r#"{"a":"\"","resultType":"complete"}"#, Said { result_type: true, ..none }),
+            (r#"{"ttlMs":0,"_meta":{}}"#, Said { ttl_ms: true, ..meta }),
+            (
+                r#"{"\u0072\u0065\u0073\u0075\u006c\u0074\u0054\u0079\u0070\u0065":1}"#,
+                Said { result_type: true, ..none },
+            ),
+        ] {
+            for cut in 0..text.len() {
+                let mut passing = Passing::default();
+                for piece in [&text[..cut], &text[cut..]] {
+                    passing.take(piece.as_bytes()).expect("text");
+                }
+                assert_eq!(
+                    (passing.said(), passing.is_over()),
+                    (expected, true),
+                    "{text} at {cut}"
+                );
+            }
+        }
     }
 
     #[test]

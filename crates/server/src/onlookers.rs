@@ -9,6 +9,7 @@ use crate::relay::{LongResult, Pieces, Relayed};
 use bytes::Bytes;
 use haft_proto::error::Refusal;
 use haft_proto::json::member;
+use haft_proto::long::Said;
 use std::sync::Arc;
 use std::task::{self, Poll, ready};
 
@@ -54,9 +55,9 @@ impl Onlookers {
     pub(crate) fn around_relayed(self, work: Answering<Relayed>) -> Answering<Relayed> {
         Box::pin(async move {
             match work.await {
-                Ok(Relayed::Long(LongResult { begun, rest, is_modern })) => {
+                Ok(Relayed::Long(LongResult { begun, rest })) => {
                     let rest = Box::new(Watched { rest, by: Some(self) });
-                    Ok(Relayed::Long(LongResult { begun, rest, is_modern }))
+                    Ok(Relayed::Long(LongResult { begun, rest }))
                 }
                 Ok(Relayed::Whole(result)) => {
                     let has_failed = member(&result, "isError") == Some("true");
@@ -80,6 +81,10 @@ struct Watched {
 }
 
 impl Pieces for Watched {
+    fn said(&self) -> Said {
+        self.rest.said()
+    }
+
     fn poll_piece(&mut self, cx: &mut task::Context<'_>) -> Poll<Option<Result<Bytes, Refusal>>> {
         let piece = ready!(self.rest.poll_piece(cx));
         let seen = match &piece {

@@ -18,6 +18,7 @@ use haft_proto::encode;
 use haft_proto::envelope::Id;
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::json::member;
+use haft_proto::long::Said;
 use haft_proto::method::Method;
 use haft_proto::service::{self, Ask, BrokenOff, Reply, Rest, Turn};
 use haft_proto::spec::tool_result::ToolResult;
@@ -40,16 +41,17 @@ pub enum Relayed {
 
 /// A result of which more is still to come.
 pub struct LongResult {
-    /// How it begins: JSON text from its `{` on, up to some place within.
+    /// How it begins: JSON text from its `{` on, up to some place behind its first name.
     pub begun: Bytes,
     /// How it goes on.
     pub rest: Box<dyn Pieces>,
-    /// Whether the other server speaks the modern era, and says itself what kind of result it is.
-    pub is_modern: bool,
 }
 
-/// The pieces of a result, as they come. Dropping them gives the rest up.
+/// The pieces of a result, as they come, without its last `}`. Dropping them gives the rest up.
 pub trait Pieces: Send {
+    /// Which members of the result have come so far, in its beginning or since.
+    fn said(&self) -> Said;
+
     /// The next; `None` after the last.
     ///
     /// # Errors
@@ -63,7 +65,7 @@ impl Relayed {
     /// # Errors
     /// It broke off.
     pub async fn whole(self) -> Result<ByteString, Refusal> {
-        let LongResult { begun, mut rest, .. } = match self {
+        let LongResult { begun, mut rest } = match self {
             Self::Whole(text) => return Ok(text),
             Self::Long(long) => long,
         };
@@ -71,9 +73,13 @@ impl Relayed {
         while let Some(piece) = poll_fn(|cx| rest.poll_piece(cx)).await {
             all.extend_from_slice(&piece?);
         }
+        all.push(END_OF_OBJECT);
         ByteString::try_from(all).map_err(|_| unreadable(&"not UTF-8"))
     }
 }
+
+/// What a result ends with.
+const END_OF_OBJECT: u8 = b'}';
 
 /// A result for whoever looks into it.
 pub(crate) fn read(text: &str) -> Result<ToolResult, Refusal> {
@@ -96,10 +102,39 @@ fn write(
             encode::relay::result(out, (revision, method), face.fields(revision), &result);
             None
         }
-        Relayed::Long(LongResult { begun, rest, is_modern }) => {
-            encode::relay::long_result(out, (revision, method), is_modern, &begun);
-            Some(rest)
+        Relayed::Long(LongResult { begun, rest }) => {
+            encode::relay::long_result(out, &begun);
+            let fields = Arc::clone(face.fields(revision));
+            Some(Box::new(Whole { rest, fields, revision, method, is_over: false }))
         }
+    }
+}
+
+/// The pieces of a result up to its end, with what this server says beside.
+struct Whole {
+    rest: Box<dyn Pieces>,
+    fields: Arc<[u8]>,
+    revision: Revision,
+    method: Method,
+    is_over: bool,
+}
+
+impl Pieces for Whole {
+    fn said(&self) -> Said {
+        self.rest.said()
+    }
+
+    fn poll_piece(&mut self, cx: &mut task::Context<'_>) -> Poll<Option<Result<Bytes, Refusal>>> {
+        if self.is_over {
+            return Poll::Ready(None);
+        }
+        let piece = ready!(self.rest.poll_piece(cx));
+        self.is_over = !matches!(piece, Some(Ok(_)));
+        Poll::Ready(Some(piece.unwrap_or_else(|| {
+            let (asked, mut end) = ((self.revision, self.method), Vec::new());
+            encode::relay::end_of_long_result(&mut end, asked, &self.fields, self.said());
+            Ok(end.into())
+        })))
     }
 }
 

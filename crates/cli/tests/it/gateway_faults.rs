@@ -3,7 +3,7 @@
 //! neither memory, processes nor descriptors are left.
 
 mod alike;
-mod bed;
+pub(crate) mod bed;
 mod crowds;
 mod entries;
 mod floods;

@@ -4,7 +4,8 @@
 use crate::desk::Desk;
 use crate::gateway::{called, gate, pipe, serve, serve_with};
 use crate::gateway_admin::Door;
-use serde_json::json;
+use crate::gateway_faults::bed::{Answer, ask, exchange, modern, posted};
+use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
@@ -88,6 +89,83 @@ fn a_long_result_is_counted_at_its_end_and_measured_in_pieces() {
     }
 }
 
+/// What else a result has than its content, in its own order.
+const BESIDE: [&str; 4] = [
+    "",
+    r#","resultType":"complete""#,
+    r#","_meta":{"resultType":"a"},"isError":false"#,
+    r#","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"far","version":"1"}},
+        "resultType":"complete""#,
+];
+
+#[test]
+fn a_long_result_says_what_a_short_one_says() {
+    for beside in BESIDE {
+        for era in ["legacy", "modern"] {
+            let gate = gate(&format!("  far: {{ url: {:?}, era: {era} }}\n", saying(beside)));
+            let gate = serve(gate.file());
+            for asked in [asked_modern, asked_legacy] {
+                let [short, long] = [10, 300_000].map(|length| asked(&gate.url, length));
+                assert_eq!(short, long, "{beside} of a {era} server");
+                assert!(short["content"].is_null(), "{short}");
+            }
+            let told = asked_modern(&gate.url, 300_000);
+            let says = |key: &str| !told[key].is_null();
+            assert!(says("_meta") || beside.contains("resultType"), "{told}");
+            assert_eq!(told["resultType"], "complete", "{beside} of a {era} server");
+        }
+    }
+}
+
+/// What is answered, but for the content, which is as long as it was asked for.
+fn beside_content(answer: &Answer, length: usize) -> Value {
+    let mut result = answer.message["result"].clone();
+    let content = result.as_object_mut().and_then(|result| result.remove("content"));
+    let text = content.as_ref().and_then(|content| content[0]["text"].as_str());
+    assert_eq!(text.map(str::len), Some(length), "{result}");
+    result
+}
+
+fn asked_modern(url: &str, length: usize) -> Value {
+    let params = json!({"name": "far_x", "arguments": {"length": length}});
+    beside_content(&exchange(url, &modern(url, ("tools/call", "far_x"), params)), length)
+}
+
+fn asked_legacy(url: &str, length: usize) -> Value {
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "a", "version": "1"}}});
+    let told = ask(url, "", &hello.to_string());
+    let id = told.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+    let id = id.unwrap_or_else(|| panic!("{told}"));
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+        "params": {"name": "far_x", "arguments": {"length": length}}});
+    let headers = format!("mcp-session-id: {id}\r\nmcp-protocol-version: 2025-11-25\r\n");
+    beside_content(&exchange(url, &posted(url, &headers, &call.to_string())), length)
+}
+
+/// A server of either era with one tool, whose results have this beside their content.
+fn saying(beside: &'static str) -> String {
+    serving(move |stream, message| {
+        let result = match message["method"].as_str() {
+            Some("initialize") => json!({
+                "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "far", "version": "1"}
+            })
+            .to_string(),
+            Some("tools/call") => {
+                let length = message["params"]["arguments"]["length"].as_u64().unwrap_or_default();
+                let text = "x".repeat(usize::try_from(length).expect("it is short"));
+                let content = json!([{"type": "text", "text": text, "resultType": ["_meta"]}]);
+                format!(r#"{{"content":{content}{beside}}}"#)
+            }
+            _ => described(message).to_string(),
+        };
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, message["id"]);
+        answered(stream, &answer, answer.len()).is_ok()
+    })
+}
+
 fn get(url: &str) -> String {
     let (address, path) = url.trim_start_matches("http://").split_once('/').expect("a path");
     let mut stream = TcpStream::connect(address).expect("it listens");
@@ -121,44 +199,61 @@ fn post(url: &str, accept: &str) -> String {
 
 /// A modern server with one tool, of whose answer only the first half comes.
 fn breaking_off() -> String {
+    serving(|stream, message| {
+        let is_call = message["method"] == "tools/call";
+        let result = match is_call {
+            true => json!({"content": [{"type": "text", "text": "x".repeat(300_000)}]}),
+            false => described(message),
+        };
+        // On several lines, as people read it.
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result:#}}}"#, message["id"]);
+        let sent = if is_call { answer.len() / 2 } else { answer.len() };
+        answered(stream, &answer, sent).is_ok() && !is_call
+    })
+}
+
+/// What a modern server says of itself and its tool.
+fn described(message: &Value) -> Value {
+    match message["method"].as_str() {
+        Some("server/discover") => json!({
+            "resultType": "complete", "supportedVersions": ["2026-07-28"],
+            "capabilities": {"tools": {}}
+        }),
+        _ => json!({
+            "resultType": "complete",
+            "tools": [{"name": "x", "inputSchema": {"type": "object"}}]
+        }),
+    }
+}
+
+/// Sends so many bytes of an answer.
+fn answered(stream: &mut TcpStream, answer: &str, sent: usize) -> std::io::Result<()> {
+    let (length, sent) = (answer.len(), &answer[..sent]);
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length:";
+    write!(stream, "{head} {length}\r\n\r\n{sent}")
+}
+
+/// A server that answers each message of a connection until it says that this is over.
+fn serving(answer: impl Fn(&mut TcpStream, &Value) -> bool + Clone + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
     thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
-            thread::spawn(move || speak(stream));
+            let (mut stream, answer) = (stream, answer.clone());
+            thread::spawn(move || {
+                while let Some(message) = message(&mut stream) {
+                    if !answer(&mut stream, &message) {
+                        return;
+                    }
+                }
+            });
         }
     });
     url
 }
 
-fn speak(mut stream: TcpStream) {
-    while let Some(message) = message(&mut stream) {
-        let is_call = message["method"] == "tools/call";
-        let result = match message["method"].as_str() {
-            Some("server/discover") => json!({
-                "resultType": "complete", "supportedVersions": ["2026-07-28"],
-                "capabilities": {"tools": {}}
-            }),
-            Some("tools/list") => json!({
-                "resultType": "complete",
-                "tools": [{"name": "x", "inputSchema": {"type": "object"}}]
-            }),
-            _ => json!({"content": [{"type": "text", "text": "x".repeat(300_000)}]}),
-        };
-        // On several lines, as people read it.
-        let answer = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result:#}}}"#, message["id"]);
-        let sent = if is_call { &answer[..answer.len() / 2] } else { &answer };
-        let length = answer.len();
-        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length:";
-        let sent = write!(stream, "{head} {length}\r\n\r\n{sent}");
-        if is_call || sent.is_err() {
-            return;
-        }
-    }
-}
-
 /// The next message, if one comes.
-fn message(stream: &mut TcpStream) -> Option<serde_json::Value> {
+fn message(stream: &mut TcpStream) -> Option<Value> {
     let (mut head, mut byte) = (Vec::new(), [0]);
     while !head.ends_with(b"\r\n\r\n") {
         stream.read_exact(&mut byte).ok()?;

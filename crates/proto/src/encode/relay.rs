@@ -4,6 +4,7 @@
 use super::object::Object;
 use super::{raw, string};
 use crate::json::{Cursor, DEPTH_MAX, member};
+use crate::long::Said;
 use crate::method::Method;
 use crate::spec::question::Passed;
 use crate::version::Revision;
@@ -48,16 +49,10 @@ pub fn result(
     let inside = result.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
     let inside = inside.unwrap_or_default().trim();
     out.reserve(result.len() + fields.len() + UNCACHED.len() + 2);
-    // Of two members with one key a client may read either.
-    let fields = match says(result, "_meta") {
-        true => COMPLETE,
-        false => fields.strip_prefix(b",").unwrap_or(fields),
-    };
+    let is_read = method == Method::ResourcesRead;
+    let (meta, ttl_ms) = (says(result, "_meta"), is_read && says(result, "ttlMs"));
     out.push(b'{');
-    out.extend_from_slice(fields);
-    if method == Method::ResourcesRead && !says(result, "ttlMs") {
-        out.extend_from_slice(UNCACHED);
-    }
+    missing(out, method, fields, Said { meta, ttl_ms, result_type: false });
     if !inside.is_empty() {
         out.push(b',');
         raw(out, inside);
@@ -65,24 +60,37 @@ pub fn result(
     out.push(b'}');
 }
 
-/// Appends how a long result begins, of which a member or more are still to come; `begun` is what
-/// there is of it, from its `{` on. One of a server that `is_modern` says by itself what it is.
-pub fn long_result(
-    out: &mut Vec<u8>,
-    (revision, method): (Revision, Method),
-    is_modern: bool,
-    begun: &[u8],
-) {
-    if is_modern || !revision.has_result_type() {
-        return on_one_line(out, begun);
-    }
-    out.push(b'{');
-    out.extend_from_slice(COMPLETE);
-    if method == Method::ResourcesRead {
+/// What this revision wants a result to say that does not say it.
+fn missing(out: &mut Vec<u8>, method: Method, fields: &[u8], said: Said) {
+    // Of two members with one key a client may read either.
+    out.extend_from_slice(match said.meta {
+        true => COMPLETE,
+        false => fields.strip_prefix(b",").unwrap_or(fields),
+    });
+    if method == Method::ResourcesRead && !said.ttl_ms {
         out.extend_from_slice(UNCACHED);
     }
-    out.push(b',');
-    on_one_line(out, begun.strip_prefix(b"{").unwrap_or(begun));
+}
+
+/// Appends how a long result begins, of which more is still to come; `begun` is what there is of
+/// it, from its `{` on.
+pub fn long_result(out: &mut Vec<u8>, begun: &[u8]) {
+    on_one_line(out, begun);
+}
+
+/// Appends how a long result ends that has these members, with its last `}`: what [`result`] adds
+/// to a short one is added here.
+pub fn end_of_long_result(
+    out: &mut Vec<u8>,
+    (revision, method): (Revision, Method),
+    fields: &[u8],
+    said: Said,
+) {
+    if revision.has_result_type() && !said.result_type {
+        out.push(b',');
+        missing(out, method, fields, said);
+    }
+    out.push(b'}');
 }
 
 /// A piece of a long result, without line breaks: in JSON they are white space, and to whoever
@@ -151,6 +159,7 @@ fn says(object: &str, key: &str) -> bool {
 mod tests {
     use super::*;
     use crate::encode::fields::result_fields;
+    use crate::long::Passing;
     use crate::spec::implementation::Implementation;
 
     fn told(revision: Revision, text: &str) -> String {
@@ -204,26 +213,41 @@ mod tests {
     }
 
     #[test]
-    fn a_long_result_of_a_legacy_server_says_what_it_is_too() {
-        let told = |revision, method, is_modern| {
+    fn a_long_result_says_what_a_short_one_says() {
+        let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
+        for (revision, method, text) in Revision::ALL.into_iter().flat_map(|revision| {
+            [
+                r#"{"content":[{"resultType":1,"_meta":2}]}"#,
+                r#"{"contents":[],"ttlMs":5,"cacheScope":"public"}"#,
+                r#"{"contents":[],"_meta":{"ttlMs":5}}"#,
+                r#"{"contents":[],"_meta":{},"resultType":"complete"}"#,
+            ]
+            .into_iter()
+            .flat_map(move |text| {
+                [Method::ToolsCall, Method::ResourcesRead].map(|method| (revision, method, text))
+            })
+        }) {
+            let server = Implementation { name: "s".to_owned(), ..Implementation::default() };
+            let (mut fields, mut passing) = (Vec::new(), Passing::default());
+            result_fields(&mut fields, revision, &server);
+            assert_eq!(passing.take(text.as_bytes()), Ok(text.len()));
             let mut out = Vec::new();
-            long_result(&mut out, (revision, method), is_modern, br#"{"content":["#);
-            String::from_utf8(out).expect("text")
-        };
+            long_result(&mut out, &text.as_bytes()[..text.len() - 1]);
+            end_of_long_result(&mut out, (revision, method), &fields, passing.said());
+            let long = String::from_utf8(out).expect("text");
+            let short = told_of(method, revision, text);
+            assert_eq!(value(&long), value(&short), "{text} of {revision:?}: {long}");
+        }
+    }
+
+    #[test]
+    fn a_long_result_comes_on_one_line() {
         assert_eq!(&piece(Bytes::from_static(b"[1]"))[..], b"[1]");
         let forged = Bytes::from_static(b"1}\r\n{\"id\":8}\n");
         assert_eq!(&piece(forged)[..], br#"1}{"id":8}"#);
         let mut out = Vec::new();
-        let kind = (Revision::LATEST, Method::ToolsCall);
-        long_result(&mut out, kind, true, b"{\n  \"content\":\r\n[");
+        long_result(&mut out, b"{\n  \"content\":\r\n[");
         assert_eq!(out, br#"{  "content":["#);
-        let (as_it_came, tool) = (r#"{"content":["#, Method::ToolsCall);
-        assert_eq!(told(Revision::LATEST_LEGACY, tool, false), as_it_came);
-        assert_eq!(told(Revision::LATEST, tool, true), as_it_came);
-        let expected = r#"{"resultType":"complete","content":["#;
-        assert_eq!(told(Revision::LATEST, tool, false), expected);
-        let expected = r#"{"resultType":"complete","ttlMs":0,"cacheScope":"private","content":["#;
-        assert_eq!(told(Revision::LATEST, Method::ResourcesRead, false), expected);
     }
 
     #[test]

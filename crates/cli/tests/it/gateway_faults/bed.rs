@@ -267,7 +267,8 @@ fn call(url: &str, tool: &str) -> Answer {
     exchange(url, &request(url, tool))
 }
 
-fn exchange(url: &str, request: &str) -> Answer {
+/// Sends a request, and reads the message that answers it.
+pub(crate) fn exchange(url: &str, request: &str) -> Answer {
     let began = Instant::now();
     let told = send(url, request);
     // One message, or a stream of events with the answer at its end.
@@ -288,7 +289,8 @@ pub(crate) fn read_request(url: &str, uri: &str) -> String {
     modern(url, ("resources/read", uri), json!({ "uri": uri }))
 }
 
-fn modern(url: &str, (method, name): (&str, &str), mut params: Value) -> String {
+/// A request of a modern client.
+pub(crate) fn modern(url: &str, (method, name): (&str, &str), mut params: Value) -> String {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -299,7 +301,8 @@ fn modern(url: &str, (method, name): (&str, &str), mut params: Value) -> String 
     posted(url, &mirrors, &body.to_string())
 }
 
-fn posted(url: &str, headers: &str, body: &str) -> String {
+/// A message in a request.
+pub(crate) fn posted(url: &str, headers: &str, body: &str) -> String {
     format!(
         "POST /mcp HTTP/1.0\r\nhost: {}\r\ncontent-type: application/json\r\n\
          accept: application/json, text/event-stream\r\n{headers}content-length: {}\r\n\r\n{body}",
