@@ -15,7 +15,6 @@ use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
-use tokio::task::spawn_local;
 use tokio::time::{Sleep, sleep};
 
 /// Why a connection stopped.
@@ -55,8 +54,7 @@ pub(crate) async fn drive(
         match drive_one(connection, run, pace.as_mut()).await? {
             Stopped::Replace if !run.is_over(Instant::now()) => {
                 let opened = Connection::open(&run.plan, &run.door).await?;
-                // The load goes on meanwhile.
-                spawn_local(std::mem::replace(connection, opened).close());
+                run.leave(std::mem::replace(connection, opened).close());
                 run.tally.borrow_mut().connections += 1;
             }
             Stopped::Replace | Stopped::Done => break,
