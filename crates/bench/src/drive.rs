@@ -6,7 +6,7 @@ use crate::connection::{Connection, Framing, Moved, events};
 use crate::error::BenchError;
 use crate::flight::Sent;
 use crate::pace::Pace;
-use crate::run::Run;
+use crate::run::{Run, Times};
 use crate::wrong::{Wrong, excerpt};
 use haft_proto::framing::Line;
 use std::future::poll_fn;
@@ -61,8 +61,9 @@ pub(crate) async fn drive(
         }
     }
     if let Some(pace) = pace {
-        let end = run.times.get().end.min(Instant::now());
-        run.tally.borrow_mut().unsent += pace.overdue(end);
+        let Times { from, end, .. } = run.times.get();
+        let waited = pace.overdue(from, end.min(Instant::now()));
+        run.tally.borrow_mut().unsent(waited);
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use crate::limits::{ANSWER_BYTES_MAX, FAREWELL};
 use crate::pace::Pace;
 use crate::plan::{Ask, Plan, Target};
 use crate::request::{FIRST_ID, Message, headers};
-use crate::run::Run;
+use crate::run::{Run, Times};
 use crate::stream::Door;
 use crate::wrong::{Wrong, excerpt};
 use bytes::Bytes;
@@ -150,8 +150,9 @@ impl Multiplexed {
             }
         }
         if let Some(pace) = shared.pace.into_inner() {
-            let end = run.times.get().end.min(Instant::now());
-            run.tally.borrow_mut().unsent += pace.overdue(end);
+            let Times { from, end, .. } = run.times.get();
+            let waited = pace.overdue(from, end.min(Instant::now()));
+            run.tally.borrow_mut().unsent(waited);
         }
         Ok(())
     }
