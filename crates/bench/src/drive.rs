@@ -6,7 +6,7 @@ use crate::connection::{Connection, Framing, Moved, events};
 use crate::error::BenchError;
 use crate::flight::Sent;
 use crate::pace::Pace;
-use crate::run::Run;
+use crate::run::{Run, Times};
 use crate::wrong::{Wrong, excerpt};
 use haft_proto::framing::Line;
 use std::future::poll_fn;
@@ -15,7 +15,6 @@ use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
-use tokio::task::spawn_local;
 use tokio::time::{Sleep, sleep};
 
 /// Why a connection stopped.
@@ -55,16 +54,16 @@ pub(crate) async fn drive(
         match drive_one(connection, run, pace.as_mut()).await? {
             Stopped::Replace if !run.is_over(Instant::now()) => {
                 let opened = Connection::open(&run.plan, &run.door).await?;
-                // The load goes on meanwhile.
-                spawn_local(std::mem::replace(connection, opened).close());
+                run.leave(std::mem::replace(connection, opened).close());
                 run.tally.borrow_mut().connections += 1;
             }
             Stopped::Replace | Stopped::Done => break,
         }
     }
     if let Some(pace) = pace {
-        let end = run.times.get().end.min(Instant::now());
-        run.tally.borrow_mut().unsent += pace.overdue(end);
+        let Times { from, end, .. } = run.times.get();
+        let waited = pace.overdue(from, end.min(Instant::now()));
+        run.tally.borrow_mut().unsent(waited);
     }
     Ok(())
 }

@@ -7,11 +7,11 @@ use crate::drive::{LOOK, pace};
 use crate::error::BenchError;
 use crate::flight::{Flight, Sent};
 use crate::greeting::Greeting;
-use crate::limits::ANSWER_BYTES_MAX;
+use crate::limits::{ANSWER_BYTES_MAX, FAREWELL};
 use crate::pace::Pace;
 use crate::plan::{Ask, Plan, Target};
 use crate::request::{FIRST_ID, Message, headers};
-use crate::run::Run;
+use crate::run::{Run, Times};
 use crate::stream::Door;
 use crate::wrong::{Wrong, excerpt};
 use bytes::Bytes;
@@ -25,6 +25,7 @@ use hyper::client::conn::http2::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 use tokio::sync::Mutex;
@@ -37,6 +38,8 @@ pub(crate) struct Multiplexed {
     sender: SendRequest<Full<Bytes>>,
     requests: Vec<(Request<()>, Message)>,
     asked: u64,
+    /// What ends its session, if it has one.
+    farewell: Option<Request<()>>,
 }
 
 /// What the streams of a connection share.
@@ -93,7 +96,28 @@ impl Multiplexed {
             (head(plan, ask, uri, session.as_ref()), message)
         };
         let requests = plan.asks.iter().map(request).collect();
-        Ok(Self { sender, requests, asked: 0 })
+        let farewell = session.as_ref().map(|session| {
+            let mut request = head(plan, &Greeting::end().0, uri, Some(session));
+            *request.method_mut() = http::Method::DELETE;
+            request
+        });
+        Ok(Self { sender, requests, asked: 0, farewell })
+    }
+
+    /// Puts another connection in its place, and ends its session while the load goes on.
+    async fn replace(&mut self, run: &Run) -> Result<(), BenchError> {
+        let opened = Self::open(&run.plan, &run.door).await?;
+        run.leave(std::mem::replace(self, opened).close());
+        run.tally.borrow_mut().connections += 1;
+        Ok(())
+    }
+
+    /// Ends its session: a server would keep that for long.
+    pub(crate) async fn close(mut self) {
+        let Some(farewell) = self.farewell.take() else { return };
+        let farewell = farewell.map(|()| Full::default());
+        // Whatever it is answered with, the connection ends.
+        _ = timeout(FAREWELL, exchange(&mut self.sender, farewell)).await;
     }
 
     /// Loads the server until the stretch is over.
@@ -110,8 +134,7 @@ impl Multiplexed {
         };
         loop {
             if self.sender.is_closed() && !run.is_over(Instant::now()) {
-                *self = Self::open(&run.plan, &run.door).await?;
-                run.tally.borrow_mut().connections += 1;
+                self.replace(run).await?;
             }
             shared.asked.set(self.asked);
             let streams =
@@ -123,13 +146,13 @@ impl Multiplexed {
             }
             let limit = run.plan.load.requests_per_connection;
             if limit.is_some_and(|limit| self.asked >= limit) {
-                *self = Self::open(&run.plan, &run.door).await?;
-                run.tally.borrow_mut().connections += 1;
+                self.replace(run).await?;
             }
         }
         if let Some(pace) = shared.pace.into_inner() {
-            let end = run.times.get().end.min(Instant::now());
-            run.tally.borrow_mut().unsent += pace.overdue(end);
+            let Times { from, end, .. } = run.times.get();
+            let waited = pace.overdue(from, end.min(Instant::now()));
+            run.tally.borrow_mut().unsent(waited);
         }
         Ok(())
     }
@@ -151,7 +174,10 @@ async fn stream(
         message.write(id, &mut body);
         let sent = body.len();
         let exchange = exchange(&mut sender, head.clone().map(|()| Full::new(body.into())));
-        let answer = timeout(run.plan.timeout, exchange).await.unwrap_or(Err(Wrong::TimedOut));
+        let Some(answer) = in_time(run, exchange).await else {
+            shared.flight.borrow_mut().land(id);
+            break;
+        };
         let now = Instant::now();
         let received = answer.as_ref().map_or(0, |(_, body)| body.len());
         run.tally.borrow_mut().moved(sent, received, now);
@@ -169,6 +195,25 @@ async fn stream(
         }
         if is_lost {
             break;
+        }
+    }
+}
+
+/// The answer within the time limit; none if somebody wants an end, who does not wait for a silent
+/// server.
+async fn in_time<T>(
+    run: &Run,
+    exchange: impl Future<Output = Result<T, Wrong>>,
+) -> Option<Result<T, Wrong>> {
+    let mut exchange = pin!(exchange);
+    let end = Instant::now() + run.plan.timeout;
+    loop {
+        let look = end.min(Instant::now() + LOOK);
+        match timeout_at(look.into(), &mut exchange).await {
+            Ok(answer) => return Some(answer),
+            Err(_) if run.is_stopped() => return None,
+            Err(_) if Instant::now() >= end => return Some(Err(Wrong::TimedOut)),
+            Err(_) => {}
         }
     }
 }

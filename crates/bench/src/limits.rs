@@ -17,6 +17,8 @@ pub const TURN_MAX: Duration = Duration::from_secs(10);
 pub const RATE_MAX: u32 = 10_000_000;
 /// The most seconds between two requests of an open loop.
 pub const RATE_SECONDS_MAX: u32 = 3600;
+/// How many requests of an open loop that were never sent a connection tells of one by one.
+pub const OVERDUE_MAX: u64 = 100_000;
 /// The sum of the weights of all that is asked.
 pub const WEIGHTS_MAX: u32 = 10_000;
 /// The most bytes that `--payload` adds to the arguments of a call.

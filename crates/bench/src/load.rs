@@ -347,7 +347,7 @@ impl Any {
     async fn close(self) {
         match self {
             Self::Bytes(connection) => connection.close().await,
-            Self::Multiplexed(_) => {}
+            Self::Multiplexed(connection) => connection.close().await,
         }
     }
 }
@@ -403,7 +403,7 @@ async fn work(
         let tally = run.begin(times);
         _ = report.send(Report::Done(Box::new(tally), result));
     }
-    let mut closing = JoinSet::new();
+    let mut closing = run.leaving();
     for (_, connection) in connections {
         closing.spawn_local(connection.close());
     }

@@ -1,6 +1,7 @@
 //! When the next request of an open loop is due, and waking then: to the microsecond, which the
 //! runtime's timers of a millisecond are not. What is sent is not known here.
 
+use crate::limits::OVERDUE_MAX;
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
     timerfd_settime,
@@ -10,6 +11,9 @@ use std::os::fd::OwnedFd;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::io::unix::AsyncFd;
+
+/// How long some requests waited, and how many.
+pub(crate) type Waited = (Duration, u64);
 
 /// The schedule of one connection.
 #[derive(Debug)]
@@ -52,10 +56,23 @@ impl Pace {
         })
     }
 
-    /// How many requests should have gone by now and were not taken.
-    pub(crate) fn overdue(&self, end: Instant) -> u64 {
-        let late = end.saturating_duration_since(self.due);
-        (late.as_nanos() / self.interval.as_nanos().max(1)).try_into().unwrap_or(u64::MAX)
+    /// How long those requests waited until `end` that were due after `from` and were not taken,
+    /// and how many waited about so long: of very many not each is told of.
+    pub(crate) fn overdue(&self, from: Instant, end: Instant) -> impl Iterator<Item = Waited> {
+        let nanos = self.interval.as_nanos().max(1);
+        let many = |time: Duration| u64::try_from(time.as_nanos().div_ceil(nanos));
+        // What was due before answers counted is skipped.
+        let early = from.saturating_duration_since(self.due);
+        let early = self.interval.mul_f64(many(early).unwrap_or(u64::MAX) as f64);
+        let late = end.saturating_duration_since(self.due + early);
+        let count = many(late).unwrap_or(u64::MAX);
+        let together = count.div_ceil(OVERDUE_MAX).max(1);
+        let interval = self.interval;
+        (0..count.div_ceil(together)).map(move |at| {
+            let before = at * together;
+            let waited = late.saturating_sub(interval.mul_f64(before as f64));
+            (waited, together.min(count - before))
+        })
     }
 
     /// Ready when a request is due.
@@ -99,7 +116,16 @@ mod tests {
         let taken: Vec<_> = std::iter::from_fn(|| pace.take(late)).collect();
         let at = |micros: u64| start + Duration::from_micros(micros);
         assert_eq!(taken, [at(1000), at(3000), at(5000), at(7000), at(9000)]);
-        assert_eq!(pace.overdue(start + Duration::from_millis(15)), 2);
+        let end = start + Duration::from_millis(15);
+        let left = |from| pace.overdue(from, end).collect::<Vec<_>>();
+        let waited = |micros| (Duration::from_micros(micros), 1);
+        assert_eq!(left(start), [waited(4000), waited(2000)]);
+        assert_eq!(left(at(11_001)), [waited(2000)], "the other one was due too early");
+        assert_eq!(left(end), []);
+        let late = start + Duration::from_secs(10_000);
+        let counts: Vec<u64> = pace.overdue(start, late).map(|(_, count)| count).collect();
+        assert!(counts.len() as u64 <= OVERDUE_MAX, "{}", counts.len());
+        assert_eq!(counts.iter().sum::<u64>(), 4_999_995);
     }
 
     #[tokio::test]

@@ -46,7 +46,8 @@ pub struct Report {
     pub received_bytes: u64,
     /// Notifications and questions of the server.
     pub other_messages: u64,
-    /// Latencies of all good answers.
+    /// Latencies of all good answers; and of those requests that were never sent, how long they had
+    /// waited by the end.
     pub latency: Latency,
     /// The same for each kind of request.
     pub requests: Vec<OfRequest>,
@@ -141,7 +142,7 @@ impl Report {
         let seconds = stretch.took.as_secs_f64();
         let (answers, failures) = (tally.answers(), tally.failures());
         let mut all = histogram();
-        for latencies in &tally.latencies {
+        for latencies in tally.latencies.iter().chain([&tally.unsent]) {
             all.add(latencies).expect("all have the same bounds");
         }
         let of_request = |(ask, latencies): (&crate::plan::Ask, &Histogram<u64>)| OfRequest {
@@ -163,7 +164,7 @@ impl Report {
             answers,
             failures,
             per_second: share(tally.arrived() as f64, seconds),
-            unsent: tally.unsent,
+            unsent: tally.unsent.len(),
             connected: tally.connections,
             sent_bytes: tally.bytes.sent,
             received_bytes: tally.bytes.received,

@@ -9,6 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
 
 /// Shared by all connections of a thread.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub(crate) struct Run {
     pub(crate) tally: RefCell<Tally>,
     pub(crate) times: Cell<Times>,
     pub(crate) signals: Arc<Signals>,
+    /// Connections that others have taken the place of, and that say farewell.
+    leaving: RefCell<JoinSet<()>>,
     order: Vec<u16>,
     /// How many requests have been made of it.
     asked: Cell<usize>,
@@ -64,6 +67,7 @@ impl Run {
             checker: RefCell::new(Checker::new(&plan.asks)),
             tally: RefCell::new(Tally::new(plan.asks.len(), Times::none(now))),
             times: Cell::new(Times::none(now)),
+            leaving: RefCell::default(),
             order: spread(&weights),
             asked: Cell::new(0),
             plan,
@@ -76,6 +80,18 @@ impl Run {
     pub(crate) fn begin(&self, times: Times) -> Tally {
         self.times.set(times);
         self.tally.replace(Tally::new(self.plan.asks.len(), times))
+    }
+
+    /// Lets a connection end while the load goes on.
+    pub(crate) fn leave(&self, close: impl Future<Output = ()> + 'static) {
+        let mut leaving = self.leaving.borrow_mut();
+        while leaving.try_join_next().is_some() {}
+        leaving.spawn_local(close);
+    }
+
+    /// Those that have not left yet.
+    pub(crate) fn leaving(&self) -> JoinSet<()> {
+        self.leaving.take()
     }
 
     /// What is asked next, by whichever connection: a mix is one however short connections are.

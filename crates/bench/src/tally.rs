@@ -2,6 +2,7 @@
 //! run has one of its own; they are put together at the end. It reads no clock.
 
 use crate::limits::LATENCY_MAX;
+use crate::pace::Waited;
 use crate::run::Times;
 use crate::series::Series;
 use crate::wrong::{Wrong, WrongKind};
@@ -20,8 +21,9 @@ pub struct Tally {
     pub(crate) bytes: Traffic,
     /// How many connections were made, those that took the place of others included.
     pub(crate) connections: u64,
-    /// How many requests should have gone by the end, and found no room on their connection.
-    pub(crate) unsent: u64,
+    /// How long requests waited that should have gone by the end, and found no room on their
+    /// connection: they would have waited for longer.
+    pub(crate) unsent: Histogram<u64>,
     /// How many messages came that answer nothing: notifications, questions.
     pub(crate) others: u64,
     /// One line for each second, or each pair of them.
@@ -58,7 +60,7 @@ impl Tally {
             wrong: BTreeMap::new(),
             bytes: Traffic::default(),
             connections: 0,
-            unsent: 0,
+            unsent: histogram(),
             others: 0,
             series: Series::default(),
             times,
@@ -99,6 +101,14 @@ impl Tally {
         self.wrong.entry(wrong.kind()).or_insert((0, wrong)).0 += 1;
     }
 
+    /// Requests that were due and never sent.
+    pub(crate) fn unsent(&mut self, waited: impl Iterator<Item = Waited>) {
+        for (waited, count) in waited {
+            let waited = nanos(waited).clamp(1, nanos(LATENCY_MAX));
+            self.unsent.saturating_record_n(waited, count);
+        }
+    }
+
     /// Bytes that went and came.
     pub(crate) fn moved(&mut self, sent: usize, received: usize, now: Instant) {
         if now >= self.times.from {
@@ -136,7 +146,7 @@ impl Tally {
         self.bytes.sent += other.bytes.sent;
         self.bytes.received += other.bytes.received;
         self.connections += other.connections;
-        self.unsent += other.unsent;
+        self.unsent.add(other.unsent).expect("all have the same bounds");
         self.others += other.others;
         self.last = self.last.max(other.last);
         self.arrived += other.arrived;

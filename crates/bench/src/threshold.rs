@@ -187,12 +187,12 @@ impl fmt::Display for Crossed {
 }
 
 impl Figure {
-    /// Whether more requests were due and not sent than it tells of: they waited, nobody knows how
-    /// long.
+    /// Whether more requests were due and not sent than it tells of: they waited, and nobody knows
+    /// for how much longer than until the end.
     fn is_blind(self, report: &Report) -> bool {
         let untold = match self {
             Self::Quantile(of_1000) => 1000 - u64::from(of_1000),
-            Self::Average | Self::Max => 10,
+            Self::Average | Self::Max => 1,
             _ => return false,
         };
         report.unsent * 1000 > (report.answers + report.unsent) * untold
@@ -213,19 +213,22 @@ impl Threshold {
         let Some(value) = self.figure.of(report) else {
             return Some(Crossed(format!("{}: it could not be measured", self.typed)));
         };
-        if self.figure.is_blind(report) {
-            let (typed, unsent) = (&self.typed, report.unsent);
-            let why =
-                "requests were due and not sent by the end, and what they waited is not in it";
-            return Some(Crossed(format!("{typed}: {unsent} {why}")));
-        }
         let is_crossed = match self.comparison {
             Comparison::Above => value > self.bound,
             Comparison::AtLeast => value >= self.bound,
             Comparison::AtMost => value <= self.bound,
             Comparison::Below => value < self.bound,
         };
-        is_crossed.then(|| Crossed(format!("{}: it is {}", self.typed, shown(self.figure, value))))
+        if is_crossed {
+            let value = shown(self.figure, value);
+            return Some(Crossed(format!("{}: it is {value}", self.typed)));
+        }
+        self.figure.is_blind(report).then(|| {
+            let (typed, unsent) = (&self.typed, report.unsent);
+            let why = "requests were due and not sent by the end, and what they would have waited \
+                       after it is not in it";
+            Crossed(format!("{typed}: {unsent} {why}"))
+        })
     }
 }
 
