@@ -50,6 +50,20 @@ fn what_is_read_by_many_at_once_is_read_once() {
 }
 
 #[test]
+fn how_long_what_is_read_may_be_kept_is_for_the_client() {
+    let kept = READ.replace(r#""contents""#, r#""ttlMs":60000,"cacheScope":"public","contents""#);
+    for (rule, ttl_ms, scope) in [(&*kept, 60_000, "public"), (READ, 0, "private")] {
+        let bed = bed(&[rule]);
+        for number in ["1", "2"] {
+            let result = &bed.read("bad:one").message["result"];
+            assert_eq!(result["contents"][0]["text"], number, "it is asked again");
+            assert_eq!((&result["ttlMs"], &result["cacheScope"]), (&json!(ttl_ms), &json!(scope)));
+        }
+        bed.stop().expect("an orderly end");
+    }
+}
+
+#[test]
 fn who_goes_takes_nobody_elses_answer_away() {
     let bed = bed(&["resources/read wait 800", READ]);
     let mut gone = TcpStream::connect(address(&bed.gate.url)).expect("it listens");
