@@ -88,7 +88,9 @@ fn fallen(before: &Counts, now: &Counts) -> Vec<String> {
 fn judge(before: &Counts, now: &Counts) -> Result<Verdict, Failure> {
     if before.compiler != now.compiler {
         return Ok(Verdict::NotJudged(format!(
-            "{BASELINE} is of {}, and this is {}; `cargo xtask counts --update` writes it anew",
+            "no count of instructions was judged, as another compiler or C library makes others: \
+             {BASELINE} is of {}, and this is {}; `cargo xtask counts --update` writes it anew, \
+             of a commit that is known to be good",
             before.compiler, now.compiler
         )));
     }
@@ -201,6 +203,7 @@ mod tests {
         let (before, now) = (counts("rustc 1", 2000), counts("rustc 2", 9000));
         let Ok(Verdict::NotJudged(why)) = judge(&before, &now) else { panic!("it judged") };
         assert!(why.contains("rustc 1") && why.contains("rustc 2"), "{why}");
+        assert!(why.starts_with("no count of instructions was judged"), "{why}");
         assert!(table(&before, &now).contains("+350.00%"));
     }
 

@@ -2,7 +2,7 @@
 //! sizes in bytes. Made of a stretch once it is over; nothing is measured here.
 
 use crate::load::Stretch;
-use crate::plan::{Plan, Target};
+use crate::plan::{Ask, Plan, Target};
 use crate::stages::OfStage;
 use crate::tally::{Tally, histogram, nanos};
 use crate::wrong::WrongKind;
@@ -89,6 +89,9 @@ pub struct Latency {
 pub struct OfRequest {
     /// What it is called: `tools/call add`.
     pub request: String,
+    /// How many bytes its parameters are, without `_meta`; none in reports of before that was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub params_bytes: Option<u64>,
     /// How many good answers it had.
     pub answers: u64,
     /// Their latencies.
@@ -145,8 +148,9 @@ impl Report {
         for latencies in tally.latencies.iter().chain([&tally.unsent]) {
             all.add(latencies).expect("all have the same bounds");
         }
-        let of_request = |(ask, latencies): (&crate::plan::Ask, &Histogram<u64>)| OfRequest {
+        let of_request = |(ask, latencies): (&Ask, &Histogram<u64>)| OfRequest {
             request: ask.label(),
+            params_bytes: Some(params_bytes(ask)),
             answers: latencies.len(),
             latency: Latency::of(latencies),
         };
@@ -179,6 +183,37 @@ impl Report {
             ended: stretch.ended.as_ref().map(ToString::to_string),
         }
     }
+
+    /// What of the load was other than a plan has it, in a line: then its figures say nothing of
+    /// those to come.
+    #[must_use]
+    pub fn of_another_load(&self, plan: &Plan) -> Option<String> {
+        let rate = |rate: Option<f64>| rate.map_or("no rate".to_owned(), |rate| rate.to_string());
+        let asked = |label: &str, bytes: Option<u64>| match bytes {
+            Some(bytes) => format!("{label} with {bytes} bytes of parameters"),
+            None => label.to_owned(),
+        };
+        let is_told = self.requests.iter().all(|of| of.params_bytes.is_some());
+        let asked_then = self.requests.iter().map(|of| asked(&of.request, of.params_bytes));
+        let bytes = |ask: &Ask| is_told.then(|| params_bytes(ask));
+        let asked_now = plan.asks.iter().map(|ask| asked(&ask.label(), bytes(ask)));
+        let all = [
+            ("wire", self.wire.clone(), wire(&plan.target)),
+            ("revision", self.revision.clone(), plan.revision.as_str().to_owned()),
+            ("requests", asked_then.collect::<Vec<_>>().join(", "), {
+                asked_now.collect::<Vec<_>>().join(", ")
+            }),
+            ("connections", self.connections.to_string(), plan.load.connections.to_string()),
+            ("requests in flight", self.in_flight.to_string(), plan.load.in_flight.to_string()),
+            ("rate", rate(self.rate), rate(plan.load.rate)),
+        ];
+        let (what, then, now) = all.into_iter().find(|(_, then, now)| then != now)?;
+        Some(format!("{what}: {then} then, {now} now"))
+    }
+}
+
+fn params_bytes(ask: &Ask) -> u64 {
+    ask.params.iter().map(|(key, value)| (key.len() + value.len()) as u64).sum()
 }
 
 impl Latency {

@@ -164,6 +164,7 @@ fn after_calls(era: &str, place: Place, is_quick: bool) -> Result<Option<Value>,
         let mut line = place.load();
         line.extend(["target/release/haft", "bench", &running.url()].map(str::to_owned));
         line.extend(["echo", "--input-json", r#"{"text":"xxxxx"}"#].map(str::to_owned));
+        line.extend(["--expect", "xxxxx"].map(str::to_owned));
         line.extend(["--era", era, "--requests", &each].map(str::to_owned));
         line.extend(["--requests-per-connection", &per_connection].map(str::to_owned));
         line.extend(["--connections", &at_once].map(str::to_owned));

@@ -1,7 +1,7 @@
 //! `cargo xtask bench table`: the pages that tell what was measured, made of the files in
 //! `benchmarks/results` and of nothing else. `tidy` makes sure that they are; it measures nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use serde_json::Value;
@@ -79,7 +79,7 @@ fn parts(files: &BTreeMap<&'static str, Results>) -> BTreeMap<&'static str, Stri
     let rows = if is_empty {
         "Nothing is measured yet: there is no file in `benchmarks/results`.\n".to_owned()
     } else {
-        reach::table(&cases)
+        format!("{}\n{}\n", reach::table(&cases), all_told(files))
     };
     parts.insert(REACH, rows);
     parts
@@ -117,6 +117,25 @@ fn told(run: &Value, count: usize, all: usize) -> String {
         run["processors"],
         text("kernel"),
     )
+}
+
+/// When and of which commits all of it is; which is of which, the long page says.
+fn all_told(files: &BTreeMap<&'static str, Results>) -> String {
+    let mut days = BTreeMap::<String, BTreeSet<&str>>::new();
+    for results in files.values() {
+        let is_of = |run: &Value| results.cases.iter().any(|case| case["run"] == run["at"]);
+        for run in results.runs.iter().filter(|run| is_of(run)) {
+            let text = |key: &str| run[key].as_str().unwrap_or("unknown");
+            let day = text("at").split('T').next().unwrap_or_default();
+            days.entry(day.to_owned()).or_default().insert(text("commit"));
+        }
+    }
+    let day = |(day, commits): (&String, &BTreeSet<&str>)| {
+        let commits: Vec<&str> = commits.iter().copied().collect();
+        format!("{day} of commit {}", commits.join(", "))
+    };
+    let days: Vec<String> = days.iter().map(day).collect();
+    format!("Measured {}; each table of the long page says of which it is.", days.join("; "))
 }
 
 /// A page with all of its parts as they should be.
@@ -187,6 +206,23 @@ mod tests {
         let expected = "2026-01-02, commit abc, rustc 1.95.0, Some Processor, 2 processors, \
                         kernel 6.1.\n\n| what |";
         assert!(part.starts_with(expected), "{part}");
+    }
+
+    #[test]
+    fn the_short_table_tells_when_and_of_which_commit_it_is() {
+        let mut files = none();
+        for (name, at, commit) in [
+            ("memory", "2026-01-02T03:04:05Z", "abc"),
+            ("codec", "2026-01-02T04:04:05Z", "def"),
+            ("peers", "2026-01-03T03:04:05Z", "abc"),
+        ] {
+            let results = files.get_mut(name).expect("a table");
+            results.begin(json!({ "at": at, "commit": commit }));
+            results.put(json!({ "scenario": "calls-legacy", "against": "haft", "value": 1.01 }));
+        }
+        let expected = "Measured 2026-01-02 of commit abc, def; 2026-01-03 of commit abc; each";
+        let short = &parts(&files)[REACH];
+        assert!(short.contains(expected), "{short}");
     }
 
     #[test]

@@ -83,6 +83,7 @@ impl Row {
             From::Memory(name) if name.starts_with("calls") => {
                 "that after the first 100 000 calls".to_owned()
             }
+            From::AtRest(_) => "that of the server at rest, before any call".to_owned(),
             From::Memory(_) | From::Allocations => String::new(),
         }
     }
@@ -109,6 +110,13 @@ impl Row {
                 let case = files("memory").iter().find(|case| case["scenario"] == *name);
                 let value = case.and_then(|case| case["value"].as_f64());
                 vec![exactly(self.beside(), value.ok_or_else(Missing::new)?)]
+            }
+            From::AtRest(name) => {
+                let case = files("memory").iter().find(|case| case["scenario"] == *name);
+                let bytes = |key: &str| case.and_then(|case| case[key].as_f64());
+                let both = bytes("after_bytes").zip(bytes("rest_bytes").filter(|it| *it > 0.0));
+                let (after, rest) = both.ok_or_else(Missing::new)?;
+                vec![exactly(self.beside(), after / rest)]
             }
             From::Allocations => {
                 let counts = files("codec").iter().map(|case| case["haft"]["allocations"].as_f64());
@@ -435,7 +443,7 @@ mod tests {
                     assert!(!aims.is_empty(), "{}: nothing is of it", row.what);
                     assert!(aims.iter().all(|aim| *aim == Some(row.aim)), "{}: {aims:?}", row.what);
                 }
-                From::Memory(_) | From::Allocations => {}
+                From::Memory(_) | From::AtRest(_) | From::Allocations => {}
             }
         }
     }
@@ -469,5 +477,16 @@ mod tests {
         let said = row(&cases);
         let expected = "| haproxy 1.2.3, legacy-echo-1 | 1.40 (1.30 to 1.45) | ≤ 1.5: met |";
         assert!(said.contains(expected), "{said}");
+    }
+
+    #[test]
+    fn memory_is_also_told_beside_that_at_rest() {
+        let cases = [json!({
+            "scenario": "calls-modern", "value": 1.015,
+            "rest_bytes": 8_000_000, "before_bytes": 9_000_000, "after_bytes": 9_600_000,
+        })];
+        let table = table(&|file| if file == "memory" { &cases } else { &[] });
+        let row = "| the same | that of the server at rest, before any call | 1.200 | ≤ 1.05: not";
+        assert!(table.contains(row), "{table}");
     }
 }

@@ -45,6 +45,8 @@ pub(super) enum Ask {
 }
 
 const SHORT: usize = 5;
+/// How much of an echo is looked for in an answer, in bytes.
+const EXPECTED_MAX: usize = 64;
 const LONG: usize = 64 * 1024;
 const TOOLS: usize = 130;
 
@@ -234,16 +236,28 @@ impl Ask {
     /// What `haft bench` is told of it, behind its target.
     pub(super) fn words(self) -> Vec<String> {
         match self {
-            Self::List(_) => Vec::new(),
+            Self::List(_) => self.expected(),
             Self::Echo(length) if length > SHORT => {
                 let payload = format!("text={length}B");
-                ["echo", "--input-json", "{}", "--payload", &payload].map(str::to_owned).to_vec()
+                let words = ["echo", "--input-json", "{}", "--payload", &payload];
+                [words.map(str::to_owned).to_vec(), self.expected()].concat()
             }
             Self::Echo(length) => {
                 let json = format!(r#"{{"text":"{}"}}"#, "x".repeat(length));
-                ["echo", "--input-json", &json].map(str::to_owned).to_vec()
+                let words = ["echo", "--input-json", &json];
+                [words.map(str::to_owned).to_vec(), self.expected()].concat()
             }
         }
+    }
+
+    /// What each answer has in it: the last tool, or what was said, of a long text its beginning,
+    /// as the command is told to readers.
+    fn expected(self) -> Vec<String> {
+        let expected = match self {
+            Self::List(count) => format!("\"search_{}\"", count.saturating_sub(1)),
+            Self::Echo(length) => "x".repeat(length.min(EXPECTED_MAX)),
+        };
+        vec!["--expect".to_owned(), expected]
     }
 
     /// The same as a message.
@@ -307,8 +321,19 @@ mod tests {
         assert!(echo.contains(r#""id":7"#) && echo.contains(r#"{"text":"xxxxx"}"#), "{echo}");
         assert_eq!(Ask::Echo(5).words()[2], r#"{"text":"xxxxx"}"#);
         assert_eq!(Ask::Echo(65_536).words()[4], "text=65536B");
-        assert!(
-            Ask::List(130).message(7).contains("tools/list") && Ask::List(1).words().is_empty()
-        );
+        assert!(Ask::List(130).message(7).contains("tools/list"));
+    }
+
+    #[test]
+    fn an_answer_is_checked_to_be_one_to_what_was_asked() {
+        for scenario in SCENARIOS {
+            let words = scenario.ask.words();
+            let at = words.iter().position(|word| word == "--expect");
+            let expected = &words[at.unwrap_or_else(|| panic!("{}", scenario.name)) + 1];
+            match scenario.ask {
+                Ask::Echo(length) => assert_eq!(*expected, "x".repeat(length.min(64))),
+                Ask::List(_) => assert_eq!(expected, "\"search_129\""),
+            }
+        }
     }
 }

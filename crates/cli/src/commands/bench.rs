@@ -86,6 +86,10 @@ pub(crate) fn run(args: &Args, printer: Printer) -> Result<Exit, Failure> {
     let first = Aimed::at(first, words, args, printer)?;
     // What cannot be read is said before the load, not after it.
     let baseline = args.baseline.as_deref().map(read_baseline).transpose()?;
+    if let Some(other) = baseline.as_ref().and_then(|then| then.of_another_load(&first.plan)) {
+        let failure = Failure::usage(format!("--baseline: it is of another load: {other}"));
+        return Err(failure.hint("load it as then, or take a report of this load"));
+    }
     if let Some(times) = args.cold {
         return from_cold(&first, times, args, printer);
     }
