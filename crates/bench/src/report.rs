@@ -188,7 +188,8 @@ impl Report {
     /// those to come.
     #[must_use]
     pub fn of_another_load(&self, plan: &Plan) -> Option<String> {
-        let rate = |rate: Option<f64>| rate.map_or("no rate".to_owned(), |rate| rate.to_string());
+        let rate =
+            |rate: Option<f64>| rate.map_or_else(|| "no rate".to_owned(), |rate| rate.to_string());
         let asked = |label: &str, bytes: Option<u64>| match bytes {
             Some(bytes) => format!("{label} with {bytes} bytes of parameters"),
             None => label.to_owned(),

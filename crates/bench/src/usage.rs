@@ -258,7 +258,7 @@ mod tests {
         std::hint::black_box(work(1_000_000));
         let cpu = own().cpu_since(&before);
         let tick = of_ticks(1).as_nanos();
-        assert!(cpu > Duration::ZERO && cpu.as_nanos() % tick != 0, "{cpu:?}");
+        assert!(cpu > Duration::ZERO && !cpu.as_nanos().is_multiple_of(tick), "{cpu:?}");
     }
 
     #[test]
