@@ -198,11 +198,11 @@ impl Load {
         Stretch {
             took,
             server: server_before.zip(server_after).map(|(before, after)| Used {
-                cpu: after.cpu.saturating_sub(before.cpu),
+                cpu: after.cpu_since(&before),
                 memory_before: before.memory_bytes,
                 memory_after: after.memory_bytes,
             }),
-            load_cpu: load_after.cpu.saturating_sub(load_before.cpu),
+            load_cpu: load_after.cpu_since(&load_before),
             tally,
             ended,
         }

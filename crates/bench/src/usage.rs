@@ -12,10 +12,56 @@ use std::time::Duration;
 /// What some processes use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Usage {
-    /// Processor time since they began, of the kernel on their behalf as well.
-    pub(crate) cpu: Duration,
+    /// Processor time since they began, of the kernel on their behalf as well, in ticks of the
+    /// system; that of threads and children that are gone is in it.
+    ticks: Duration,
+    /// The same of the threads that are there, to the nanosecond; zero where nobody tells.
+    exact: Duration,
+    /// How many processes there are.
+    processes: u32,
     /// Memory that is theirs or shared, in bytes (resident set).
     pub(crate) memory_bytes: u64,
+}
+
+/// How many ticks the two ways to count may differ by for each process: each look leaves out what
+/// is less than one, twice.
+const TICKS_APART: u32 = 3;
+
+impl Usage {
+    /// Processor time since an earlier look: exact, unless threads or children ended meanwhile.
+    pub(crate) fn cpu_since(&self, before: &Self) -> Duration {
+        let ticks = self.ticks.saturating_sub(before.ticks);
+        let exact = self.exact.saturating_sub(before.exact);
+        let apart = of_ticks(u64::from(TICKS_APART * self.processes.max(before.processes)));
+        if self.exact.is_zero() || exact + apart < ticks { ticks } else { exact }
+    }
+
+    fn of(all: &[&Stat]) -> Self {
+        let ticks = all.iter().map(|it| it.cpu_ticks).sum();
+        let pages: u64 = all.iter().map(|it| it.pages).sum();
+        Self {
+            ticks: of_ticks(ticks),
+            exact: all.iter().map(|it| exact(it.id)).sum(),
+            processes: u32::try_from(all.len()).unwrap_or(u32::MAX),
+            memory_bytes: pages * page_size() as u64,
+        }
+    }
+}
+
+fn of_ticks(ticks: u64) -> Duration {
+    Duration::from_secs_f64(ticks as f64 / clock_ticks_per_second() as f64)
+}
+
+/// The time on a processor of all threads of a process that are there.
+fn exact(process: u32) -> Duration {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{process}/task")) else {
+        return Duration::ZERO;
+    };
+    let of_thread = |thread: std::fs::DirEntry| {
+        let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        text.split_ascii_whitespace().next()?.parse::<u64>().ok()
+    };
+    Duration::from_nanos(threads.flatten().filter_map(of_thread).sum())
 }
 
 /// Which processes are the server.
@@ -93,21 +139,14 @@ impl Processes {
                 of_it.extend(found);
             }
         }
-        let ticks: u64 = of_it.iter().map(|it| it.cpu_ticks).sum();
-        let pages: u64 = of_it.iter().map(|it| it.pages).sum();
-        let cpu = Duration::from_secs_f64(ticks as f64 / clock_ticks_per_second() as f64);
-        let usage = Usage { cpu, memory_bytes: pages * page_size() as u64 };
-        (!of_it.is_empty()).then_some(usage)
+        (!of_it.is_empty()).then(|| Usage::of(&of_it))
     }
 }
 
 /// What this process uses.
 pub(crate) fn own() -> Usage {
     let stat = stat(Path::new("/proc/self"));
-    stat.map_or_else(Usage::default, |stat| Usage {
-        cpu: Duration::from_secs_f64(stat.cpu_ticks as f64 / clock_ticks_per_second() as f64),
-        memory_bytes: stat.pages * page_size() as u64,
-    })
+    stat.map_or_else(Usage::default, |stat| Usage::of(&[&stat]))
 }
 
 /// Every process that can be seen.
@@ -198,6 +237,28 @@ mod tests {
         let expected = Stat { id: 42, parent: 1, group: 40, cpu_ticks: 210, pages: 77 };
         assert_eq!(read_stat(text), Some(expected));
         assert_eq!(read_stat("42 (a"), None);
+    }
+
+    #[test]
+    fn processor_time_is_finer_than_ticks_and_loses_no_thread_that_ended() {
+        fn work(rounds: u64) -> u64 {
+            (0..rounds).fold(1, |state, round| std::hint::black_box(state * 31 + round) % 1_000_003)
+        }
+        let at = |ticks, exact| Usage {
+            ticks: of_ticks(ticks),
+            exact: Duration::from_nanos(exact),
+            processes: 1,
+            memory_bytes: 0,
+        };
+        assert_eq!(at(11, 52_345).cpu_since(&at(10, 12_345)), Duration::from_nanos(40_000));
+        let ended = at(200, 5_000).cpu_since(&at(100, 9_000));
+        assert_eq!(ended, of_ticks(100), "what ended is in the ticks alone");
+
+        let before = own();
+        std::hint::black_box(work(1_000_000));
+        let cpu = own().cpu_since(&before);
+        let tick = of_ticks(1).as_nanos();
+        assert!(cpu > Duration::ZERO && !cpu.as_nanos().is_multiple_of(tick), "{cpu:?}");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! What `haft bench` counts as wrong, and what it holds a report against: conditions, and an earlier
-//! report. It never looks at how fast anything is.
+//! What `haft bench` counts as wrong, and what it holds a report against: conditions, and an
+//! earlier report. It never looks at how fast anything is.
 
 use super::{answering, bench, desk, failure, report};
 use crate::foreign_servers::own;
