@@ -3,8 +3,9 @@
 
 use crate::admin;
 use crate::exit::{Exit, Failure};
+use crate::log::Log;
 use crate::print::Printer;
-use haft_gateway::{Gateway, News, started_by_itself};
+use haft_gateway::{Gateway, started_by_itself};
 use haft_manifest::Live;
 use haft_transport::http::Roll;
 use std::net::SocketAddr;
@@ -32,11 +33,8 @@ pub(crate) async fn begin(
         let path = manifest.path().display();
         return Err(Failure::new(Exit::Other, format!("{path} is not served: {why}")));
     }
-    let tell = move |news: News<'_>| match news {
-        News::Odd(line) => printer.warn(line),
-        News::Stderr { upstream, line } => printer.said(upstream, line),
-    };
-    let gateway = Gateway::begin(Arc::clone(live), Arc::new(tell));
+    let log = Log::new(printer);
+    let gateway = Gateway::begin(Arc::clone(live), Arc::new(move |news| log.tell(news)));
     if let Some(address) = admin
         && let told = (gateway.admin(), Arc::clone(live), rolls.into())
         && let Err(failure) = admin::start(address, told, printer).await

@@ -17,6 +17,7 @@ mod instruments;
 mod inventory;
 mod kinds;
 mod load;
+mod log;
 mod meter;
 mod metrics;
 mod named;

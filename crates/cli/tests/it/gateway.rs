@@ -325,3 +325,27 @@ fn what_a_process_says_on_stderr_is_in_the_log_and_moves_no_cursor() {
     let said: Value = serde_json::from_str(&line).expect("a JSON line");
     assert_eq!(said["said"]["upstream"], "north", "{said}");
 }
+
+#[test]
+fn a_log_that_nobody_reads_holds_up_no_call() {
+    let north = Desk::with(&city("north"));
+    // More than fits into a pipe, again and again.
+    let floods = "(while printf '%08000d\\n' 1 >&2; do :; done) & exec \"$@\"";
+    let shell = format!("command: [sh, -c, {floods:?}, sh, ");
+    let desk = gate(&format!("  north: {{ {} }}\n", pipe(&north).replace("command: [", &shell)));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
+    command.args(["serve", desk.file(), "--http", "127.0.0.1:0", "--threads", "1"]);
+    command.stderr(Stdio::piped());
+    let mut child = Guard(command.spawn().expect("it is built"));
+    let mut unread = BufReader::new(child.0.stderr.take().expect("stderr is piped"));
+    let mut line = String::new();
+    while !line.contains(" at http") {
+        line.clear();
+        assert_ne!(unread.read_line(&mut line).expect("it speaks"), 0);
+    }
+    let (_, url) = line.trim().rsplit_once(" at ").expect("an address");
+    let since = Instant::now();
+    while since.elapsed() < Duration::from_secs(3) {
+        assert_eq!(called(url, "modern", "north_whoami", &json!({})), "north");
+    }
+}
