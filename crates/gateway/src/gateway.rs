@@ -96,7 +96,7 @@ impl Gateway {
     #[must_use]
     pub fn begin(live: Arc<Live>, tell: Telling) -> Self {
         let mut swaps = live.swaps();
-        let room = Arc::new(Room::new(live.manifest().processes()));
+        let room = Arc::new(Room::new(Arc::clone(&live)));
         let shared = Arc::new(Shared {
             live,
             kept: Mutex::default(),
@@ -259,7 +259,7 @@ impl Shared {
     /// Keeps those that the file has now. Those that it has as before go on as they are.
     fn follow_file(self: &Arc<Self>) {
         let manifest = self.live.manifest();
-        self.room.set_max(manifest.processes());
+        self.room.follow_file();
         let mut kept = lock(&self.kept);
         let mut before = std::mem::take(&mut *kept);
         if before.is_empty() && manifest.upstreams().is_empty() {

@@ -1,14 +1,15 @@
 //! How many processes of upstreams there may be together: who starts one takes a place, and leaves
 //! it once the process has ended. Asked by `keeper` and `own`; starts nothing itself.
 
+use haft_manifest::Live;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::watch;
 
 /// See above.
 pub(crate) struct Room {
     taken: watch::Sender<usize>,
-    max: AtomicUsize,
+    /// Whose file says how many there may be.
+    live: Arc<Live>,
 }
 
 /// A place, until this is dropped.
@@ -21,13 +22,12 @@ impl Drop for Place {
 }
 
 impl Room {
-    pub(crate) fn new(max: usize) -> Self {
-        Self { taken: watch::Sender::new(0), max: AtomicUsize::new(max) }
+    pub(crate) fn new(live: Arc<Live>) -> Self {
+        Self { taken: watch::Sender::new(0), live }
     }
 
-    /// There may be so many now. Those that are there stay, if they are more.
-    pub(crate) fn set_max(&self, max: usize) {
-        self.max.store(max, Ordering::Relaxed);
+    /// The file may say something else now. Those that are there stay, if they are more.
+    pub(crate) fn follow_file(&self) {
         self.taken.send_modify(|_| {});
     }
 
@@ -36,7 +36,7 @@ impl Room {
     /// # Errors
     /// There is none, for this reason.
     pub(crate) fn take(self: &Arc<Self>) -> Result<Place, String> {
-        let max = self.max.load(Ordering::Relaxed);
+        let max = self.live.manifest().processes();
         let is_taken = self.taken.send_if_modified(|taken| {
             let is_free = *taken < max;
             *taken += usize::from(is_free);
