@@ -151,7 +151,10 @@ impl Catalogue {
             }
         }
         let Gathering { mut guests, told, tools, .. } = gathering;
-        guests.reserved = tools.reserved().collect();
+        for (name, owner) in tools.reserved() {
+            let guest = guests.of.iter_mut().find(|guest| guest.upstream == *owner);
+            guest.expect("it is listed").reserved.push(name);
+        }
         (guests, told)
     }
 
@@ -212,10 +215,12 @@ impl Names {
         Err(format!("`{name}` is the name of a {} of {owner}{help}", self.kind))
     }
 
-    /// Those that are kept.
-    fn reserved(self) -> impl Iterator<Item = String> {
-        let away = |(name, owner)| matches!(owner, Owner::Away(_)).then_some(name);
-        self.owners.into_iter().filter_map(away)
+    /// Those that are kept, and for whom.
+    fn reserved(self) -> impl Iterator<Item = (String, Arc<str>)> {
+        self.owners.into_iter().filter_map(|(name, owner)| match owner {
+            Owner::Away(upstream) => Some((name, upstream)),
+            Owner::File | Owner::Upstream(_) => None,
+        })
     }
 
     /// Keeps names for an upstream that is not there now.
@@ -260,6 +265,7 @@ impl Gathering {
                 (upstream, told_prompts, &mut left_out),
             ),
             missing: Vec::new(),
+            reserved: Vec::new(),
         };
         self.guests.of.push(guest);
         let room = LEFT_OUT_MAX - told.left_out.len();

@@ -22,28 +22,31 @@ pub(crate) fn tools(
     guests: &Guests,
     say: &mut dyn FnMut(String),
 ) -> HashMap<String, Option<Tool>> {
-    let ruled = |tool: &&Tool| view.tools().of(tool.name()).is_some();
-    let (others, plain): (Vec<&Tool>, Vec<&Tool>) = of_view(view, guests).partition(ruled);
-    let rule = |tool: &Tool| view.tools().of(tool.name()).unwrap_or_default();
-    // What is called as elsewhere keeps its name, and so does what the file has, or may come back.
-    let mut taken: HashSet<String> = own.tools.union(&guests.reserved).cloned().collect();
-    let unnamed = others.iter().filter(|tool| rule(tool).name.is_none());
-    taken.extend(plain.iter().chain(unnamed).map(|tool| tool.name().to_owned()));
+    // What is called as elsewhere keeps its name, and so does what the file has. Whether a tool is
+    // there or may come back makes no difference to the names of others.
+    let mut taken = own.tools.clone();
+    let mut renamed = Vec::new();
     let mut made = HashMap::new();
-    for tool in others {
-        let (name, mut rule) = (tool.name(), rule(tool));
-        let mut is_free = true;
-        if let Some(new) = rule.name.take_if(|new| !taken.insert(new.clone())) {
-            let clash = format!("`tools` calls `{name}` `{new}`, which is another's name there");
-            is_free = taken.insert(name.to_owned());
-            let left_out = format!("{clash}, and `{name}` as well: it is left out");
-            say(if is_free { clash } else { left_out });
+    for (name, tool) in known(view, guests) {
+        let rule = view.tools().of(name);
+        if rule.as_ref().is_some_and(|rule| rule.name.is_some()) {
+            renamed.extend(rule.map(|rule| (name, tool, rule)));
+            continue;
         }
-        let fitted = is_free.then(|| fitted(tool, rule, view, say));
-        let fitted = fitted.and_then(|fitted| {
-            fitted.inspect_err(|why| say(format!("`{name}` is left out: {why}"))).ok()
-        });
-        made.insert(name.to_owned(), fitted);
+        taken.insert(name.to_owned());
+        if let Some((rule, tool)) = rule.zip(tool) {
+            made.insert(name.to_owned(), fitted(tool, rule, view, say));
+        }
+    }
+    for (name, tool, rule) in renamed {
+        let new = rule.name.as_deref().unwrap_or_default();
+        let is_free = taken.insert(new.to_owned());
+        let Some(tool) = tool else { continue };
+        if !is_free {
+            let clash = format!("`tools` calls `{name}` `{new}`, which is another's name there");
+            say(format!("{clash}: it is left out"));
+        }
+        made.insert(name.to_owned(), is_free.then(|| fitted(tool, rule, view, say)).flatten());
     }
     made
 }
@@ -59,23 +62,35 @@ pub(crate) fn odd(views: &[View], own: &Owned, guests: &Guests) -> Vec<Odd> {
         let mut seen = guests.of.iter().filter(|guest| view.has_of(&guest.upstream));
         if seen.all(|guest| guest.missing.is_empty()) {
             let choices = idle::choices(view.selection(), |what| names(what, view, own, guests));
-            let tools: Vec<&str> = of_view(view, guests).map(Tool::name).collect();
+            let tools: Vec<&str> = known(view, guests).map(|(name, _)| name).collect();
             choices.into_iter().chain(idle::rules(view.tools(), &tools)).for_each(say);
         }
     }
     odd
 }
 
-/// The tools of upstreams that a view has.
-fn of_view<'g>(view: &'g View, guests: &'g Guests) -> impl Iterator<Item = &'g Tool> {
+/// The tools of upstreams that a view has, by their names elsewhere; only the names of those that
+/// are away.
+fn known<'g>(
+    view: &'g View,
+    guests: &'g Guests,
+) -> impl Iterator<Item = (&'g str, Option<&'g Tool>)> {
     guests.of.iter().flat_map(move |guest| {
-        let has = |tool: &&Tool| view.has(Some(&guest.upstream), What::Tool, tool.name());
-        guest.tools.iter().filter(has)
+        let there = guest.tools.iter().map(|tool| (tool.name(), Some(tool)));
+        let away = guest.reserved.iter().map(|name| (name.as_str(), None));
+        let has = |name: &str| view.has(Some(&guest.upstream), What::Tool, name);
+        there.chain(away).filter(move |(name, _)| has(name))
     })
 }
 
-/// A tool as a rule wants it.
-fn fitted(
+/// A tool as a rule wants it; why there is none is said.
+fn fitted(tool: &Tool, rule: ToolRule, view: &View, say: &mut dyn FnMut(String)) -> Option<Tool> {
+    let name = tool.name();
+    let changed = changed(tool, rule, view, say);
+    changed.inspect_err(|why| say(format!("`{name}` is left out: {why}"))).ok()
+}
+
+fn changed(
     tool: &Tool,
     mut rule: ToolRule,
     view: &View,

@@ -3,6 +3,7 @@
 use crate::desk::Desk;
 use crate::gateway::{Served, called, city, gate, pipe, serve, serve_with, signal, tools};
 use crate::gateway_admin::Door;
+use crate::gateway_faults::bed::wait_until;
 use crate::gateway_rules::asked;
 use crate::gateway_views::{at, listed, wait_for};
 use serde_json::{Value, json};
@@ -31,8 +32,7 @@ fn a_view_has_names_words_and_arguments_of_its_own() {
     ));
     let gate = serve_with(desk.file(), &["--admin", "127.0.0.1:0"]);
     let view = at(&gate.url, "/desk/mcp");
-    let mut expected = ["who", "north_echo", "north_process"].to_vec();
-    expected.extend(["south_whoami", "repeat", "south_process"]);
+    let mut expected = ["who", "north_echo", "south_whoami", "repeat", "south_process"].to_vec();
     for era in ["legacy", "modern"] {
         assert_eq!(tools(&view, era), expected);
         let all = listed(&view, era);
@@ -50,7 +50,8 @@ fn a_view_has_names_words_and_arguments_of_its_own() {
     assert!(elsewhere.contains("south_echo") && elsewhere.contains("error"), "{elsewhere}");
 
     let odd = [
-        "`tools` calls `north_process` `south_whoami`, which is another's name there",
+        "`tools` calls `north_process` `south_whoami`, which is another's name there: it is \
+         left out",
         "`tools` names `nort_echo`, which fits none of its tools; did you mean `north_echo`?",
         "`prompts` in `exclude` names `nothing`, which fits none of its prompts",
     ];
@@ -67,7 +68,7 @@ fn a_view_has_names_words_and_arguments_of_its_own() {
     expected[0] = "whose";
     wait_for(&view, &expected);
     drop(north);
-    wait_for(&view, &expected[3..]);
+    wait_for(&view, &expected[2..]);
     let answer = asked(&view, "whose", &json!({}), "").to_string();
     assert!(answer.contains("Upstream `north`: down"), "{answer}");
 }
@@ -118,7 +119,7 @@ fn names_that_clash_in_a_view_cost_one_tool_and_no_more() {
     assert_eq!(tools(&view, "modern"), ["own", "up_b", "up_c"]);
     assert_eq!(called(&view, "modern", "up_b", &json!({"word": "it"})), "it of nobody");
     assert_eq!(called(&view, "modern", "up_c", &json!({})), "c");
-    gate.told(&["the view `v`: `tools` calls `up_b` `up_c`", "it is left out"]);
+    gate.told(&["the view `v`: `tools` calls `up_b` `up_c`", "name there: it is left out"]);
 
     // What the file has itself comes first, and no rule of before stands in its way.
     let text = std::fs::read_to_string(&desk.file).expect("it is ours");
@@ -168,10 +169,37 @@ fn a_name_of_an_upstream_that_is_away_is_not_given_to_another_tool() {
     ));
     let gate = serve(desk.file());
     let view = at(&gate.url, "/v/mcp");
-    assert_eq!(tools(&view, "modern").len(), 7);
+    assert_eq!(tools(&view, "modern").len(), 6);
     assert_eq!(called(&view, "modern", "south_whoami", &json!({})), "south");
     drop(south);
-    wait_for(&view, &["own", "up_find", "up_b", "up_c"]);
+    wait_for(&view, &["own", "up_find", "up_c"]);
     let answer = asked(&view, "south_whoami", &json!({}), "").to_string();
     assert!(answer.contains("Upstream `south`: down"), "{answer}");
+}
+
+#[test]
+fn no_tool_of_a_view_has_another_name_because_an_upstream_is_away() {
+    let (clerk, south) = (Desk::with(CLERK), Desk::with(&city("south")));
+    let south = serve(south.file());
+    let views = "views:\n\
+        \x20 swap: { tools: { up_b: { name: south_whoami }, south_whoami: { name: up_b } } }\n\
+        \x20 move: { tools: { up_b: { name: south_whoami }, south_whoami: { name: a } } }\n";
+    let upstreams = format!("  up: {{ {} }}\n  south: {{ url: {:?} }}\n", pipe(&clerk), south.url);
+    let desk = gate(&format!("{upstreams}{views}"));
+    let gate = serve(desk.file());
+    let [swap, moved] = ["/swap/mcp", "/move/mcp"].map(|it| at(&gate.url, it));
+    let here = ["own", "up_find", "south_whoami", "up_c", "up_b", "south_echo", "south_process"];
+    wait_for(&swap, &here);
+    let expect = |view: &str, name: &str, text: &str| {
+        assert_eq!(called(view, "modern", name, &json!({})), text, "{view} {name}");
+    };
+    expect(&swap, "up_b", "south");
+    expect(&moved, "a", "south");
+    drop(south);
+    for (view, gone) in [(&swap, "up_b"), (&moved, "a")] {
+        let told = || asked(view, gone, &json!({}), "").to_string();
+        assert!(wait_until(|| told().contains("Upstream `south`: down")), "{}", told());
+    }
+    expect(&swap, "south_whoami", "b");
+    expect(&moved, "south_whoami", "b");
 }

@@ -20,8 +20,6 @@ pub struct Guests {
     pub of: Vec<Guest>,
     /// What makes other tools of these for a view.
     pub tailor: Option<Tailor>,
-    /// Names of tools that are kept for upstreams that are away.
-    pub reserved: HashSet<String>,
     /// What is said of them in `_meta` of every list: an object.
     pub list_meta: Option<Meta>,
 }
@@ -42,6 +40,8 @@ pub struct Guest {
     pub templates: Vec<ResourceTemplate>,
     pub prompts: Vec<Prompt>,
     pub missing: Vec<Missing>,
+    /// Names of tools that are kept for it while it is away.
+    pub reserved: Vec<String>,
 }
 
 /// What a file has itself: names, and addresses of resources.
