@@ -1,8 +1,8 @@
 //! What whoever runs a gateway may see and do, as JSON values. Asked by who listens for that; opens
 //! no door itself.
 
-use crate::catalogue::{LeftOut, Line, Odd, Told, Whose};
 use crate::gateway::{Kept, Shared, lock};
+use crate::told::{LeftOut, Line, Odd, Told, Whose};
 use crate::upstream::State;
 use haft_client::Connections;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ impl Admin {
     /// What of upstreams is served, and what is left out and why.
     #[must_use]
     pub fn catalogue(&self) -> Value {
-        let Told { served, left_out, left_out_more, odd } = lock(&self.0.told).clone();
+        let Told { served, left_out, odd } = lock(&self.0.told).clone();
         let lines = |lines: Vec<Line>| -> Value {
             let lines = lines.into_iter().map(|Line { upstream, here, there }| {
                 json!({"name": here, "upstream": &*upstream, "there": there})
@@ -35,10 +35,10 @@ impl Admin {
             lines.collect()
         };
         let [tools, resources, templates, prompts] = served.map(lines);
-        let left_out = left_out.iter().map(|LeftOut { kind, upstream, name, reason }| {
+        let dropped = left_out.kept.iter().map(|LeftOut { kind, upstream, name, reason }| {
             json!({"kind": kind, "upstream": &**upstream, "there": name, "reason": reason})
         });
-        let odd = odd.iter().map(|Odd { whose, what }| match whose {
+        let warnings = odd.kept.iter().map(|Odd { whose, what }| match whose {
             Whose::Upstream(name) => json!({"upstream": &**name, "what": what}),
             Whose::View(name) => json!({"view": &**name, "what": what}),
         });
@@ -47,9 +47,10 @@ impl Admin {
             "resources": resources,
             "resourceTemplates": templates,
             "prompts": prompts,
-            "leftOut": left_out.collect::<Vec<_>>(),
-            "leftOutMore": left_out_more,
-            "warnings": odd.collect::<Vec<_>>(),
+            "leftOut": dropped.collect::<Vec<_>>(),
+            "leftOutMore": left_out.more,
+            "warnings": warnings.collect::<Vec<_>>(),
+            "warningsMore": odd.more,
         })
     }
 

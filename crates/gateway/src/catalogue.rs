@@ -4,8 +4,8 @@
 //! when an upstream has something else than before; of others, what was made stays.
 
 use crate::circle::Gateways;
-use crate::limits::LEFT_OUT_MAX;
 use crate::made::{Made, Thing};
+use crate::told::{LeftOuts, Line, Told, Whose};
 use crate::upstream::Upstream;
 use haft_manifest::{Guest, Guests, Owned, Rules};
 use haft_server::{Missing, Prompt, Resource, ResourceTemplate, Tool};
@@ -56,51 +56,6 @@ pub(crate) struct Now {
     pub(crate) there: Result<(Arc<Upstream>, Arc<Offer>), Missing>,
 }
 
-/// What is told of it all to whoever runs it.
-#[derive(Clone, Default)]
-pub(crate) struct Told {
-    /// Tools, resources, templates and prompts.
-    pub(crate) served: [Vec<Line>; 4],
-    /// As many as are kept.
-    pub(crate) left_out: Vec<LeftOut>,
-    /// How many more there are.
-    pub(crate) left_out_more: usize,
-    pub(crate) odd: Vec<Odd>,
-}
-
-/// Something that is served.
-#[derive(Clone, Debug)]
-pub(crate) struct Line {
-    pub(crate) upstream: Arc<str>,
-    pub(crate) here: Box<str>,
-    pub(crate) there: Box<str>,
-}
-
-/// Something that is not.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct LeftOut {
-    /// "tool", say.
-    pub(crate) kind: &'static str,
-    pub(crate) upstream: Arc<str>,
-    /// Its name there.
-    pub(crate) name: Box<str>,
-    pub(crate) reason: String,
-}
-
-/// A rule of the file that does nothing, or not what was meant.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Odd {
-    pub(crate) whose: Whose,
-    pub(crate) what: String,
-}
-
-/// Where a rule stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Whose {
-    Upstream(Arc<str>),
-    View(Arc<str>),
-}
-
 impl Offer {
     /// Whether the other says the same, to the letter.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
@@ -131,6 +86,10 @@ impl Catalogue {
             templates: Names::new("resource template", &own.templates),
             prompts: Names::new("prompt", &own.prompts),
         };
+        for Now { name, rules, .. } in &all {
+            let named = rules.tools.iter().filter_map(|(_, rule)| rule.name.as_deref());
+            named.for_each(|given| gathering.tools.give(given, &name.as_str().into()));
+        }
         for Now { name, rules, there } in all {
             let of: Arc<str> = name.as_str().into();
             match there {
@@ -150,12 +109,7 @@ impl Catalogue {
                 }
             }
         }
-        let Gathering { mut guests, told, tools, .. } = gathering;
-        for (name, owner) in tools.reserved() {
-            let guest = guests.of.iter_mut().find(|guest| guest.upstream == *owner);
-            guest.expect("it is listed").reserved.push(name);
-        }
-        (guests, told)
+        (gathering.guests, gathering.told)
     }
 
     /// Makes what is not made yet.
@@ -191,6 +145,8 @@ struct Names {
 enum Owner {
     File,
     Upstream(Arc<str>),
+    /// One of whose tools the file calls so.
+    Given(Arc<str>),
     /// One that is not there now.
     Away(Arc<str>),
 }
@@ -203,7 +159,10 @@ impl Names {
     /// Takes a name for an upstream.
     fn take(&mut self, name: &str, upstream: &Arc<str>) -> Result<(), String> {
         let owner = match self.owners.get(name) {
-            None => {
+            Some(Owner::Given(owner)) if owner != upstream => {
+                format!("the upstream `{owner}`, as the file calls it")
+            }
+            None | Some(Owner::Given(_)) => {
                 self.owners.insert(name.to_owned(), Owner::Upstream(Arc::clone(upstream)));
                 return Ok(());
             }
@@ -215,12 +174,10 @@ impl Names {
         Err(format!("`{name}` is the name of a {} of {owner}{help}", self.kind))
     }
 
-    /// Those that are kept, and for whom.
-    fn reserved(self) -> impl Iterator<Item = (String, Arc<str>)> {
-        self.owners.into_iter().filter_map(|(name, owner)| match owner {
-            Owner::Away(upstream) => Some((name, upstream)),
-            Owner::File | Owner::Upstream(_) => None,
-        })
+    /// Keeps a name for an upstream whose file gives it, before any that upstreams say.
+    fn give(&mut self, name: &str, upstream: &Arc<str>) {
+        let owner = || Owner::Given(Arc::clone(upstream));
+        self.owners.entry(name.to_owned()).or_insert_with(owner);
     }
 
     /// Keeps names for an upstream that is not there now.
@@ -236,43 +193,36 @@ impl Gathering {
     fn take(&mut self, upstream: &Arc<str>, made: &Made) {
         let Self { told, tools, resources, templates, prompts, .. } = self;
         let [told_tools, told_resources, told_templates, told_prompts] = &mut told.served;
-        let not = |(kind, name, reason): &(&'static str, Box<str>, String)| LeftOut {
-            kind,
-            upstream: Arc::clone(upstream),
-            name: name.clone(),
-            reason: reason.clone(),
-        };
-        let mut left_out: Vec<_> = made.dropped.iter().map(not).collect();
+        let left_out = &mut told.left_out;
+        for (kind, name, reason) in &made.dropped {
+            left_out.push(kind, upstream, (name, reason));
+        }
         let guest = Guest {
             upstream: String::from(&**upstream),
-            tools: taken(tools, &made.tools, Tool::name, (upstream, told_tools, &mut left_out)),
+            tools: taken(tools, &made.tools, Tool::name, (upstream, told_tools, left_out)),
             resources: taken(
                 resources,
                 &made.resources,
                 Resource::uri,
-                (upstream, told_resources, &mut left_out),
+                (upstream, told_resources, left_out),
             ),
             templates: taken(
                 templates,
                 &made.templates,
                 ResourceTemplate::uri_template,
-                (upstream, told_templates, &mut left_out),
+                (upstream, told_templates, left_out),
             ),
             prompts: taken(
                 prompts,
                 &made.prompts,
                 Prompt::name,
-                (upstream, told_prompts, &mut left_out),
+                (upstream, told_prompts, left_out),
             ),
             missing: Vec::new(),
-            reserved: Vec::new(),
         };
         self.guests.of.push(guest);
-        let room = LEFT_OUT_MAX - told.left_out.len();
-        told.left_out_more += left_out.len().saturating_sub(room);
-        told.left_out.extend(left_out.into_iter().take(room));
-        let odd = made.odd.iter().map(|what| (Whose::Upstream(Arc::clone(upstream)), what.clone()));
-        told.odd.extend(odd.map(|(whose, what)| Odd { whose, what }));
+        let whose = Whose::Upstream(Arc::clone(upstream));
+        made.odd.iter().for_each(|what| told.odd.push(&whose, what));
     }
 
     fn reserve(&mut self, upstream: &Arc<str>, made: &Made) {
@@ -288,36 +238,20 @@ fn taken<T: Clone>(
     names: &mut Names,
     things: &[Thing<T>],
     name: impl Fn(&T) -> &str,
-    (upstream, told, left_out): (&Arc<str>, &mut Vec<Line>, &mut Vec<LeftOut>),
+    (upstream, told, left_out): (&Arc<str>, &mut Vec<Line>, &mut LeftOuts),
 ) -> Vec<T> {
     let mut taken = Vec::with_capacity(things.len());
     for Thing { there, made } in things {
-        let (upstream, there) = (Arc::clone(upstream), there.clone());
         let made = made.as_ref().map_err(Clone::clone);
-        let free = made.and_then(|made| names.take(name(made), &upstream).map(|()| made));
+        let free = made.and_then(|made| names.take(name(made), upstream).map(|()| made));
         match free {
             Ok(made) => {
+                let (upstream, there) = (Arc::clone(upstream), there.clone());
                 told.push(Line { upstream, here: name(made).into(), there });
                 taken.push(made.clone());
             }
-            Err(reason) => {
-                left_out.push(LeftOut { kind: names.kind, upstream, name: there, reason });
-            }
+            Err(reason) => left_out.push(names.kind, upstream, (there, &reason)),
         }
     }
     taken
-}
-
-impl Told {
-    /// A line for each thing that whoever runs it should know of.
-    pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
-        let left_out = self.left_out.iter().map(|LeftOut { kind, upstream, name, reason }| {
-            format!("the {kind} `{name}` of the upstream `{upstream}` is left out: {reason}")
-        });
-        let odd = self.odd.iter().map(|Odd { whose, what }| match whose {
-            Whose::Upstream(name) => format!("the upstream `{name}`: {what}"),
-            Whose::View(name) => format!("the view `{name}`: {what}"),
-        });
-        left_out.chain(odd)
-    }
 }

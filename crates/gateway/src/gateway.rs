@@ -2,9 +2,10 @@
 //! what they have is added to what the file has. Begun and stopped by whoever serves the file.
 
 use crate::admin::Admin;
-use crate::catalogue::{Catalogue, Now, Offer, Told};
+use crate::catalogue::{Catalogue, Now, Offer};
 use crate::circle::{Above, Gateways, Mark};
 use crate::early::Early;
+use crate::fit::Wardrobe;
 use crate::keeper::{Report, Seat, keep_in};
 use crate::limits::{LINES_MAX, STOP_TIME_MAX};
 use crate::murmur::Murmur;
@@ -12,6 +13,7 @@ use crate::recent::Recent;
 use crate::room::Room;
 use crate::subscriptions;
 use crate::tailor;
+use crate::told::Told;
 use crate::upstream::Upstream;
 use haft_manifest::{Live, Rules};
 use haft_proto::limits::Limits;
@@ -53,6 +55,8 @@ pub(crate) struct Shared {
     pub(crate) recent: Arc<Recent>,
     /// For processes of upstreams.
     room: Arc<Room>,
+    /// What was made of tools for views.
+    wardrobe: Arc<Wardrobe>,
     /// Those that are ended.
     retiring: Mutex<JoinSet<()>>,
     /// Told when one has answered, or failed to.
@@ -104,6 +108,7 @@ impl Gateway {
             told: Mutex::default(),
             recent: Arc::default(),
             room,
+            wardrobe: Arc::default(),
             retiring: Mutex::default(),
             settled: watch::Sender::default(),
             changed: Notify::new(),
@@ -371,9 +376,9 @@ impl Shared {
             let lines: HashSet<String> = told.lines().collect();
             let mut new = told.lines().filter(|line| !before.contains(line));
             new.by_ref().take(LINES_MAX).for_each(|line| self.warn(&line));
-            let untold = new.count() + told.left_out_more;
+            let untold = new.count() + told.more();
             if untold > 0 && untold != untold_before {
-                self.warn(&format!("{untold} more things of upstreams are left out"));
+                self.warn(&format!("{untold} more warnings like these"));
             }
             (before, untold_before) = (lines, untold);
             *lock(&self.told) = told;
@@ -399,9 +404,12 @@ impl Shared {
         }
         let own = self.live.owned();
         let (mut guests, mut told) = lock(&self.catalogue).gather(all, &own);
-        guests.tailor =
-            Some(Arc::new(|view, own, guests| tailor::tools(view, own, guests, &mut |_| {})));
-        told.odd.extend(tailor::odd(self.live.manifest().views(), &own, &guests));
+        let views = self.live.manifest();
+        tailor::odd(views.views(), &own, &guests, &self.wardrobe, &mut told.odd);
+        let wardrobe = Arc::clone(&self.wardrobe);
+        guests.tailor = Some(Arc::new(move |view, own, guests| {
+            tailor::tools(view, own, guests, &wardrobe, &mut |_| {})
+        }));
         guests.list_meta = Some(self.mark.meta(through));
         let is_served = self.live.set_guests(guests).inspect_err(|error| {
             self.warn(&format!("what upstreams have cannot be served: {error}"));

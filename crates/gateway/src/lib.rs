@@ -6,11 +6,12 @@
 //! `keeper` keeps them, in the `room` that there is for processes, with a `pause` before each is
 //! started again; `lists` is what they say they have; `made` names it and does what the file's
 //! `rules` say of it, `catalogue` puts together what they all have, `tailor` what is other of it in
-//! views, and `idle` knows rules that do nothing; `forward` passes a request on, once for all that
-//! are `alike`, and counts its long result while that is `arriving`; `asking` is what is asked
-//! because of it; `subscriptions` hears of what changes; `murmur` is what processes say on stderr;
-//! `circle` knows the gateway's own things when they come back; `early` answers while upstreams
-//! begin; `admin` says what becomes of it all.
+//! views, each tool a `fit`, and `idle` knows rules that do nothing; `told` is what all of them say
+//! of that; `forward` passes a request on, once for all that are `alike`, and counts its long
+//! result while that is `arriving`; `asking` is what is asked because of it; `subscriptions` hears
+//! of what changes; `murmur` is what processes say on stderr; `circle` knows the gateway's own
+//! things when they come back; `early` answers while upstreams begin; `admin` says what becomes of
+//! it all.
 
 mod admin;
 mod alike;
@@ -20,6 +21,7 @@ mod catalogue;
 mod circle;
 mod discretion;
 mod early;
+mod fit;
 mod forward;
 mod gateway;
 mod idle;
@@ -38,6 +40,7 @@ mod rules;
 mod seats;
 mod subscriptions;
 mod tailor;
+mod told;
 mod upstream;
 mod visits;
 

@@ -84,6 +84,10 @@ pub const START_TIME_MAX: Duration = Duration::from_secs(10);
 pub const STOP_TIME_MAX: Duration = Duration::from_secs(8);
 /// How many things that are left out are kept, with their reasons, for whoever runs the gateway.
 pub const LEFT_OUT_MAX: usize = 256;
+/// How many rules of the file that do nothing are kept for them, with what is odd about each.
+pub const ODD_MAX: usize = 256;
+/// How many bytes of a name or a reason they are told.
+pub const TOLD_BYTES_MAX: usize = 512;
 /// How many lines that an upstream's processes say on stderr are told in `MURMUR_TIME`.
 pub const MURMUR_MAX: u32 = 100;
 /// See above.

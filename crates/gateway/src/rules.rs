@@ -55,6 +55,10 @@ impl Handler for Ruled {
         };
         self.inner.call(call.with_arguments(&arguments), answer)
     }
+
+    fn withholds(&self, argument: &str) -> bool {
+        self.given.withheld.iter().any(|one| **one == *argument) || self.inner.withholds(argument)
+    }
 }
 
 impl Given {
@@ -274,13 +278,16 @@ fn array_of<T: AsRef<str>>(items: impl Iterator<Item = T>) -> String {
 
 /// What a rule says of arguments and cannot be meant.
 pub(crate) fn doubts(name: &str, shaped: &Shaped) -> Vec<String> {
-    let absent = shaped.absent.iter().map(|argument| {
-        format!("`tools` names the argument `{argument}` of `{name}`, which has no such")
-    });
+    let absent = shaped.absent.iter().map(|argument| no_such(name, argument));
     let needed = shaped.needed.iter().map(|argument| {
         format!("`tools` hides the argument `{argument}` of `{name}`, which every call needs there")
     });
     absent.chain(needed).collect()
+}
+
+/// What is said of an argument that a tool has not.
+pub(crate) fn no_such(name: &str, argument: &str) -> String {
+    format!("`tools` names the argument `{argument}` of `{name}`, which has no such")
 }
 
 #[cfg(test)]

@@ -66,6 +66,13 @@ pub trait Handler: Send + Sync + 'static {
         false
     }
 
+    /// Whether no call may bring an argument of that name, as what passes the call on gives it.
+    #[doc(hidden)]
+    fn withholds(&self, argument: &str) -> bool {
+        let _ = argument;
+        false
+    }
+
     /// The same as a call with arguments that nobody has compared with the tool's input schema yet.
     /// `None` if they may not fit: then nothing was run, and nothing spent that a check has to be
     /// sparing of.

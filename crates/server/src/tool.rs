@@ -130,6 +130,12 @@ impl Tool {
         self.relayed.as_deref()
     }
 
+    /// Whether no call may bring an argument of that name, as what passes the call on gives it.
+    #[must_use]
+    pub fn withholds(&self, argument: &str) -> bool {
+        self.handler.withholds(argument)
+    }
+
     fn tell(&mut self, definition: Box<RawValue>) {
         let text = definition.get();
         let schema = |key| member(text, key).map(|schema| Source::Told(schema.into()));

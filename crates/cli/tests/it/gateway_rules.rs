@@ -225,7 +225,7 @@ fn of_many_things_that_are_left_out_some_are_told_and_the_others_counted() {
     let desk = Desk::with(&format!("server: {{ name: gate }}\ntools:\n{tools}{upstreams}"));
     let gate = serve_with(desk.file(), &["--admin", "127.0.0.1:0"]);
     gate.told(&["the tool `t0` of the upstream `many` is left out: ", "this server's file"]);
-    gate.told(&["284 more things of upstreams are left out"]);
+    gate.told(&["284 more warnings like these"]);
     let said = gate.said.lock().expect("free").clone();
     let told = said.iter().filter(|line| line.contains(" is left out: ")).count();
     assert_eq!(told, 16, "{said:?}");

@@ -50,8 +50,7 @@ fn a_view_has_names_words_and_arguments_of_its_own() {
     assert!(elsewhere.contains("south_echo") && elsewhere.contains("error"), "{elsewhere}");
 
     let odd = [
-        "`tools` calls `north_process` `south_whoami`, which is another's name there: it is \
-         left out",
+        "`south_whoami` is left out: `tools` calls `north_process` so",
         "`tools` names `nort_echo`, which fits none of its tools; did you mean `north_echo`?",
         "`prompts` in `exclude` names `nothing`, which fits none of its prompts",
     ];
@@ -68,7 +67,7 @@ fn a_view_has_names_words_and_arguments_of_its_own() {
     expected[0] = "whose";
     wait_for(&view, &expected);
     drop(north);
-    wait_for(&view, &expected[2..]);
+    wait_for(&view, &expected[3..]);
     let answer = asked(&view, "whose", &json!({}), "").to_string();
     assert!(answer.contains("Upstream `north`: down"), "{answer}");
 }
@@ -118,8 +117,8 @@ fn names_that_clash_in_a_view_cost_one_tool_and_no_more() {
     let view = at(&gate.url, "/v/mcp");
     assert_eq!(tools(&view, "modern"), ["own", "up_b", "up_c"]);
     assert_eq!(called(&view, "modern", "up_b", &json!({"word": "it"})), "it of nobody");
-    assert_eq!(called(&view, "modern", "up_c", &json!({})), "c");
-    gate.told(&["the view `v`: `tools` calls `up_b` `up_c`", "name there: it is left out"]);
+    assert_eq!(called(&view, "modern", "up_c", &json!({})), "b");
+    gate.told(&["the view `v`: `up_c` is left out: `tools` calls `up_b` so"]);
 
     // What the file has itself comes first, and no rule of before stands in its way.
     let text = std::fs::read_to_string(&desk.file).expect("it is ours");
@@ -158,26 +157,6 @@ fn a_tool_is_found_by_the_name_that_it_has_in_a_view() {
 }
 
 #[test]
-fn a_name_of_an_upstream_that_is_away_is_not_given_to_another_tool() {
-    let (clerk, south) = (Desk::with(CLERK), Desk::with(&city("south")));
-    let south = serve(south.file());
-    let desk = gate(&format!(
-        "  up: {{ {} }}\n  south: {{ url: {:?} }}\n\
-         views: {{ v: {{ tools: {{ up_b: {{ name: south_whoami }} }} }} }}\n",
-        pipe(&clerk),
-        south.url
-    ));
-    let gate = serve(desk.file());
-    let view = at(&gate.url, "/v/mcp");
-    assert_eq!(tools(&view, "modern").len(), 6);
-    assert_eq!(called(&view, "modern", "south_whoami", &json!({})), "south");
-    drop(south);
-    wait_for(&view, &["own", "up_find", "up_c"]);
-    let answer = asked(&view, "south_whoami", &json!({}), "").to_string();
-    assert!(answer.contains("Upstream `south`: down"), "{answer}");
-}
-
-#[test]
 fn no_tool_of_a_view_has_another_name_because_an_upstream_is_away() {
     let (clerk, south) = (Desk::with(CLERK), Desk::with(&city("south")));
     let south = serve(south.file());
@@ -202,4 +181,47 @@ fn no_tool_of_a_view_has_another_name_because_an_upstream_is_away() {
     }
     expect(&swap, "south_whoami", "b");
     expect(&moved, "south_whoami", "b");
+}
+
+#[test]
+fn a_name_that_the_file_gives_is_no_upstream_s_to_take() {
+    let (clerk, other) = (Desk::with(CLERK), Desk::with(CLERK));
+    // The one that comes first has such a name itself.
+    let rules = "tools: { c: { name: b }, find: { name: up_find } }";
+    let views = "views: { v: { tools: { up_find: { name: c } } } }";
+    let desk = gate(&format!(
+        "  other: {{ {}, prefix: '' }}\n  up: {{ {}, {rules} }}\n{views}\n",
+        pipe(&other),
+        pipe(&clerk)
+    ));
+    let gate = serve_with(desk.file(), &[]);
+    wait_for(&gate.url, &["own", "find", "c", "up_find", "up_b", "b"]);
+    assert_eq!(called(&gate.url, "modern", "b", &json!({})), "c");
+    gate.told(&["the tool `b` of the upstream `other` is left out: ", "as the file calls it"]);
+    let view = at(&gate.url, "/v/mcp");
+    assert_eq!(tools(&view, "modern"), ["own", "find", "c", "up_b", "b"]);
+    assert_eq!(called(&view, "modern", "c", &json!({"word": "it"})), "it of nobody");
+}
+
+/// A tool whose argument stands where no rule looks for it.
+const OPEN: &str = r##"
+  - name: open
+    description: Is open.
+    input_schema:
+      type: object
+      $ref: "#/$defs/all"
+      $defs: { all: { properties: { owner: { type: string } } } }
+    text: "{{ owner | default('nobody') }}"
+"##;
+
+#[test]
+fn an_argument_of_which_nobody_tells_is_given_all_the_same() {
+    let clerk = Desk::with(&format!("{CLERK}{OPEN}"));
+    let views = "views: { v: { tools: { up_open: { fixed: { owner: v } } } } }\n";
+    let (_desk, gate) = served(&clerk, "", views);
+    let view = at(&gate.url, "/v/mcp");
+    assert_eq!(called(&gate.url, "modern", "up_open", &json!({"owner": "me"})), "me");
+    assert_eq!(called(&view, "modern", "up_open", &json!({})), "v");
+    let refused = asked(&view, "up_open", &json!({"owner": "me"}), "").to_string();
+    assert!(refused.contains("`owner` is not for callers to give"), "{refused}");
 }

@@ -188,21 +188,22 @@ fn over_pipes_one_view_is_served() {
 fn a_name_stays_with_an_upstream_that_is_away() {
     let north = Desk::with(&city("north"));
     let north_served = serve(north.file());
-    let south = city("south").replace("south:about", "north:about");
+    // With its prefix, the name of its first tool is that of another.
+    let south = city("south").replace("south:about", "north:about").replace("whoami", "hoami");
     let south = Desk::with(&south);
     let desk = gate(&format!(
         "  north: {{ url: {:?}, prefix: a_, tools: {{ echo: {{ name: shout }} }} }}\n  \
-         south: {{ {}, prefix: b_, tools: {{ whoami: {{ name: a_whoami }} }} }}\n",
+         south: {{ {}, prefix: a_w }}\n",
         north_served.url,
         pipe(&south),
     ));
     let gate = serve_with(desk.file(), &["--admin", "127.0.0.1:0"]);
-    let all = ["own", "a_whoami", "shout", "a_process", "b_echo", "b_process"];
+    let all = ["own", "a_whoami", "shout", "a_process", "a_wecho", "a_wprocess"];
     wait_for(&gate.url, &all);
     let about = || haft(["read", &gate.url, "north:about", "--era", "modern"]);
     assert_eq!(about().printed().trim(), "about north");
     drop(north_served);
-    wait_for(&gate.url, &["own", "b_echo", "b_process"]);
+    wait_for(&gate.url, &["own", "a_wecho", "a_wprocess"]);
     for tool in ["a_whoami", "shout"] {
         let answer = asked(&gate.url, tool, &json!({}), "").to_string();
         assert!(answer.contains("Upstream `north`: down"), "{answer}");

@@ -40,8 +40,6 @@ pub struct Guest {
     pub templates: Vec<ResourceTemplate>,
     pub prompts: Vec<Prompt>,
     pub missing: Vec<Missing>,
-    /// Names of tools that are kept for it while it is away.
-    pub reserved: Vec<String>,
 }
 
 /// What a file has itself: names, and addresses of resources.
