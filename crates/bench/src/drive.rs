@@ -52,12 +52,13 @@ pub(crate) async fn drive(
     let mut pace = pace(run, number)?;
     loop {
         match drive_one(connection, run, pace.as_mut()).await? {
-            Stopped::Replace if !run.is_over(Instant::now()) => {
+            Stopped::Replace => {
+                let Some(leave) = run.may_leave().await else { break };
                 let opened = Connection::open(&run.plan, &run.door).await?;
-                run.leave(std::mem::replace(connection, opened).close());
+                run.leave(leave, std::mem::replace(connection, opened).close());
                 run.tally.borrow_mut().connections += 1;
             }
-            Stopped::Replace | Stopped::Done => break,
+            Stopped::Done => break,
         }
     }
     if let Some(pace) = pace {
