@@ -83,7 +83,7 @@ fn fit_to_publish(files: &BTreeMap<&'static str, Results>) -> Result<(), Failure
         let is_of = |run: &&Value| results.cases.iter().any(|case| case["run"] == run["at"]);
         let runs: Vec<&Value> = results.runs.iter().filter(is_of).collect();
         let dirty = runs.iter().copied().find(is_dirty);
-        if let Some(run) = dirty.filter(|_| !runs.iter().all(|run| is_dirty(run))) {
+        if let Some(run) = dirty.filter(|_| !runs.iter().all(is_dirty)) {
             let (path, commit) = (results.path().display(), run["commit"].as_str());
             let commit = commit.unwrap_or_default();
             let said = format!(

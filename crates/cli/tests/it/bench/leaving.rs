@@ -1,5 +1,5 @@
-//! Connections that a load replaces: each says farewell to its session, and no more of them do so at
-//! once than a load has descriptors for. It never looks at how fast anything is.
+//! Connections that a load replaces: each says farewell to its session, and no more of them do so
+//! at once than a load has descriptors for. It never looks at how fast anything is.
 
 use super::{bench, desk};
 use crate::gateway::serve_with;
