@@ -50,15 +50,11 @@ pub(crate) async fn drive(
     number: usize,
 ) -> Result<(), BenchError> {
     let mut pace = pace(run, number)?;
-    loop {
-        match drive_one(connection, run, pace.as_mut()).await? {
-            Stopped::Replace if !run.is_over(Instant::now()) => {
-                let opened = Connection::open(&run.plan, &run.door).await?;
-                run.leave(std::mem::replace(connection, opened).close());
-                run.tally.borrow_mut().connections += 1;
-            }
-            Stopped::Replace | Stopped::Done => break,
-        }
+    while let Stopped::Replace = drive_one(connection, run, pace.as_mut()).await? {
+        let Some(leave) = run.may_leave().await else { break };
+        let opened = Connection::open(&run.plan, &run.door).await?;
+        run.leave(leave, std::mem::replace(connection, opened).close());
+        run.tally.borrow_mut().connections += 1;
     }
     if let Some(pace) = pace {
         let Times { from, end, .. } = run.times.get();

@@ -40,6 +40,8 @@ pub(crate) struct Multiplexed {
     asked: u64,
     /// What ends its session, if it has one.
     farewell: Option<Request<()>>,
+    /// The connection that took its place, which a session is ended over where its own is closed.
+    heir: Option<SendRequest<Full<Bytes>>>,
 }
 
 /// What the streams of a connection share.
@@ -101,23 +103,33 @@ impl Multiplexed {
             *request.method_mut() = http::Method::DELETE;
             request
         });
-        Ok(Self { sender, requests, asked: 0, farewell })
+        Ok(Self { sender, requests, asked: 0, farewell, heir: None })
     }
 
-    /// Puts another connection in its place, and ends its session while the load goes on.
+    /// Puts another connection in its place, and ends its session while the load goes on; not
+    /// once that is over.
     async fn replace(&mut self, run: &Run) -> Result<(), BenchError> {
+        let Some(leave) = run.may_leave().await else { return Ok(()) };
         let opened = Self::open(&run.plan, &run.door).await?;
-        run.leave(std::mem::replace(self, opened).close());
+        let mut old = std::mem::replace(self, opened);
+        old.heir = Some(self.sender.clone());
+        run.leave(leave, old.close());
         run.tally.borrow_mut().connections += 1;
         Ok(())
     }
 
     /// Ends its session: a server would keep that for long.
-    pub(crate) async fn close(mut self) {
-        let Some(farewell) = self.farewell.take() else { return };
-        let farewell = farewell.map(|()| Full::default());
-        // Whatever it is answered with, the connection ends.
-        _ = timeout(FAREWELL, exchange(&mut self.sender, farewell)).await;
+    pub(crate) async fn close(self) {
+        let Some(farewell) = self.farewell else { return };
+        for mut sender in [Some(self.sender), self.heir].into_iter().flatten() {
+            let farewell = farewell.clone().map(|()| Full::default());
+            // Whatever it is answered with, the connection ends.
+            match timeout(FAREWELL, exchange(&mut sender, farewell)).await {
+                // The server closed it, and has the session all the same.
+                Ok(Err(Wrong::Closed(_))) => {}
+                _ => break,
+            }
+        }
     }
 
     /// Loads the server until the stretch is over.

@@ -61,7 +61,7 @@ pub use compare::{Comparison, Ratio, compare};
 pub use error::BenchError;
 pub use load::{Load, Progress, Stretch};
 pub use plan::{Ask, End, HttpVersion, LoadPlan, Plan, Target, spread};
-pub use report::{Latency, OfRequest, Point, Report, ServerUse, WrongCount};
+pub use report::{Latency, OfRequest, Planned, Point, Report, ServerUse, WrongCount};
 pub use shown::shown_time;
 pub use stages::OfStage;
 pub use tally::Tally;

@@ -42,5 +42,8 @@ pub const SERIES_BYTES_MAX: usize = 1024 * 1024;
 pub const EXCERPT_BYTES_MAX: usize = 200;
 /// How long the end of a session may take.
 pub const FAREWELL: Duration = Duration::from_secs(1);
+/// The most connections of a load that end at once while others take their place: each still has
+/// its descriptors. Where so many do, the next one is opened once one has left.
+pub const LEAVING_MAX: usize = 256;
 /// The most processes that are looked at to find those of a server.
 pub const PROCESSES_MAX: usize = 100_000;

@@ -183,7 +183,8 @@ impl Load {
             ended = ended.or_else(|| result.err());
         }
         let (server_after, load_after) = looks.after.unwrap_or_else(|| self.look());
-        let (server_before, load_before) = looks.before.unwrap_or((server_after, load_after));
+        let (server_before, load_before) =
+            looks.before.unwrap_or_else(|| (server_after.clone(), load_after.clone()));
         // What came after the end was in time for its latency, and too late for the rate.
         let last = tally.last().unwrap_or(from).min(end);
         let is_cut = is_counted || self.signals.stop.load(Ordering::Relaxed);

@@ -2,7 +2,7 @@
 //! sizes in bytes. Made of a stretch once it is over; nothing is measured here.
 
 use crate::load::Stretch;
-use crate::plan::{Ask, Plan, Target};
+use crate::plan::{Ask, End, Plan, Target};
 use crate::stages::OfStage;
 use crate::tally::{Tally, histogram, nanos};
 use crate::wrong::WrongKind;
@@ -24,10 +24,16 @@ pub struct Report {
     pub connections: usize,
     /// How many requests each had in flight.
     pub in_flight: usize,
+    /// After how many requests a connection was to be closed, and another took its place; none
+    /// in reports of before that was told, too.
+    pub requests_per_connection: Option<u64>,
     /// Requests a second that were asked for, in an open loop.
     pub rate: Option<f64>,
     /// How many threads made the load.
     pub threads: usize,
+    /// When it was to end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned: Option<Planned>,
     /// How long it was counted.
     pub seconds: f64,
     /// How many good answers came.
@@ -66,6 +72,26 @@ pub struct Report {
     pub ended: Option<String>,
 }
 
+/// When a run was to end.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Planned {
+    /// After so many seconds, warming up not counted.
+    Seconds(f64),
+    /// After so many answers.
+    Answers(u64),
+}
+
+impl From<End> for Planned {
+    fn from(end: End) -> Self {
+        match end {
+            End::After(time) => Self::Seconds(time.as_secs_f64()),
+            End::Answers(count) => Self::Answers(count),
+        }
+    }
+}
+
 /// Latencies of some answers in nanoseconds, exact to three digits.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -92,6 +118,10 @@ pub struct OfRequest {
     /// How many bytes its parameters are, without `_meta`; none in reports of before that was told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub params_bytes: Option<u64>,
+    /// How often it was asked, beside the weights of the others; none in reports of before that was
+    /// told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<u32>,
     /// How many good answers it had.
     pub answers: u64,
     /// Their latencies.
@@ -151,10 +181,11 @@ impl Report {
         let of_request = |(ask, latencies): (&Ask, &Histogram<u64>)| OfRequest {
             request: ask.label(),
             params_bytes: Some(params_bytes(ask)),
+            weight: Some(ask.weight),
             answers: latencies.len(),
             latency: Latency::of(latencies),
         };
-        let threads = plan.threads.min(plan.load.connections);
+        let threads = threads(plan);
         let load_use = stretch.load_cpu.as_secs_f64() / seconds / threads as f64;
         Self {
             target: target.to_owned(),
@@ -162,8 +193,10 @@ impl Report {
             revision: plan.revision.as_str().to_owned(),
             connections: plan.load.connections,
             in_flight: plan.load.in_flight,
+            requests_per_connection: plan.load.requests_per_connection,
             rate: plan.load.rate,
             threads,
+            planned: Some(plan.end.into()),
             seconds,
             answers,
             failures,
@@ -185,11 +218,13 @@ impl Report {
     }
 
     /// What of the load was other than a plan has it, in a line: then its figures say nothing of
-    /// those to come.
+    /// those to come. How long it was to take is no part of the load: its figures are of a second
+    /// or of an answer. What an old report does not tell is not compared.
     #[must_use]
     pub fn of_another_load(&self, plan: &Plan) -> Option<String> {
         let rate =
             |rate: Option<f64>| rate.map_or_else(|| "no rate".to_owned(), |rate| rate.to_string());
+        let short = |of: Option<u64>| of.map_or_else(|| "no bound".to_owned(), |of| of.to_string());
         let asked = |label: &str, bytes: Option<u64>| match bytes {
             Some(bytes) => format!("{label} with {bytes} bytes of parameters"),
             None => label.to_owned(),
@@ -198,19 +233,38 @@ impl Report {
         let asked_then = self.requests.iter().map(|of| asked(&of.request, of.params_bytes));
         let bytes = |ask: &Ask| is_told.then(|| params_bytes(ask));
         let asked_now = plan.asks.iter().map(|ask| asked(&ask.label(), bytes(ask)));
+        let weights_now: Vec<u32> = plan.asks.iter().map(|ask| ask.weight).collect();
+        let short_now = plan.load.requests_per_connection;
+        // Both are told since the same change.
+        let (weights_then, short_then) =
+            match self.requests.iter().map(|of| of.weight).collect::<Option<Vec<_>>>() {
+                Some(weights) => (weights, self.requests_per_connection),
+                None => (weights_now.clone(), short_now),
+            };
+        let listed = |weights: Vec<u32>| {
+            weights.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+        };
         let all = [
             ("wire", self.wire.clone(), wire(&plan.target)),
             ("revision", self.revision.clone(), plan.revision.as_str().to_owned()),
             ("requests", asked_then.collect::<Vec<_>>().join(", "), {
                 asked_now.collect::<Vec<_>>().join(", ")
             }),
+            ("weights", listed(weights_then), listed(weights_now)),
             ("connections", self.connections.to_string(), plan.load.connections.to_string()),
             ("requests in flight", self.in_flight.to_string(), plan.load.in_flight.to_string()),
+            ("requests a connection", short(short_then), short(short_now)),
             ("rate", rate(self.rate), rate(plan.load.rate)),
+            ("threads", self.threads.to_string(), threads(plan).to_string()),
         ];
         let (what, then, now) = all.into_iter().find(|(_, then, now)| then != now)?;
         Some(format!("{what}: {then} then, {now} now"))
     }
+}
+
+/// How many threads make a load: none is without a connection.
+fn threads(plan: &Plan) -> usize {
+    plan.threads.min(plan.load.connections)
 }
 
 fn params_bytes(ask: &Ask) -> u64 {

@@ -2,6 +2,8 @@
 //! is asked next, and what was counted. Nothing here does I/O.
 
 use crate::answer::Checker;
+use crate::drive::LOOK;
+use crate::limits::LEAVING_MAX;
 use crate::plan::{Plan, spread};
 use crate::stream::Door;
 use crate::tally::Tally;
@@ -9,7 +11,9 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 /// Shared by all connections of a thread.
 #[derive(Debug)]
@@ -43,7 +47,7 @@ pub(crate) struct Times {
 }
 
 /// What the threads of a run and whoever watches it tell each other.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Signals {
     /// Stop sending: somebody wants it, or a connection is lost.
     pub(crate) stop: AtomicBool,
@@ -51,6 +55,27 @@ pub(crate) struct Signals {
     pub(crate) left: AtomicU64,
     pub(crate) answers: AtomicU64,
     pub(crate) failures: AtomicU64,
+    /// Room for connections that say farewell.
+    leaving: Arc<Semaphore>,
+}
+
+/// Nothing was sent yet, and nothing is to be.
+impl Default for Signals {
+    fn default() -> Self {
+        Self {
+            stop: AtomicBool::default(),
+            left: AtomicU64::default(),
+            answers: AtomicU64::default(),
+            failures: AtomicU64::default(),
+            leaving: Arc::new(Semaphore::new(LEAVING_MAX)),
+        }
+    }
+}
+
+/// Room to say farewell in, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Leave {
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Times {
@@ -82,11 +107,26 @@ impl Run {
         self.tally.replace(Tally::new(self.plan.asks.len(), times))
     }
 
+    /// Waits for room to let a connection end in, before another is opened in its place; `None` if
+    /// the stretch is over by then.
+    pub(crate) async fn may_leave(&self) -> Option<Leave> {
+        while !self.is_over(Instant::now()) {
+            let room = Arc::clone(&self.signals.leaving).acquire_owned();
+            if let Ok(Ok(permit)) = timeout(LOOK, room).await {
+                return Some(Leave { _permit: permit });
+            }
+        }
+        None
+    }
+
     /// Lets a connection end while the load goes on.
-    pub(crate) fn leave(&self, close: impl Future<Output = ()> + 'static) {
+    pub(crate) fn leave(&self, leave: Leave, close: impl Future<Output = ()> + 'static) {
         let mut leaving = self.leaving.borrow_mut();
         while leaving.try_join_next().is_some() {}
-        leaving.spawn_local(close);
+        leaving.spawn_local(async move {
+            close.await;
+            drop(leave);
+        });
     }
 
     /// Those that have not left yet.

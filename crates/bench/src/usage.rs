@@ -4,36 +4,41 @@
 use crate::limits::PROCESSES_MAX;
 use http::Uri;
 use rustix::param::{clock_ticks_per_second, page_size};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 use std::time::Duration;
 
 /// What some processes use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Usage {
     /// Processor time since they began, of the kernel on their behalf as well, in ticks of the
-    /// system; that of threads and children that are gone is in it.
+    /// system; that of children that are gone is in it.
     ticks: Duration,
-    /// The same of the threads that are there, to the nanosecond; zero where nobody tells.
-    exact: Duration,
-    /// How many processes there are.
-    processes: u32,
+    /// The same of each process without its children, to the nanosecond, that of threads that are
+    /// gone is in it; of none where nobody tells.
+    exact: BTreeMap<u32, Duration>,
     /// Memory that is theirs or shared, in bytes (resident set).
     pub(crate) memory_bytes: u64,
 }
 
 /// How many ticks the two ways to count may differ by for each process: each look leaves out what
 /// is less than one, twice.
-const TICKS_APART: u32 = 3;
+const TICKS_APART: u64 = 3;
 
 impl Usage {
-    /// Processor time since an earlier look: exact, unless threads or children ended meanwhile.
+    /// Processor time since an earlier look: exact, unless a process ended meanwhile. Of one that
+    /// was there before, that is known; of one that came and went, it is taken to be so where ticks
+    /// tell of more than [`TICKS_APART`] beyond, and what is less is lost.
     pub(crate) fn cpu_since(&self, before: &Self) -> Duration {
         let ticks = self.ticks.saturating_sub(before.ticks);
-        let exact = self.exact.saturating_sub(before.exact);
-        let apart = of_ticks(u64::from(TICKS_APART * self.processes.max(before.processes)));
-        if self.exact.is_zero() || exact + apart < ticks { ticks } else { exact }
+        let has_lost = before.exact.keys().any(|process| !self.exact.contains_key(process));
+        let of_one = |(process, now): (&u32, &Duration)| {
+            now.saturating_sub(before.exact.get(process).copied().unwrap_or_default())
+        };
+        let exact: Duration = self.exact.iter().map(of_one).sum();
+        let apart = of_ticks(TICKS_APART * self.exact.len() as u64);
+        if self.exact.is_empty() || has_lost || exact + apart < ticks { ticks } else { exact }
     }
 
     fn of(all: &[&Stat]) -> Self {
@@ -41,8 +46,7 @@ impl Usage {
         let pages: u64 = all.iter().map(|it| it.pages).sum();
         Self {
             ticks: of_ticks(ticks),
-            exact: all.iter().map(|it| exact(it.id)).sum(),
-            processes: u32::try_from(all.len()).unwrap_or(u32::MAX),
+            exact: all.iter().filter_map(|it| Some((it.id, exact(it.id)?))).collect(),
             memory_bytes: pages * page_size() as u64,
         }
     }
@@ -52,16 +56,19 @@ fn of_ticks(ticks: u64) -> Duration {
     Duration::from_secs_f64(ticks as f64 / clock_ticks_per_second() as f64)
 }
 
-/// The time on a processor of all threads of a process that are there.
-fn exact(process: u32) -> Duration {
-    let Ok(threads) = std::fs::read_dir(format!("/proc/{process}/task")) else {
-        return Duration::ZERO;
-    };
-    let of_thread = |thread: std::fs::DirEntry| {
-        let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
-        text.split_ascii_whitespace().next()?.parse::<u64>().ok()
-    };
-    Duration::from_nanos(threads.flatten().filter_map(of_thread).sum())
+/// The time on a processor of all threads that a process has or had, by its own clock
+/// (clock_getcpuclockid(3)).
+#[cfg(target_os = "linux")]
+fn exact(process: u32) -> Option<Duration> {
+    let process = nix::unistd::Pid::from_raw(i32::try_from(process).ok()?);
+    let clock = nix::time::clock_getcpuclockid(process).ok()?;
+    clock.now().ok().map(Duration::from)
+}
+
+/// Without /proc there is no process to ask for.
+#[cfg(not(target_os = "linux"))]
+fn exact(_process: u32) -> Option<Duration> {
+    None
 }
 
 /// Which processes are the server.
@@ -229,7 +236,11 @@ fn holds(process: u32, inodes: &BTreeSet<u64>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::time::{ClockId, clock_gettime};
+    use std::io::{self, BufRead, BufReader, Write};
     use std::net::TcpListener;
+    use std::process::{Command, Stdio};
+    use std::thread;
 
     #[test]
     fn a_name_with_brackets_and_blanks_does_not_shift_the_fields() {
@@ -240,25 +251,79 @@ mod tests {
     }
 
     #[test]
-    fn processor_time_is_finer_than_ticks_and_loses_no_thread_that_ended() {
-        fn work(rounds: u64) -> u64 {
-            (0..rounds).fold(1, |state, round| std::hint::black_box(state * 31 + round) % 1_000_003)
-        }
-        let at = |ticks, exact| Usage {
+    fn processor_time_of_a_process_that_ended_is_in_the_ticks() {
+        let at = |ticks, exact: &[(u32, u64)]| Usage {
             ticks: of_ticks(ticks),
-            exact: Duration::from_nanos(exact),
-            processes: 1,
+            exact: exact.iter().map(|&(id, nanos)| (id, Duration::from_nanos(nanos))).collect(),
             memory_bytes: 0,
         };
-        assert_eq!(at(11, 52_345).cpu_since(&at(10, 12_345)), Duration::from_nanos(40_000));
-        let ended = at(200, 5_000).cpu_since(&at(100, 9_000));
-        assert_eq!(ended, of_ticks(100), "what ended is in the ticks alone");
+        let check = |before: Usage, after: Usage, expected| {
+            assert_eq!(after.cpu_since(&before), expected, "{before:?} {after:?}");
+        };
+        let nanos = Duration::from_nanos;
+        check(at(10, &[(1, 12_345)]), at(11, &[(1, 52_345)]), nanos(40_000));
+        check(at(10, &[(1, 5)]), at(10, &[(1, 7), (2, 9)]), nanos(11));
+        check(at(10, &[(1, 5), (2, 9_000_000)]), at(12, &[(1, 9)]), of_ticks(2));
+        check(at(100, &[(1, 9_000)]), at(200, &[(1, 9_500)]), of_ticks(100));
+        check(at(1, &[]), at(3, &[]), of_ticks(2));
+    }
 
-        let before = own();
-        std::hint::black_box(work(1_000_000));
-        let cpu = own().cpu_since(&before);
+    /// Says to a process of this test that it is to work.
+    const WORKS: &str = "HAFT_BENCH_TEST_WORKS";
+
+    #[test]
+    fn processor_time_of_a_thread_that_ended_is_not_lost() {
+        if std::env::var_os(WORKS).is_some() {
+            return work_in_a_thread();
+        }
+        let mut child = Command::new(std::env::current_exe().expect("it runs"))
+            .args(["--nocapture", "--exact"])
+            .arg("usage::tests::processor_time_of_a_thread_that_ended_is_not_lost")
+            .env(WORKS, "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it can run again");
+        let mut tell = child.stdin.take().expect("a pipe");
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let mut wait_for = |word: &str| {
+            let has_it = |line: io::Result<String>| line.is_ok_and(|line| line.ends_with(word));
+            assert!(lines.any(has_it), "it says {word}");
+        };
+        let server = Processes::Trees(BTreeSet::from([child.id()]));
+        wait_for("worked");
+        let before = server.usage().expect("it runs");
+        tell.write_all(b"more\n").expect("it listens");
+        wait_for("ended");
+        let cpu = server.usage().expect("it runs").cpu_since(&before);
+        drop(tell);
+        assert!(child.wait().expect("it is ours").success());
         let tick = of_ticks(1).as_nanos();
-        assert!(cpu > Duration::ZERO && !cpu.as_nanos().is_multiple_of(tick), "{cpu:?}");
+        assert!(cpu >= LATER && cpu < EARLIER && !cpu.as_nanos().is_multiple_of(tick), "{cpu:?}");
+    }
+
+    /// What a thread works before the first look, and before the second: less than the ticks that
+    /// the ways to count may differ by.
+    const EARLIER: Duration = Duration::from_millis(300);
+    const LATER: Duration = Duration::from_millis(15);
+
+    fn work_in_a_thread() {
+        let say = |word: &str| writeln!(io::stdout(), "{word}").expect("a pipe");
+        let thread = thread::spawn(move || {
+            work(EARLIER);
+            say("worked");
+            io::stdin().read_line(&mut String::new()).expect("a pipe");
+            work(LATER);
+        });
+        thread.join().expect("it works");
+        say("ended");
+        io::stdin().read_line(&mut String::new()).expect("a pipe");
+    }
+
+    fn work(time: Duration) {
+        let now = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).expect("some time");
+        let end = now() + time;
+        while now() < end {}
     }
 
     #[test]

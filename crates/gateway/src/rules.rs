@@ -7,6 +7,7 @@ use haft_proto::encode;
 use haft_proto::json::{Cursor, DEPTH_MAX, JsonStr, member};
 use haft_server::Relayed;
 use haft_server::handler::{Answer, Call, Handler, Made};
+use haft_server::schema::Schema;
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -22,6 +23,8 @@ pub(crate) struct Shaped {
     pub(crate) absent: Vec<String>,
     /// Hidden arguments that every call needs there.
     pub(crate) needed: Vec<String>,
+    /// Arguments whose value the tool's schema refuses.
+    pub(crate) unfit: Vec<String>,
 }
 
 /// The arguments of every call, as far as they are no business of who calls.
@@ -132,7 +135,33 @@ pub(crate) fn shape(rule: &ToolRule, own: Option<&ToolRule>, definition: &RawVal
         given: (!withheld.is_empty()).then(|| Given::new(rule, is_sent)),
         absent,
         needed,
+        unfit: unfit(rule, schema),
     }
+}
+
+/// What of a schema says what each argument is, and what that refers to.
+const OF_ARGUMENTS: [&str; 5] = ["$schema", "$id", "$defs", "definitions", "properties"];
+
+/// Arguments whose value is none that they have by the schema, in the order of the rule. What it
+/// says of several together is not looked at, and a schema that is none refuses nothing.
+fn unfit(rule: &ToolRule, schema: &str) -> Vec<String> {
+    let members = members(schema).unwrap_or_default();
+    let kept = members.iter().filter(|(key, _)| OF_ARGUMENTS.contains(&&*key.decode()));
+    let kept = object_of(kept.map(|(key, value)| (key.raw(), *value)));
+    let Some(schema) = (!rule.fixed.is_empty()).then(|| Schema::compile(&kept).ok()).flatten()
+    else {
+        return Vec::new();
+    };
+    let is_unfit = |(name, value): &&(String, String)| {
+        let mut arguments = b"{".to_vec();
+        encode::string(&mut arguments, name);
+        arguments.push(b':');
+        arguments.extend_from_slice(value.as_bytes());
+        arguments.push(b'}');
+        let arguments = String::from_utf8(arguments).expect("encoders write UTF-8");
+        schema.check(&arguments).is_err()
+    };
+    rule.fixed.iter().filter(is_unfit).map(|(name, _)| name.clone()).collect()
 }
 
 impl Given {
@@ -282,7 +311,13 @@ pub(crate) fn doubts(name: &str, shaped: &Shaped) -> Vec<String> {
     let needed = shaped.needed.iter().map(|argument| {
         format!("`tools` hides the argument `{argument}` of `{name}`, which every call needs there")
     });
-    absent.chain(needed).collect()
+    // The value may be a secret.
+    let unfit = shaped.unfit.iter().map(|argument| {
+        format!(
+            "`tools` gives the argument `{argument}` of `{name}` a value that its schema refuses"
+        )
+    });
+    absent.chain(needed).chain(unfit).collect()
 }
 
 /// What is said of an argument that a tool has not.
@@ -347,6 +382,24 @@ mod tests {
         let shaped = shaped(&rule(&[("a", "1"), ("c", "1")], &["b", "d"]), definition);
         assert_eq!(shaped.absent, ["c", "d"]);
         assert_eq!(shaped.needed, ["b"]);
+    }
+
+    #[test]
+    fn a_value_that_the_schema_refuses_is_noticed_and_not_told() {
+        let schema = r##"{"$defs":{"n":{"type":"integer"}},"required":["z"],"properties":{
+            "a":{"type":"integer"},"b":{"$ref":"#/$defs/n"},"c":{"enum":["x","y"]},"e":{}}}"##;
+        let check = |fixed: &[(&str, &str)], unfit: &[&str]| {
+            let shaped = shaped(&rule(fixed, &[]), &format!(r#"{{"inputSchema":{schema}}}"#));
+            assert_eq!(shaped.unfit, unfit, "{fixed:?}");
+            let doubts = doubts("t", &shaped).concat();
+            assert!(!doubts.contains("secret"), "{doubts}");
+        };
+        check(&[("a", "1"), ("b", "2"), ("c", r#""x""#), ("e", "[1]")], &[]);
+        check(&[("a", r#""secret""#), ("b", "2")], &["a"]);
+        check(&[("a", "1"), ("b", r#""secret""#), ("c", r#""secret""#)], &["b", "c"]);
+        check(&[("none", "1")], &[]);
+        let no_schema = shaped(&rule(&[("a", "1")], &[]), r#"{"inputSchema":{"properties":7}}"#);
+        assert_eq!(no_schema.unfit, [""; 0]);
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub(crate) mod tool;
 pub(crate) mod upstream;
 pub(crate) mod view;
 
+use crate::limits::PROCESSES_MAX;
 use crate::place::Placed;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Visitor};
@@ -94,6 +95,7 @@ pub(crate) struct Server {
     pub(crate) search: Option<Placed<search::Search>>,
     /// How many processes of `upstreams` there may be together, those of single sessions included,
     /// from 1 to 4096; 512 without this key. What would be one more is not started.
+    #[schemars(range(min = 1, max = PROCESSES_MAX))]
     pub(crate) processes: Option<Placed<u32>>,
     /// Refuse arguments that do not fit as they are. Without this key, what models are known to get
     /// wrong is mended: a number, boolean, list or object in quotes, and null for what is left out.

@@ -34,7 +34,9 @@ pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
             Ok(())
         }
         [only] if only == "--update" => {
-            let parts = parts(&files()?);
+            let files = files()?;
+            fit_to_publish(&files)?;
+            let parts = parts(&files);
             for path in PAGES {
                 let text = read(path)?;
                 let right = filled(path, &text, &parts)?;
@@ -68,6 +70,30 @@ fn read(path: &str) -> Result<String, Failure> {
 
 fn files() -> Result<BTreeMap<&'static str, Results>, Failure> {
     TABLES.into_iter().map(|name| Ok((name, Results::open(name, false)?))).collect()
+}
+
+/// What `facts` puts behind a commit that is not all that was measured.
+const DIRTY: &str = "-dirty";
+
+/// That nobody has to guess which sources were measured. A table that has nothing else is better
+/// than none; the pages that are there may still tell of what was published before.
+fn fit_to_publish(files: &BTreeMap<&'static str, Results>) -> Result<(), Failure> {
+    let is_dirty = |run: &&Value| run["commit"].as_str().is_some_and(|it| it.ends_with(DIRTY));
+    for (name, results) in files {
+        let is_of = |run: &&Value| results.cases.iter().any(|case| case["run"] == run["at"]);
+        let runs: Vec<&Value> = results.runs.iter().filter(is_of).collect();
+        let dirty = runs.iter().copied().find(is_dirty);
+        if let Some(run) = dirty.filter(|_| !runs.iter().all(is_dirty)) {
+            let (path, commit) = (results.path().display(), run["commit"].as_str());
+            let commit = commit.unwrap_or_default();
+            let said = format!(
+                "{path} has results of {commit}, sources that nobody else has: commit them, and \
+                 measure again with `cargo xtask bench {name}`"
+            );
+            return Err(Failure::SuiteBroken(said));
+        }
+    }
+    Ok(())
 }
 
 /// What stands in each part, by its name.
@@ -162,7 +188,7 @@ fn filled(
 
 #[cfg(test)]
 mod tests {
-    use super::{PAGES, REACH, TABLES, filled, part, parts};
+    use super::{PAGES, REACH, TABLES, filled, fit_to_publish, part, parts};
     use crate::bench::results::Results;
     use serde_json::json;
     use std::collections::BTreeMap;
@@ -223,6 +249,27 @@ mod tests {
         let expected = "Measured 2026-01-02 of commit abc, def; 2026-01-03 of commit abc; each";
         let short = &parts(&files)[REACH];
         assert!(short.contains(expected), "{short}");
+    }
+
+    #[test]
+    fn what_was_measured_of_changed_sources_is_published_only_where_nothing_else_is() {
+        let of = |commits: &[&str]| {
+            let mut files = none();
+            let results = files.get_mut("gateway").expect("a table");
+            for commit in commits {
+                results.begin(json!({ "at": commit, "commit": commit }));
+                results.put(json!({ "scenario": commit, "against": "haft", "value": 1 }));
+            }
+            fit_to_publish(&files).map_err(|failure| failure.to_string())
+        };
+        for fit in [&[][..], &["abc"], &["abc", "def"], &["abc-dirty"], &["a-dirty", "b-dirty"]] {
+            assert_eq!(of(fit), Ok(()), "{fit:?}");
+        }
+        let said = of(&["abc", "def-dirty"]).expect_err("one is of a commit");
+        assert!(
+            said.contains("def-dirty") && said.contains("`cargo xtask bench gateway`"),
+            "{said}"
+        );
     }
 
     #[test]

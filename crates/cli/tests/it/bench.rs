@@ -2,6 +2,7 @@
 //! both eras, and what it says and exits with when a server is down, wrong, slow or dies.
 
 mod browser;
+mod leaving;
 mod multiplexed;
 mod page;
 mod verdict;

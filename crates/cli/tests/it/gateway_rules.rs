@@ -216,6 +216,22 @@ fn a_hidden_argument_that_is_needed_is_told() {
 }
 
 #[test]
+fn a_value_that_the_schema_refuses_is_told_of_upstreams_and_views() {
+    let tracker = Desk::with(TRACKER);
+    let rules = "    tools: { create_issue: { fixed: { owner: 17 } } }\n";
+    let tools = "{ near_create_issue: { fixed: { title: [a] } } }";
+    let view = format!("views: {{ desk: {{ path: /desk, tools: {tools} }} }}\n");
+    let desk = gate(&format!("  near:\n    {}\n{rules}{view}", pipe(&tracker)));
+    let gate = serve(desk.file());
+    let refuses = "a value that its schema refuses";
+    gate.told(&[&format!("`tools` gives the argument `owner` of `create_issue` {refuses}")]);
+    gate.told(&[
+        "the view `desk`",
+        &format!("gives the argument `title` of `near_create_issue` {refuses}"),
+    ]);
+}
+
+#[test]
 fn of_many_things_that_are_left_out_some_are_told_and_the_others_counted() {
     let tools: String = (0..300)
         .map(|number| format!("  - {{ name: t{number}, description: One of many., text: a }}\n"))

@@ -1,6 +1,7 @@
 //! A server behind this one, as it is typed: one that speaks MCP, or a document that describes an
 //! API. Read by `upstream`, and by `openapi` for what has a document.
 
+use crate::limits::{INSTANCES_MAX, SESSIONS_MAX};
 use crate::place::Placed;
 use crate::written::Scalar;
 use crate::written::by_name::by_name;
@@ -33,6 +34,7 @@ pub(crate) struct Upstream {
     pub(crate) inherit_env: Option<Placed<InheritEnv>>,
     /// How many processes of the program share its calls, from 1 to 64; 1 without this key. Each
     /// call goes to the one with the fewest running.
+    #[schemars(range(min = 1, max = INSTANCES_MAX))]
     pub(crate) instances: Option<Placed<u32>>,
     /// Whether clients share a process of the program (`shared`), or each session of a client that
     /// begins with a handshake has one of its own (`own`), as where it remembers what was called
@@ -41,6 +43,7 @@ pub(crate) struct Upstream {
     pub(crate) sessions: Sessions,
     /// How many sessions have a process of their own at most, from 1 to 1024; 64 without this key.
     /// Who comes then is told so.
+    #[schemars(range(min = 1, max = SESSIONS_MAX))]
     pub(crate) sessions_max: Option<Placed<u32>>,
     /// How long a session may ask nothing of its process before that is ended, like 30s; 10m
     /// without this key.

@@ -338,3 +338,17 @@ fn a_prefix_is_one_for_names_and_of_one_upstream() {
         ],
     );
 }
+
+#[test]
+fn processes_have_a_bound() {
+    for (typed, expected) in [("1", Some(1)), ("4096", Some(4096)), ("0", None), ("4097", None)] {
+        let desk = Desk::with(&format!("server:\n  name: a\n  processes: {typed}\n"));
+        match haft_manifest::load(&desk.file("haft.yaml")) {
+            Ok(manifest) => assert_eq!(Some(manifest.processes()), expected, "{typed}"),
+            Err(fault) => {
+                let said = "haft.yaml:3:14: `processes` must be from 1 to 4096";
+                assert!(expected.is_none() && fault.message().ends_with(said), "{typed}: {fault}");
+            }
+        }
+    }
+}

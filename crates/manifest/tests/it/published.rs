@@ -1,5 +1,6 @@
 //! The published JSON Schema: what it accepts, what it refuses, and that its file is current.
 
+use crate::fixture::Desk;
 use haft_manifest::{json_schema, starter};
 use serde_json::Value;
 
@@ -51,6 +52,27 @@ fn unknown_keys_are_refused_wherever_they_are() {
         "server: { name: a }\nresources: [{ uri: 'a:{b}', complete: { b: { comand: [c] } } }]",
     ] {
         assert!(is_valid(yaml).is_err(), "{yaml}");
+    }
+}
+
+#[test]
+fn a_number_has_the_bounds_of_the_reader() {
+    let server = |key: &str| format!("server: {{ name: a, {key} }}\n");
+    let upstream = |keys: &str| {
+        format!("server: {{ name: a }}\nupstreams:\n  b: {{ command: [c], {keys} }}\n")
+    };
+    let cases: [(&dyn Fn(u32) -> String, u32); 3] = [
+        (&|number| server(&format!("processes: {number}")), 4096),
+        (&|number| upstream(&format!("sessions: own, sessions_max: {number}")), 1024),
+        (&|number| upstream(&format!("instances: {number}")), 64),
+    ];
+    for (text, max) in cases {
+        for (number, is_fit) in [(0, false), (1, true), (max, true), (max + 1, false)] {
+            let text = text(number);
+            let desk = Desk::with(&text);
+            let is_read = haft_manifest::load(&desk.file("haft.yaml")).is_ok();
+            assert_eq!((is_valid(&text).is_ok(), is_read), (is_fit, is_fit), "{text}");
+        }
     }
 }
 

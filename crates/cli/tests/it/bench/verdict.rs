@@ -63,12 +63,15 @@ fn a_baseline_of_another_load_is_refused_with_what_differs() {
     let more = |more: &[&'static str]| [&of[..], more].concat();
     let long = ["echo", "text=more", "-n", "20", "-c", "2"].to_vec();
     let http2 = more(&["-c", "2", "--http2"]);
-    let cases: [(&str, Vec<&str>, &str); 7] = [
+    let short = more(&["-c", "2", "--requests-per-connection", "5"]);
+    let cases: [(&str, Vec<&str>, &str); 9] = [
         (&server.url, http2, "wire: http/1.1 then, h2 now"),
         (desk.file(), more(&["-c", "2"]), "wire: http/1.1 then, stdio now"),
         (&server.url, more(&["-c", "3"]), "connections: 2 then, 3 now"),
         (&server.url, more(&["-c", "2", "--rate", "100"]), "rate: no rate then, 100 now"),
         (&server.url, more(&["-c", "2", "--era", "legacy"]), "revision: 2026-07-28 then, 2025-"),
+        (&server.url, short, "requests a connection: no bound then, 5 now"),
+        (&server.url, more(&["-c", "2", "-t", "2"]), "threads: 1 then, 2 now"),
         (&server.url, long, "bytes of parameters then, "),
         (&server.url, vec!["-n", "20", "-c", "2", "--mix", "tools/list=1"], "tools/list"),
     ];
@@ -78,6 +81,47 @@ fn a_baseline_of_another_load_is_refused_with_what_differs() {
         assert_eq!((code, &*ran.stdout), (Some(2), ""), "{asked:?}: {said}");
         assert!(said.contains("it is of another load") && said.contains(text), "{said}");
     }
+}
+
+#[test]
+fn a_baseline_of_another_mix_is_refused_and_of_another_length_is_not() {
+    let desk = desk();
+    let file = desk.path("earlier.json");
+    let baseline = ["--baseline", file.to_str().expect("a path"), "--tolerance", "100000"];
+    let mix = ["--mix", "tools/list=3,ping=1", "--era", "legacy"];
+    let earlier = report(&[desk.file()], &[&mix[..], &["-n", "20"]].concat());
+    let (planned, weight) = (&earlier["planned"], &earlier["requests"][0]["weight"]);
+    assert_eq!((planned, weight), (&serde_json::json!({"answers": 20}), &3.into()), "{earlier}");
+    fs::write(&file, earlier.to_string()).expect("a folder of ours");
+    let again = |asked: &[&str]| bench(&[desk.file()], &[asked, &baseline[..]].concat());
+    let turned = ["--mix", "tools/list=1,ping=3", "--era", "legacy", "-n", "20"];
+    let (code, said) = failure(&again(&turned));
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("weights: 3, 1 then, 1, 3 now"), "{said}");
+    for length in [["-n", "40"], ["-d", "100ms"]] {
+        let ran = again(&[&mix[..], &length].concat());
+        assert_eq!(ran.code, Some(0), "how long it takes is no part of the load: {ran:?}");
+    }
+}
+
+#[test]
+fn a_baseline_of_before_weights_were_told_is_compared_by_what_it_tells() {
+    let desk = desk();
+    let server = own(&desk.file);
+    let file = desk.path("earlier.json");
+    let asked = ["echo", "text=a", "-n", "20"];
+    let mut earlier = report(&[&server.url], &asked);
+    let object = earlier.as_object_mut().expect("a report");
+    for key in ["requests_per_connection", "planned"] {
+        assert!(object.remove(key).is_some(), "{key} is told");
+    }
+    earlier["requests"][0].as_object_mut().expect("a request").remove("weight");
+    fs::write(&file, earlier.to_string()).expect("a folder of ours");
+    let baseline = ["--baseline", file.to_str().expect("a path"), "--tolerance", "100000"];
+    let again = |more: &[&str]| bench(&[&server.url], &[&asked[..], more, &baseline[..]].concat());
+    assert_eq!(again(&["--requests-per-connection", "5"]).code, Some(0), "it says nothing of it");
+    let (code, said) = failure(&again(&["-c", "2"]));
+    assert_eq!(code, Some(2), "{said}");
 }
 
 /// The address of a server whose first answer has a body that is no message; the others are good.
