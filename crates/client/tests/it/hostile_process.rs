@@ -7,7 +7,8 @@ use serde_json::value::RawValue;
 use std::fs;
 use std::io::Read;
 use std::process::Command;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 const PRELUDE: &str = r#"
 answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"; }
@@ -359,4 +360,26 @@ async fn a_server_that_dies_while_nothing_is_asked_is_told_by_its_end_alone() {
         client.ended().await;
         assert_eq!(client.why_ended().await.to_string(), told, "{body}");
     }
+}
+
+#[tokio::test]
+async fn all_calls_in_flight_are_told_at_once_that_a_server_closed_its_stdout() {
+    const CALLS: usize = 20;
+    let body = format!("shake; for _ in $(seq {CALLS}); do read -r line; done; exec >&-; silent");
+    let client = connected(&body, &legacy(PATIENT_MS)).await;
+    let none = no_arguments();
+    let began = Instant::now();
+    let mut calls = tokio::task::JoinSet::new();
+    let client = Arc::new(client);
+    for _ in 0..CALLS {
+        let (client, none) = (Arc::clone(&client), none.clone());
+        calls.spawn(async move { client.call_tool("x", &none, &mut |_| {}).await });
+    }
+    for called in calls.join_all().await {
+        let error = called.expect_err("nothing can come");
+        assert!(matches!(error, ClientError::StdoutClosed { .. }), "{error}");
+    }
+    // Each would be waited for for a second, one after the other.
+    let told = began.elapsed();
+    assert!(told < Duration::from_secs(CALLS as u64 / 2), "{told:?}");
 }
