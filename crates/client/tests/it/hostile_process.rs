@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-const PRELUDE: &str = r#"
+pub(crate) const PRELUDE: &str = r#"
 answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"; }
 send() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
 id_of() { printf '%s' "$1" | sed 's/.*"id":\([0-9]*\).*/\1/'; }
