@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::future::pending;
+use std::hash::Hash;
 use std::io;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -107,6 +108,11 @@ impl Launch {
     #[must_use]
     pub fn args(&self) -> &[OsString] {
         &self.args
+    }
+
+    /// What tells it from others. Not to be shown: it has the values of variables.
+    pub(crate) fn identity(&self) -> impl Hash {
+        (&self.program, &self.args, &self.directory, &self.variables)
     }
 
     /// The same with these variables added to those of our own environment.
