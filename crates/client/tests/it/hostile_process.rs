@@ -383,3 +383,20 @@ async fn all_calls_in_flight_are_told_at_once_that_a_server_closed_its_stdout() 
     let told = began.elapsed();
     assert!(told < Duration::from_secs(CALLS as u64 / 2), "{told:?}");
 }
+
+#[tokio::test]
+async fn what_is_heard_of_stderr_is_short_and_plain() {
+    let heard = Arc::<std::sync::Mutex<Vec<String>>>::default();
+    let kept = Arc::clone(&heard);
+    let body = r#"head -c 8000 /dev/zero | tr '\0' '\377' >&2; echo >&2
+        head -c 20000 /dev/zero | tr '\0' x >&2; echo >&2
+        printf '\033[31mred\033[0m\n' >&2; exit 3"#;
+    let Target::Command(launch) = script(body) else { panic!("it is a command") };
+    let hearing = Arc::new(move |line: &str| kept.lock().expect("no panics").push(line.to_owned()));
+    let target = Target::Command(launch.hearing(hearing));
+    connect(&target, &legacy(PATIENT_MS)).await.expect_err("it ends");
+    let heard = std::mem::take(&mut *heard.lock().expect("no panics"));
+    let lengths: Vec<_> = heard.iter().map(String::len).collect();
+    assert_eq!(lengths, [8 * 1024 / 3 * 3, 8 * 1024, 3]);
+    assert_eq!(heard[2], "red");
+}
