@@ -81,7 +81,7 @@ impl Murmur {
 mod tests {
     use super::*;
     use std::time::Duration;
-    use tokio::time::{advance, sleep};
+    use tokio::time::advance;
 
     #[tokio::test(start_paused = true)]
     async fn a_flood_is_told_in_part_and_how_much_it_was() {
@@ -97,7 +97,9 @@ mod tests {
         assert_eq!(lock(&told).len() as u64, most);
         advance(MURMUR_TIME - Duration::from_millis(1)).await;
         murmur.hear("error: why it ended");
-        sleep(Duration::from_millis(2)).await;
+        tokio::task::yield_now().await;
+        advance(Duration::from_millis(2)).await;
+        tokio::task::yield_now().await;
         let end = ["north (7 more lines are left out)", "north error: why it ended"];
         assert_eq!(lock(&told).split_off(MURMUR_MAX as usize), end, "nothing more came");
         murmur.hear("later");

@@ -1,5 +1,5 @@
-//! Child processes that shook hands once and do otherwise when they are started again: what a client
-//! makes of them that remembers. They are shell scripts, with the prelude of `hostile_process`.
+//! Child processes that shook hands once and do otherwise when they are started again: what a
+//! client that remembers makes of them. Shell scripts, with the prelude of `hostile_process`.
 
 use crate::hostile_process::PRELUDE;
 use haft_client::{Client, ClientError, Eras, Launch, Options, Target, connect, connect_unless};
