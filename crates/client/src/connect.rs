@@ -13,6 +13,7 @@ use crate::options::Options;
 use crate::process::Launch;
 use crate::stdio::Stdio;
 use crate::wire::{Kind, Wire};
+use haft_proto::error::Mistake;
 use haft_proto::version::Era;
 use std::future::pending;
 use std::pin::pin;
@@ -52,7 +53,7 @@ pub async fn connect_unless(
     let known = options.eras.of(target).filter(|_| options.era.is_none());
     let mut way = match known {
         None => Way::Asking,
-        Some(Known::Legacy) => Way::Shaking,
+        Some(Known::Legacy) => Way::Remembering,
         Some(Known::OldSse) => Way::OldSse,
     };
     let (mut is_remembered, mut spoken) = (known.is_some(), Known::Legacy);
@@ -64,7 +65,7 @@ pub async fn connect_unless(
                 return Ok(None);
             }
         };
-        way = Way::Shaking;
+        let before = std::mem::replace(&mut way, Way::Shaking);
         match met {
             Ok(Met::Spoken(handshake)) => {
                 if options.era.is_none() {
@@ -74,20 +75,27 @@ pub async fn connect_unless(
                 return Ok(Some(Client::new(wire, *handshake).await));
             }
             Ok(Met::Gone) => {
+                if before == Way::OldSse {
+                    way = Way::Remembering;
+                }
                 drop(wire);
                 wire = open(target, options)?;
             }
             Ok(Met::OldSse(old)) => (wire, spoken) = (wire.over(Kind::OldSse(old)), Known::OldSse),
-            Err(error) if !is_remembered || is_no_answer(&error) => return Err(error),
-            // It is not what it was.
+            Err(error) if !is_remembered => return Err(error),
             Err(error @ ClientError::TimedOut { .. }) => {
                 options.eras.found(target, None);
                 return Err(error);
             }
+            Err(error) if !tells_otherwise(&error) => return Err(error),
             Err(_) => {
                 options.eras.found(target, None);
-                (way, is_remembered) = (Way::Asking, false);
-                wire.close().await;
+                (way, is_remembered, spoken) = (Way::Asking, false, Known::Legacy);
+                tokio::select! {
+                    () = wire.close() => {}
+                    // Dropped, it ends at once.
+                    () = &mut given_up => return Ok(None),
+                }
                 wire = open(target, options)?;
             }
         }
@@ -99,15 +107,42 @@ pub async fn connect_unless(
 enum Way {
     /// Whatever is there is asked what it speaks.
     Asking,
+    /// Hands are shaken, as they were before; if that is not answered soon, it is asked as well.
+    Remembering,
     /// Hands are shaken.
     Shaking,
     /// They are, over a stream that is opened first.
     OldSse,
 }
 
-/// Whether nobody was there to say that it is not so.
-fn is_no_answer(error: &ClientError) -> bool {
-    matches!(error, ClientError::Unreachable { .. } | ClientError::CannotStart { .. })
+/// Whether a server that was remembered says that it is not what it was: it refuses the method, or
+/// what was there is elsewhere. An outage, a lack of credentials and a crash say nothing of that.
+fn tells_otherwise(error: &ClientError) -> bool {
+    match error {
+        ClientError::Refused { error, status, .. } => {
+            let is_of_the_method =
+                [Mistake::MethodNotFound, Mistake::InvalidRequest, Mistake::InvalidParams]
+                    .iter()
+                    .any(|mistake| i64::from(mistake.code()) == error.code);
+            is_of_the_method
+                || era::is_modern_only(error.code)
+                || status.is_some_and(is_of_the_place)
+        }
+        ClientError::HttpStatus { status, .. } => is_of_the_place(*status),
+        ClientError::ForeignEndpoint { .. }
+        | ClientError::MalformedResult { .. }
+        | ClientError::NoCommonVersion { .. }
+        | ClientError::NoEndpoint { .. }
+        | ClientError::NotAnEndpoint { .. }
+        | ClientError::SessionLost
+        | ClientError::UnknownContentType { .. } => true,
+        _ => false,
+    }
+}
+
+/// Whether a status speaks of what was asked for, and not of how whoever answers is.
+fn is_of_the_place(status: u16) -> bool {
+    matches!(status, 400 | 404..=406 | 410 | 415 | 501)
 }
 
 /// What became of looking who is there.
@@ -153,16 +188,21 @@ fn may_be_old(error: &ClientError) -> bool {
 /// Finds out who is there; nobody any more, if it died of being asked in the modern way.
 async fn meet(wire: &Wire, options: &Options, way: Way) -> Result<Option<Handshake>, ClientError> {
     // Each in a box of its own, as one of them runs and none of them is short.
+    let patience = options.discover_timeout.min(options.timeout / 2);
+    if way == Way::Remembering {
+        return match Box::pin(era::initialize_or_discover(wire, patience)).await {
+            Verdict::Spoken(handshake) => Ok(Some(handshake)),
+            Verdict::Gone(_) => Ok(None),
+            Verdict::Legacy(error) | Verdict::Hopeless(error) => Err(error),
+        };
+    }
     if way != Way::Asking {
         return Box::pin(era::initialize(wire)).await.map(Some);
     }
     let verdict = match options.era {
         Some(Era::Legacy) => return Box::pin(shake_hands_only(wire)).await.map(Some),
         Some(Era::Modern) => Box::pin(era::discover(wire, wire.timeout())).await,
-        None => {
-            let patience = options.discover_timeout.min(options.timeout / 2);
-            Box::pin(era::discover_or_initialize(wire, patience)).await
-        }
+        None => Box::pin(era::discover_or_initialize(wire, patience)).await,
     };
     match (verdict, options.era) {
         (Verdict::Spoken(handshake), _) => Ok(Some(handshake)),

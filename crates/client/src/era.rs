@@ -117,7 +117,25 @@ pub(crate) async fn discover_or_initialize(wire: &Wire, patience: Duration) -> V
         // A person who is asked for consent meanwhile is not waited for in vain.
         _ = wire.desk().patience().wait(patience, std::future::pending::<()>()) => {}
     }
+    first_of(discovering, Box::pin(initialize(wire))).await
+}
+
+/// The same the other way round, for a server that has shaken hands before: one that is slow to
+/// start is waited for, and one that has become modern is found.
+pub(crate) async fn initialize_or_discover(wire: &Wire, patience: Duration) -> Verdict {
     let mut initializing = Box::pin(initialize(wire));
+    tokio::select! {
+        handshake = &mut initializing => return settle(handshake),
+        _ = wire.desk().patience().wait(patience, std::future::pending::<()>()) => {}
+    }
+    first_of(Box::pin(discover(wire, wire.timeout())), initializing).await
+}
+
+/// What is answered first decides; a refusal is none.
+async fn first_of(
+    mut discovering: impl Future<Output = Verdict> + Unpin,
+    mut initializing: impl Future<Output = Result<Handshake, ClientError>> + Unpin,
+) -> Verdict {
     tokio::select! {
         verdict = &mut discovering => match verdict {
             // The caller would only do what is already under way.

@@ -10,7 +10,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::time::Instant;
 
-/// See above: shared by all clones of it. An address counts without its query.
+/// See above: shared by all clones of it. An address counts without its query and headers; a
+/// command with its arguments, directory and variables.
 #[derive(Clone, Default)]
 pub struct Eras(Arc<Inner>);
 
@@ -48,7 +49,7 @@ impl Eras {
             return;
         };
         known.retain(|_, (_, since)| since.elapsed() < ERA_TIME_MAX);
-        if known.len() >= ERAS_MAX {
+        if known.len() >= ERAS_MAX && !known.contains_key(&key) {
             known.clear();
         }
         known.entry(key).or_insert_with(|| (era, Instant::now())).0 = era;
@@ -57,7 +58,7 @@ impl Eras {
     fn key(&self, target: &Target) -> u64 {
         match target {
             Target::Url(url) => self.0.hasher.hash_one(url.split(['?', '#']).next()),
-            Target::Command(launch) => self.0.hasher.hash_one((launch.program(), launch.args())),
+            Target::Command(launch) => self.0.hasher.hash_one(launch.identity()),
         }
     }
 }
@@ -71,6 +72,7 @@ impl fmt::Debug for Eras {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::process::Launch;
     use std::time::Duration;
     use tokio::time::advance;
 
@@ -104,5 +106,27 @@ mod tests {
         let known = eras.0.known.lock().expect("no panics").len();
         assert!((1..=ERAS_MAX).contains(&known), "{known}");
         assert_eq!(eras.of(&at(&ERAS_MAX.to_string())), Some(Known::Legacy));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_is_known_has_its_place_among_the_most() {
+        let eras = Eras::default();
+        for number in (0..ERAS_MAX).chain([0]) {
+            eras.found(&at(&number.to_string()), Some(Known::Legacy));
+        }
+        assert_eq!(eras.of(&at("1")), Some(Known::Legacy));
+    }
+
+    #[test]
+    fn a_command_is_another_one_elsewhere_and_with_other_variables() {
+        let eras = Eras::default();
+        let launch = || Launch::new("server", ["-v"]);
+        let known = |launch: Launch| eras.of(&Target::Command(launch));
+        let there = launch().directory("/there").variables([("MODE", "old")]);
+        eras.found(&Target::Command(there.clone()), Some(Known::Legacy));
+        assert_eq!(known(there), Some(Known::Legacy));
+        assert_eq!(known(launch()), None);
+        assert_eq!(known(launch().directory("/there").variables([("MODE", "new")])), None);
+        assert_eq!(known(launch().directory("/here").variables([("MODE", "old")])), None);
     }
 }

@@ -46,6 +46,7 @@ mod pages;
 mod param_headers;
 mod passing;
 mod patience;
+mod plain;
 mod process;
 mod prompts;
 mod questions;

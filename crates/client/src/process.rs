@@ -4,12 +4,14 @@
 
 use crate::environment::Inherit;
 use crate::error::{ClientError, excerpt};
+use crate::plain::plain;
 use haft_proto::framing::{Line, Lines};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::future::pending;
+use std::hash::Hash;
 use std::io;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -36,8 +38,8 @@ pub struct Launch {
     hearing: Option<Hearing>,
 }
 
-/// Hears each line of a child's stderr as it comes: without control characters, and no longer than
-/// 8 KiB. What is longer, and empty lines, are not heard.
+/// Hears each line of a child's stderr as it comes: without what steers a terminal, and no longer
+/// than 8 KiB: of a longer line its beginning. Empty lines are not heard.
 pub type Hearing = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Who starts children, and finds what they leave behind when they have moved out of their group:
@@ -107,6 +109,11 @@ impl Launch {
     #[must_use]
     pub fn args(&self) -> &[OsString] {
         &self.args
+    }
+
+    /// What tells it from others. Not to be shown: it has the values of variables.
+    pub(crate) fn identity(&self) -> impl Hash {
+        (&self.program, &self.args, &self.directory, &self.variables)
     }
 
     /// The same with these variables added to those of our own environment.
@@ -326,10 +333,9 @@ async fn listen(mut stderr: ChildStderr, words: Words, hearing: Option<Hearing>)
     let take = |line: &[u8]| {
         keep(&words, line);
         if let Some(hear) = &hearing {
-            let text = String::from_utf8_lossy(line).replace('\t', "    ");
-            let text = text.replace(char::is_control, "");
-            if !text.trim().is_empty() {
-                hear(text.trim_end());
+            let text = plain(line, WORDS_LINE_BYTES_MAX);
+            if !text.is_empty() {
+                hear(&text);
             }
         }
     };
@@ -339,7 +345,7 @@ async fn listen(mut stderr: ChildStderr, words: Words, hearing: Option<Hearing>)
         loop {
             match lines.next_line() {
                 Line::Complete(line) => take(line),
-                Line::TooLong => {}
+                Line::TooLong => take(lines.long_line()),
                 Line::NeedMore => break,
             }
         }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStdin, ChildStdout};
-use tokio::sync::mpsc;
+use tokio::sync::{OnceCell, mpsc};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
@@ -24,6 +24,8 @@ use tokio::time::{sleep, timeout};
 pub(crate) struct Stdio {
     exchange: Arc<Exchange>,
     process: tokio::sync::Mutex<Process>,
+    /// Looked for once: whoever asks waits for the same.
+    remains: OnceCell<(Option<String>, String)>,
     tasks: [JoinHandle<()>; 2],
 }
 
@@ -50,6 +52,7 @@ impl Stdio {
         Ok(Self {
             exchange,
             process: tokio::sync::Mutex::new(process),
+            remains: OnceCell::new(),
             tasks: [tokio::spawn(write(stdin, queue)), tokio::spawn(reading)],
         })
     }
@@ -142,11 +145,14 @@ impl Stdio {
 
     /// The status of the child, if it has ended, and its last words.
     async fn remains(&self) -> (Option<String>, String) {
-        let (status, mut words) = self.process.lock().await.ending().await;
-        if words.is_empty() {
-            words = self.garbage().unwrap_or_default();
-        }
-        (status, words)
+        let find = async || {
+            let (status, mut words) = self.process.lock().await.ending().await;
+            if words.is_empty() {
+                words = self.garbage().unwrap_or_default();
+            }
+            (status, words)
+        };
+        self.remains.get_or_init(find).await.clone()
     }
 }
 

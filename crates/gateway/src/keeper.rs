@@ -202,6 +202,8 @@ async fn serve(seat: &Seat, client: &Arc<Client>, report: &impl Fn(Report)) -> E
             let is_over = tokio::select! {
                 is_over = changed(&upstream.alike, &mut changes, &mut gathering) => is_over,
                 () = client.ended() => {
+                    // Why is found out in a while; nobody calls it meanwhile.
+                    seats.set(number, State::Connecting, None);
                     return End::Failed { error: client.why_ended().await, up };
                 }
                 is_needed = seats.doubted(number) => {

@@ -1,11 +1,12 @@
 //! What the processes of an upstream say on stderr, line by line, for the log of whoever runs the
-//! gateway: so much in a second, and of the rest how much it was. Heard by `upstream`.
+//! gateway: so much in a second, and of the rest how much it was, and the last of it, which may be
+//! why a process ended. Heard by `upstream`.
 
 use crate::gateway::lock;
 use crate::gateway::{News, Telling};
 use crate::limits::{MURMUR_MAX, MURMUR_TIME};
-use std::sync::Mutex;
-use tokio::time::Instant;
+use std::sync::{Arc, Mutex};
+use tokio::time::{Instant, sleep_until};
 
 /// See above.
 pub(crate) struct Murmur {
@@ -18,31 +19,56 @@ struct Lately {
     since: Instant,
     told: u32,
     untold: u64,
+    last: String,
+}
+
+impl Lately {
+    fn new() -> Self {
+        Self { since: Instant::now(), told: 0, untold: 0, last: String::new() }
+    }
 }
 
 impl Murmur {
     pub(crate) fn new(upstream: &str, tell: Telling) -> Self {
-        let lately = Mutex::new(Lately { since: Instant::now(), told: 0, untold: 0 });
-        Self { upstream: upstream.to_owned(), tell, lately }
+        Self { upstream: upstream.to_owned(), tell, lately: Mutex::new(Lately::new()) }
     }
 
-    /// It says a line.
-    pub(crate) fn hear(&self, line: &str) {
+    /// It says a line. Heard within a runtime.
+    pub(crate) fn hear(self: &Arc<Self>, line: &str) {
+        let since = lock(&self.lately).since;
+        if since.elapsed() >= MURMUR_TIME {
+            self.end(since);
+        }
         let mut lately = lock(&self.lately);
-        let is_over = lately.since.elapsed() >= MURMUR_TIME;
-        let before = if is_over { lately.untold } else { 0 };
-        if is_over {
-            *lately = Lately { since: Instant::now(), told: 0, untold: 0 };
+        if lately.told < MURMUR_MAX {
+            lately.told += 1;
+            drop(lately);
+            return self.tell(line);
         }
-        let is_told = lately.told < MURMUR_MAX;
-        lately.told += u32::from(is_told);
-        lately.untold += u64::from(!is_told);
+        lately.untold += 1;
+        line.clone_into(&mut lately.last);
+        if lately.untold == 1 {
+            let (murmur, since) = (Arc::clone(self), lately.since);
+            tokio::spawn(async move {
+                sleep_until(since + MURMUR_TIME).await;
+                murmur.end(since);
+            });
+        }
+    }
+
+    /// Ends the second that began then, unless it has ended, and tells what was left out in it.
+    fn end(&self, since: Instant) {
+        let mut lately = lock(&self.lately);
+        if lately.since != since {
+            return;
+        }
+        let Lately { untold, last, .. } = std::mem::replace(&mut *lately, Lately::new());
         drop(lately);
-        if before > 0 {
-            self.tell(&format!("({before} more lines are left out)"));
+        if untold > 1 {
+            self.tell(&format!("({} more lines are left out)", untold - 1));
         }
-        if is_told {
-            self.tell(line);
+        if untold > 0 {
+            self.tell(&last);
         }
     }
 
@@ -54,7 +80,6 @@ impl Murmur {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
     use std::time::Duration;
     use tokio::time::advance;
 
@@ -66,15 +91,18 @@ mod tests {
             News::Stderr { upstream, line } => lock(&kept).push(format!("{upstream} {line}")),
             News::Odd(line) => panic!("{line}"),
         });
-        let murmur = Murmur::new("north", tell);
+        let murmur = Arc::new(Murmur::new("north", tell));
         let most = u64::from(MURMUR_MAX);
         (0..most + 7).for_each(|number| murmur.hear(&number.to_string()));
         assert_eq!(lock(&told).len() as u64, most);
         advance(MURMUR_TIME - Duration::from_millis(1)).await;
-        murmur.hear("in the same second");
-        advance(Duration::from_millis(1)).await;
+        murmur.hear("error: why it ended");
+        tokio::task::yield_now().await;
+        advance(Duration::from_millis(2)).await;
+        tokio::task::yield_now().await;
+        let end = ["north (7 more lines are left out)", "north error: why it ended"];
+        assert_eq!(lock(&told).split_off(MURMUR_MAX as usize), end, "nothing more came");
         murmur.hear("later");
-        let told = lock(&told).split_off(MURMUR_MAX as usize);
-        assert_eq!(told, ["north (8 more lines are left out)", "north later"]);
+        assert_eq!(lock(&told).last().map(String::as_str), Some("north later"));
     }
 }

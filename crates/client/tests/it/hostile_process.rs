@@ -7,9 +7,10 @@ use serde_json::value::RawValue;
 use std::fs;
 use std::io::Read;
 use std::process::Command;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-const PRELUDE: &str = r#"
+pub(crate) const PRELUDE: &str = r#"
 answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"; }
 send() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
 id_of() { printf '%s' "$1" | sed 's/.*"id":\([0-9]*\).*/\1/'; }
@@ -359,4 +360,43 @@ async fn a_server_that_dies_while_nothing_is_asked_is_told_by_its_end_alone() {
         client.ended().await;
         assert_eq!(client.why_ended().await.to_string(), told, "{body}");
     }
+}
+
+#[tokio::test]
+async fn all_calls_in_flight_are_told_at_once_that_a_server_closed_its_stdout() {
+    const CALLS: usize = 20;
+    let body = format!("shake; for _ in $(seq {CALLS}); do read -r line; done; exec >&-; silent");
+    let client = connected(&body, &legacy(PATIENT_MS)).await;
+    let none = no_arguments();
+    let began = Instant::now();
+    let mut calls = tokio::task::JoinSet::new();
+    let client = Arc::new(client);
+    for _ in 0..CALLS {
+        let (client, none) = (Arc::clone(&client), none.clone());
+        calls.spawn(async move { client.call_tool("x", &none, &mut |_| {}).await });
+    }
+    for called in calls.join_all().await {
+        let error = called.expect_err("nothing can come");
+        assert!(matches!(error, ClientError::StdoutClosed { .. }), "{error}");
+    }
+    // Each would be waited for for a second, one after the other.
+    let told = began.elapsed();
+    assert!(told < Duration::from_secs(CALLS as u64 / 2), "{told:?}");
+}
+
+#[tokio::test]
+async fn what_is_heard_of_stderr_is_short_and_plain() {
+    let heard = Arc::<std::sync::Mutex<Vec<String>>>::default();
+    let kept = Arc::clone(&heard);
+    let body = r#"head -c 8000 /dev/zero | tr '\0' '\377' >&2; echo >&2
+        head -c 20000 /dev/zero | tr '\0' x >&2; echo >&2
+        printf '\033[31mred\033[0m\n' >&2; exit 3"#;
+    let Target::Command(launch) = script(body) else { panic!("it is a command") };
+    let hearing = Arc::new(move |line: &str| kept.lock().expect("no panics").push(line.to_owned()));
+    let target = Target::Command(launch.hearing(hearing));
+    connect(&target, &legacy(PATIENT_MS)).await.expect_err("it ends");
+    let heard = std::mem::take(&mut *heard.lock().expect("no panics"));
+    let lengths: Vec<_> = heard.iter().map(String::len).collect();
+    assert_eq!(lengths, [8 * 1024 / 3 * 3, 8 * 1024, 3]);
+    assert_eq!(heard[2], "red");
 }

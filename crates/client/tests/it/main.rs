@@ -13,5 +13,6 @@ mod offers;
 mod old_sse;
 mod questions_http;
 mod questions_process;
+mod remembering;
 mod scripted_http;
 mod tasks;
