@@ -4,13 +4,11 @@
 
 use crate::print::Printer;
 use haft_gateway::News;
+use haft_gateway::limits::LOG_LINES_MAX;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
-
-/// How many lines wait to be written, each of 8 KiB at most.
-const WAITING_MAX: usize = 256;
 
 /// See above.
 pub(crate) struct Log {
@@ -26,7 +24,7 @@ enum Line {
 impl Log {
     /// Ends with this, once all that waits is written.
     pub(crate) fn new(printer: Printer) -> Self {
-        let (lines, written) = sync_channel(WAITING_MAX);
+        let (lines, written) = sync_channel(LOG_LINES_MAX);
         let lost = Arc::<AtomicU64>::default();
         let counted = Arc::clone(&lost);
         thread::spawn(move || write(&written, &counted, printer));

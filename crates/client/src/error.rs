@@ -3,6 +3,7 @@
 //! secrets, are never part of a message.
 
 use crate::auth::AuthError;
+use crate::plain::steers;
 use haft_proto::method::Method;
 use haft_proto::version::{Era, Revision};
 use serde::Deserialize;
@@ -317,21 +318,20 @@ pub struct RpcError {
     pub data: Option<Box<RawValue>>,
 }
 
-/// The first line of a peer's text, without control characters and at most 200 characters long.
+/// The first line of a peer's text, without what steers a terminal, at most 200 characters long.
 pub(crate) fn excerpt(bytes: &[u8]) -> String {
     const CHARS_MAX: usize = 200;
     let head = bytes.get(..CHARS_MAX * 4).unwrap_or(bytes);
     let text = String::from_utf8_lossy(head);
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    line.trim().chars().filter(|character| !character.is_control()).take(CHARS_MAX).collect()
+    line.trim().chars().filter(|character| !steers(*character)).take(CHARS_MAX).collect()
 }
 
-/// A peer's text in one line, without control characters and at most 1000 characters long.
+/// A peer's text in one line, without what steers a terminal, at most 1000 characters long.
 fn brief(text: &str) -> String {
     const CHARS_MAX: usize = 1000;
     let words = text.split_whitespace().flat_map(|word| [" ", word]).skip(1);
-    let mut characters =
-        words.flat_map(str::chars).filter(|character| !character.is_control()).fuse();
+    let mut characters = words.flat_map(str::chars).filter(|character| !steers(*character)).fuse();
     let mut line: String = characters.by_ref().take(CHARS_MAX).collect();
     if characters.next().is_some() {
         line.push('…');
@@ -393,7 +393,7 @@ mod tests {
 
     #[test]
     fn an_excerpt_is_one_short_line_without_control_characters() {
-        assert_eq!(excerpt(b"\n \n\x1b[31mred\x1b[0m\nmore"), "[31mred[0m");
+        assert_eq!(excerpt("\n \n\x1b[31mred\x1b[0m\u{202e}\nmore".as_bytes()), "[31mred[0m");
         assert_eq!(excerpt(&[b'x'; 9000]).len(), 200);
         assert_eq!(excerpt(b"\xff\xfe"), "\u{fffd}\u{fffd}");
     }

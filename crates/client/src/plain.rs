@@ -1,5 +1,5 @@
 //! Makes a line that a program wrote fit for a terminal and a log: without escape sequences, other
-//! control characters, and what changes the direction of writing. Used by `process`.
+//! control characters, and what changes the direction of writing. Used by `process` and `error`.
 
 /// The line as text of `bytes_max` bytes at most, without blanks at its end.
 pub(crate) fn plain(line: &[u8], bytes_max: usize) -> String {
@@ -18,8 +18,7 @@ pub(crate) fn plain(line: &[u8], bytes_max: usize) -> String {
                 continue;
             }
             '\t' => "    ",
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => continue,
-            _ if character.is_control() => continue,
+            _ if steers(character) => continue,
             _ => character.encode_utf8(&mut utf8),
         };
         if text.len() + shown.len() > bytes_max {
@@ -29,6 +28,12 @@ pub(crate) fn plain(line: &[u8], bytes_max: usize) -> String {
     }
     text.truncate(text.trim_end().len());
     text
+}
+
+/// Whether a character is none that is shown: a control character, or one that changes the
+/// direction of writing.
+pub(crate) fn steers(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Skips what follows an escape: a control sequence, a string with its end, or one character. A

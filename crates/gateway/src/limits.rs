@@ -92,5 +92,7 @@ pub const TOLD_BYTES_MAX: usize = 512;
 pub const MURMUR_MAX: u32 = 100;
 /// See above.
 pub const MURMUR_TIME: Duration = Duration::from_secs(1);
+/// How many lines of the log of it all wait to be written, each of 8 KiB at most; more are lost.
+pub const LOG_LINES_MAX: usize = 256;
 /// How many lines are told at once of what is left out; of others, how many they are.
 pub const LINES_MAX: usize = 16;

@@ -59,16 +59,6 @@ async fn a_server_of_2024_is_found_and_used_like_any_other() {
 }
 
 #[tokio::test]
-async fn a_server_of_2024_that_is_known_is_found_again() {
-    let (target, options) = (server(&[]), options(PATIENCE));
-    for _ in 0..3 {
-        let client = connect(&target, &options).await.expect("it is there");
-        assert!(call(&client).await.expect("an answer").contains("tried"));
-        client.close().await;
-    }
-}
-
-#[tokio::test]
 async fn a_server_of_2024_does_not_speak_the_modern_era() {
     let options = Options { era: Some(Era::Modern), ..options(PATIENCE) };
     let error = connect(&server(&[]), &options).await.expect_err("no connection");
