@@ -87,7 +87,12 @@ pub async fn connect_unless(
                 options.eras.found(target, None);
                 return Err(error);
             }
-            Err(error) if !tells_otherwise(&error) => return Err(error),
+            Err(error) if !tells_otherwise(&error) => {
+                if matches!(error, ClientError::ServerExited { .. }) {
+                    options.eras.doubt(target);
+                }
+                return Err(error);
+            }
             Err(_) => {
                 options.eras.found(target, None);
                 (way, is_remembered, spoken) = (Way::Asking, false, Known::Legacy);

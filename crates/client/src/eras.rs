@@ -18,9 +18,17 @@ pub struct Eras(Arc<Inner>);
 #[derive(Default)]
 struct Inner {
     /// By what stands for each server.
-    known: Mutex<HashMap<u64, (Known, Instant)>>,
+    known: Mutex<HashMap<u64, Found>>,
     /// Addresses and arguments may be secrets.
     hasher: RandomState,
+}
+
+#[derive(Clone, Copy)]
+struct Found {
+    era: Known,
+    since: Instant,
+    /// It has died of that since.
+    is_doubted: bool,
 }
 
 /// How a server is begun with that does not speak the modern era.
@@ -36,8 +44,19 @@ impl Eras {
     /// How it was begun with not long ago.
     pub(crate) fn of(&self, target: &Target) -> Option<Known> {
         let known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let (era, since) = known.get(&self.key(target))?;
-        (since.elapsed() < ERA_TIME_MAX).then_some(*era)
+        let found = known.get(&self.key(target))?;
+        (found.since.elapsed() < ERA_TIME_MAX).then_some(found.era)
+    }
+
+    /// It has died as it was begun with so. Twice in a row is no accident.
+    pub(crate) fn doubt(&self, target: &Target) {
+        let key = self.key(target);
+        let mut known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known.get_mut(&key)
+            && std::mem::replace(&mut found.is_doubted, true)
+        {
+            known.remove(&key);
+        }
     }
 
     /// It has been found out; nothing, if it is modern. What is known already becomes no younger.
@@ -48,11 +67,12 @@ impl Eras {
             known.remove(&key);
             return;
         };
-        known.retain(|_, (_, since)| since.elapsed() < ERA_TIME_MAX);
+        known.retain(|_, found| found.since.elapsed() < ERA_TIME_MAX);
         if known.len() >= ERAS_MAX && !known.contains_key(&key) {
             known.clear();
         }
-        known.entry(key).or_insert_with(|| (era, Instant::now())).0 = era;
+        let since = known.get(&key).map_or_else(Instant::now, |found| found.since);
+        known.insert(key, Found { era, since, is_doubted: false });
     }
 
     fn key(&self, target: &Target) -> u64 {

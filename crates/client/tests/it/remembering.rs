@@ -89,6 +89,21 @@ async fn one_that_fails_at_its_start_is_started_once_and_remembered() {
 }
 
 #[tokio::test]
+async fn one_that_has_become_modern_and_dies_of_a_handshake_is_found_soon() {
+    let server = Server::met(
+        r#"while read -r line; do case "$line" in *initialize*) exit 3;;
+            *server/discover*) answer "$(id_of "$line")" "$MODERN";; esac; done"#,
+    )
+    .await;
+    for _ in 0..2 {
+        let error = server.again().await.expect_err("it fails");
+        assert!(matches!(error, ClientError::ServerExited { .. }), "{error}");
+    }
+    let client = server.again().await.expect("it is there");
+    assert_eq!((client.handshake().era, server.starts()), (Era::Modern, 4));
+}
+
+#[tokio::test]
 async fn nobody_who_gives_up_waits_for_the_end_of_one_that_is_asked_anew() {
     let server = Server::met(
         r#"trap '' TERM; read -r line
