@@ -3,7 +3,6 @@
 //! addresses. What cannot be served is left out alone, with the reason. Put together by `gateway`
 //! when an upstream has something else than before; of others, what was made stays.
 
-use crate::circle::Gateways;
 use crate::made::{Made, Thing};
 use crate::told::{LeftOuts, Line, Told, Whose};
 use crate::upstream::Upstream;
@@ -20,8 +19,10 @@ pub(crate) struct Offer {
     pub(crate) tools: Vec<Listed>,
     /// Calls may become tasks.
     pub(crate) has_tasks: bool,
-    /// The gateways that it came through.
-    pub(crate) through: Gateways,
+    /// It is of this gateway itself.
+    pub(crate) is_own: bool,
+    /// How many things have been here before, and are not served again.
+    pub(crate) returned: usize,
     /// What cannot be used of its lists, and lists that cannot be had: what each is, its name, and
     /// why.
     pub(crate) dropped: Vec<(&'static str, String, String)>,
@@ -64,7 +65,7 @@ impl Offer {
             one.len() == other.len() && both.all(|(a, b)| a.0 == b.0 && a.1.get() == b.1.get())
         };
         self.dropped == other.dropped
-            && self.through == other.through
+            && self.returned == other.returned
             && is_same(&self.tools, &other.tools)
             && is_same(&self.resources, &other.resources)
             && is_same(&self.templates, &other.templates)

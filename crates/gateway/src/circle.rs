@@ -1,9 +1,10 @@
-//! How a gateway knows its own things when they come back to it, from itself or through others, and
-//! does not serve them a second time, and a third. Over any wire, the lists of a gateway name in
-//! `_meta` those that they came through; to a child process it says in a variable which files are
-//! served above it. Asked by `keeper` and `gateway`.
+//! How a gateway knows its own things when they come back to it, through others, and does not serve
+//! them a second time, and a third. Over any wire, the lists of a gateway name it in `_meta`, and
+//! what it passes on names those that it came through before; to a child process it says in a
+//! variable which files are served above it. Asked by `lists`, `keeper` and `gateway`.
 
 use crate::limits::{ABOVE_MAX, ABOVE_SAME_MAX, GATEWAYS_MAX};
+use crate::rules::with_members;
 use haft_proto::json::member;
 use haft_proto::spec::Meta;
 use serde_json::Value;
@@ -32,30 +33,52 @@ impl Mark {
         Self(name_of(RandomState::new().hash_one(KEY)))
     }
 
-    /// What is said in `_meta` of lists of what came through these, and through this one.
-    pub(crate) fn meta(&self, mut through: Gateways) -> Meta {
-        through.insert(self.0.clone());
-        let names: Vec<String> = through.iter().map(|name| format!("\"{name}\"")).collect();
-        let text = format!("{{\"{KEY}\":[{}]}}", names.join(","));
-        RawValue::from_string(text).expect("names are digits")
+    /// What is said in `_meta` of all lists.
+    pub(crate) fn meta(&self) -> Meta {
+        let text = with_members("{}", [(KEY, Some(format!("[\"{}\"]", self.0)))]);
+        RawValue::from_string(text).expect("a name is digits")
     }
 
-    /// Why what came through these is not served, if it is not.
-    pub(crate) fn refuses(&self, through: &Gateways) -> Option<String> {
+    /// Whether a list with this `_meta` is of this gateway itself.
+    pub(crate) fn is_of(&self, gateways: &Gateways) -> bool {
+        gateways.contains(&self.0)
+    }
+
+    /// What becomes of a thing of a list that is of these.
+    pub(crate) fn take(&self, told: Box<RawValue>, of_list: &Gateways) -> Came {
+        let meta = member(told.get(), "_meta").unwrap_or("{}");
+        let before = named_in(meta);
+        let through: Gateways = before.union(of_list).cloned().collect();
         if through.contains(&self.0) {
-            return Some(
-                "it is this gateway itself, or has it as an upstream: one of the two has to go"
-                    .to_owned(),
-            );
+            return Came::Back;
         }
-        (through.len() > GATEWAYS_MAX)
-            .then(|| format!("what it has came through more than {GATEWAYS_MAX} gateways"))
+        if through.len() > GATEWAYS_MAX {
+            return Came::TooFar;
+        }
+        if through == before {
+            return Came::New(told);
+        }
+        let names: Vec<String> = through.iter().map(|name| format!("\"{name}\"")).collect();
+        let meta = with_members(meta, [(KEY, Some(format!("[{}]", names.join(","))))]);
+        let told = with_members(told.get(), [("_meta", Some(meta))]);
+        Came::New(RawValue::from_string(told).expect("it is made of JSON"))
     }
 }
 
-/// The gateways that a list came through, as its `_meta` says; of too many, one too many.
-pub(crate) fn through(meta: &RawValue) -> Gateways {
-    let listed = member(meta.get(), KEY).and_then(|raw| serde_json::from_str(raw).ok());
+/// What becomes of a thing that an upstream has.
+#[derive(Debug)]
+pub(crate) enum Came {
+    /// It is served, and so are the gateways that it came through.
+    New(Box<RawValue>),
+    /// It has come through this gateway before.
+    Back,
+    /// It came through more gateways than it may.
+    TooFar,
+}
+
+/// The gateways that a `_meta` names; of too many, one too many.
+pub(crate) fn named_in(meta: &str) -> Gateways {
+    let listed = member(meta, KEY).and_then(|raw| serde_json::from_str(raw).ok());
     let listed: Vec<Value> = listed.unwrap_or_default();
     let names = listed.iter().filter_map(Value::as_str);
     let is_name =
@@ -126,18 +149,35 @@ fn name_of(number: u64) -> Box<str> {
 mod tests {
     use super::*;
 
-    fn told(text: &str) -> Gateways {
-        through(&RawValue::from_string(text.to_owned()).expect("JSON"))
+    fn thing(text: &str) -> Box<RawValue> {
+        RawValue::from_string(text.to_owned()).expect("JSON")
+    }
+
+    fn list_of(mark: &Mark) -> Gateways {
+        named_in(mark.meta().get())
     }
 
     #[test]
     fn what_came_through_a_gateway_is_refused_by_it_and_by_no_other() {
-        let (one, other) = (Mark::new(), Mark::new());
-        let through = told(one.meta(told(other.meta(Gateways::new()).get())).get());
-        assert_eq!(through.len(), 2);
-        assert!(one.refuses(&through).is_some_and(|why| why.contains("this gateway itself")));
-        assert!(other.refuses(&through).is_some());
-        assert_eq!(Mark::new().refuses(&through), None);
+        let [first, second, third] = [Mark::new(), Mark::new(), Mark::new()];
+        assert!(first.is_of(&list_of(&first)) && !first.is_of(&list_of(&second)));
+        let told = r#"{"name":"t","_meta":{"a":[1.0],"haft/gateways":7},"title":"T"}"#;
+        let Came::New(at_second) = second.take(thing(told), &list_of(&first)) else { panic!() };
+        let Came::New(at_third) = third.take(at_second, &list_of(&second)) else { panic!() };
+        assert_eq!(named_in(member(at_third.get(), "_meta").expect("it has one")).len(), 2);
+        let rest = r#"{"name":"t","_meta":{"a":[1.0],"haft/gateways":["#;
+        assert!(at_third.get().starts_with(rest) && at_third.get().ends_with(r#","title":"T"}"#));
+        for mark in [&first, &second] {
+            assert!(matches!(mark.take(at_third.clone(), &list_of(&third)), Came::Back));
+        }
+        assert!(matches!(Mark::new().take(at_third, &list_of(&third)), Came::New(_)));
+    }
+
+    #[test]
+    fn what_came_through_none_stays_as_it_is() {
+        let (mark, told) = (Mark::new(), r#"{"name": "t" , "_meta" :{}}"#);
+        let Came::New(same) = mark.take(thing(told), &Gateways::new()) else { panic!() };
+        assert_eq!(same.get(), told);
     }
 
     #[test]
@@ -150,21 +190,24 @@ mod tests {
             (r#"{"haft/gateways":["\"},{\"a\":\"b"]}"#.to_owned(), 0),
             ("[]".to_owned(), 0),
         ] {
-            assert_eq!(told(&text).len(), names, "{text}");
+            assert_eq!(named_in(&text).len(), names, "{text}");
         }
     }
 
     #[test]
-    fn more_gateways_than_the_most_are_refused_and_not_kept() {
-        let names = |count: u64| {
-            let names: Vec<String> = (0..count).map(|n| format!("\"{}\"", name_of(n))).collect();
-            told(&format!(r#"{{"haft/gateways":[{}]}}"#, names.join(",")))
+    fn what_came_through_more_gateways_than_the_most_is_refused_and_not_kept() {
+        let meta = |count: usize| {
+            let names: Vec<String> =
+                (0..count).map(|n| format!("\"{}\"", name_of(n as u64))).collect();
+            format!(r#"{{"haft/gateways":[{}]}}"#, names.join(","))
         };
-        let most = GATEWAYS_MAX as u64;
-        assert_eq!(Mark::new().refuses(&names(most)), None);
-        assert_eq!(names(most * 3).len(), GATEWAYS_MAX + 1);
-        let why = Mark::new().refuses(&names(most + 1)).expect("too many");
-        assert!(why.contains(&GATEWAYS_MAX.to_string()), "{why}");
+        let take = |count| {
+            let told = thing(&format!(r#"{{"name":"t","_meta":{}}}"#, meta(count)));
+            Mark::new().take(told, &Gateways::new())
+        };
+        assert!(matches!(take(GATEWAYS_MAX), Came::New(_)));
+        assert!(matches!(take(GATEWAYS_MAX + 1), Came::TooFar));
+        assert_eq!(named_in(&meta(GATEWAYS_MAX * 3)).len(), GATEWAYS_MAX + 1);
     }
 
     #[test]

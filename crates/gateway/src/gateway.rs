@@ -3,7 +3,7 @@
 
 use crate::admin::Admin;
 use crate::catalogue::{Catalogue, Now, Offer};
-use crate::circle::{Above, Gateways, Mark};
+use crate::circle::{Above, Mark};
 use crate::early::Early;
 use crate::fit::Wardrobe;
 use crate::keeper::{Report, Seat, keep_in};
@@ -265,12 +265,13 @@ impl Shared {
     fn follow_file(self: &Arc<Self>) {
         let manifest = self.live.manifest();
         self.room.follow_file();
+        // It looks at the file system, which may take its time.
+        let above = Above::children_of(manifest.path());
         let mut kept = lock(&self.kept);
         let mut before = std::mem::take(&mut *kept);
         if before.is_empty() && manifest.upstreams().is_empty() {
             return;
         }
-        let above = Above::children_of(manifest.path());
         for settings in manifest.upstreams() {
             let place = before.iter().position(|one| one.upstream.name() == settings.name);
             let known = place.map(|place| before.remove(place));
@@ -389,14 +390,10 @@ impl Shared {
     /// Serves it, and says what came of it.
     fn publish_now(&self) -> Told {
         let (mut has_told, mut all) = (Vec::new(), Vec::new());
-        let mut through = Gateways::new();
         for kept in lock(&self.kept).iter() {
             has_told.extend(kept.has_told().then(|| Arc::clone(&kept.upstream)));
             let there = match kept.serving() {
-                Some((one, offer)) => {
-                    through.extend(offer.through.iter().cloned());
-                    Ok((Arc::clone(&one.upstream), Arc::clone(offer)))
-                }
+                Some((one, offer)) => Ok((Arc::clone(&one.upstream), Arc::clone(offer))),
                 None => Err(kept.upstream.missing()),
             };
             let (name, rules) = (kept.upstream.name().to_owned(), Arc::clone(&kept.rules));
@@ -410,7 +407,7 @@ impl Shared {
         guests.tailor = Some(Arc::new(move |view, own, guests| {
             tailor::tools(view, own, guests, &wardrobe, &mut |_| {})
         }));
-        guests.list_meta = Some(self.mark.meta(through));
+        guests.list_meta = Some(self.mark.meta());
         let is_served = self.live.set_guests(guests).inspect_err(|error| {
             self.warn(&format!("what upstreams have cannot be served: {error}"));
         });

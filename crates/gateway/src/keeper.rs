@@ -176,7 +176,7 @@ async fn serve(seat: &Seat, client: &Arc<Client>, report: &impl Fn(Report)) -> E
             Listening::Failed => (None, true),
         };
         loop {
-            let offer = match look(client, limit, upstream.is_far()).await {
+            let offer = match look(client, limit, upstream.is_far(), &upstream.mark).await {
                 Ok(offer) => offer,
                 // Who works on something else for long may answer nothing meanwhile.
                 Err(ClientError::TimedOut { .. })
@@ -187,8 +187,8 @@ async fn serve(seat: &Seat, client: &Arc<Client>, report: &impl Fn(Report)) -> E
                 }
                 Err(error) => return End::Failed { error, up },
             };
-            if let Some(reason) = upstream.mark.refuses(&offer.through) {
-                return End::Refused(reason.into());
+            if offer.is_own {
+                return End::Refused("it is this gateway itself: take it out of the file".into());
             }
             let is_whole = !is_deaf && !offer.is_partial;
             // Of one that tells of changes there is no need to guess.

@@ -15,8 +15,8 @@ pub const PATIENCE: Duration = Duration::from_secs(1);
 /// An upstream that was up for so long has recovered, whether it was asked for anything or not: the
 /// next pause is the first again.
 pub const RECOVERED: Duration = Duration::from_secs(30);
-/// The most gateways that what an upstream has may have come through.
-pub const GATEWAYS_MAX: usize = 1024;
+/// The most gateways that a thing of an upstream may have come through.
+pub const GATEWAYS_MAX: usize = 8;
 /// The most gateways that start each other as child processes, one below the other.
 pub const ABOVE_MAX: usize = 8;
 /// And of one file.

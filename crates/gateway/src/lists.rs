@@ -3,7 +3,8 @@
 //! of it is for `catalogue` to say.
 
 use crate::catalogue::{Listed, Offer};
-use crate::circle;
+use crate::circle::{self, Came, Mark};
+use crate::limits::GATEWAYS_MAX;
 use crate::upstream::Loss;
 use haft_client::{Client, ClientError, Listing};
 use haft_proto::method::Method;
@@ -19,6 +20,7 @@ pub(crate) async fn look(
     client: &Client,
     limit: Duration,
     is_far: bool,
+    mark: &Mark,
 ) -> Result<Offer, ClientError> {
     let has = |kind| client.handshake().capabilities.get(kind).is_some();
     let tools = async {
@@ -38,7 +40,7 @@ pub(crate) async fn look(
         list(has("prompts"), Method::PromptsList, limit, prompts, |one| (one.name, one.raw)),
     );
     let offer = Offer { has_tasks: has_tasks(client), ..Offer::default() };
-    let mut had = Had { offer, error: None, lists: 0, is_far };
+    let mut had = Had { offer, error: None, lists: 0, is_far, mark };
     had.offer.tools = had.take("tool", "tools", tools)?;
     had.offer.resources = had.take("resource", "resources", resources)?;
     had.offer.templates = had.take("resource template", "resource templates", templates)?;
@@ -78,16 +80,17 @@ async fn list<T>(
 }
 
 /// What has been had so far.
-struct Had {
+struct Had<'m> {
     offer: Offer,
     /// Why the first list that could not be had could not.
     error: Option<ClientError>,
     /// How many could.
     lists: usize,
     is_far: bool,
+    mark: &'m Mark,
 }
 
-impl Had {
+impl Had<'_> {
     /// Takes a list of a kind, which has that name.
     fn take(
         &mut self,
@@ -100,10 +103,10 @@ impl Had {
             Some(Ok(list)) => {
                 self.lists += 1;
                 self.offer.ttl = self.offer.ttl.into_iter().chain(list.ttl).min();
-                self.offer.through.extend(list.meta.iter().flat_map(|meta| circle::through(meta)));
                 let dropped = list.dropped.into_iter().map(|one| (kind, one.name, one.reason));
                 self.offer.dropped.extend(dropped);
-                Ok(list.entries)
+                let meta = list.meta.as_ref().map_or("{}", |meta| meta.get());
+                Ok(self.new_of(kind, list.entries, meta))
             }
             Some(Err(error)) if is_end(&error, self.is_far) => Err(error),
             Some(Err(error)) => {
@@ -113,6 +116,26 @@ impl Had {
                 Ok(Vec::new())
             }
         }
+    }
+}
+
+impl Had<'_> {
+    /// Those of a list that have not been here before.
+    fn new_of(&mut self, kind: &'static str, list: Vec<Listed>, meta: &str) -> Vec<Listed> {
+        let gateways = circle::named_in(meta);
+        self.offer.is_own |= self.mark.is_of(&gateways);
+        let mut new = Vec::with_capacity(list.len());
+        for (name, told) in list {
+            match self.mark.take(told, &gateways) {
+                Came::New(told) => new.push((name, told)),
+                Came::Back => self.offer.returned += 1,
+                Came::TooFar => {
+                    let reason = format!("it came through more than {GATEWAYS_MAX} gateways");
+                    self.offer.dropped.push((kind, name, reason));
+                }
+            }
+        }
+        new
     }
 }
 

@@ -40,6 +40,10 @@ pub(crate) struct Thing<T> {
 impl Made {
     pub(crate) fn new(upstream: &Arc<Upstream>, rules: &Rules, offer: &Offer) -> Self {
         let mut odd = idle(rules, offer);
+        odd.extend((offer.returned > 0).then(|| {
+            let count = offer.returned;
+            format!("{count} of its things came through this gateway before, and are left out")
+        }));
         let has = |what, name: &str| rules.selection.has(what, name);
         let is_wanted = |kind: &str, name: &str| what(kind).is_none_or(|what| has(what, name));
         let dropped = offer.dropped.iter().filter(|(kind, name, _)| is_wanted(kind, name));

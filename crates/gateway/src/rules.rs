@@ -184,7 +184,10 @@ impl Given {
 }
 
 /// An object with other members of these names, in place of what they were or at its end.
-fn with_members<const N: usize>(object: &str, changed: [(&str, Option<String>); N]) -> String {
+pub(crate) fn with_members<const N: usize>(
+    object: &str,
+    changed: [(&str, Option<String>); N],
+) -> String {
     let mut changed: Vec<_> =
         changed.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
     let kept = members(object).unwrap_or_default();

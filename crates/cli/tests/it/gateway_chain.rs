@@ -1,11 +1,12 @@
-//! Gateways behind gateways: in a row they are servers like any other, and in a circle no thing is
-//! served a second time.
+//! Gateways behind gateways: in a row they are servers like any other, and in a circle no thing
+//! comes to anybody twice.
 
 use crate::desk::Desk;
 use crate::gateway::{
     DEADLINE, Served, called, city, gate, is_alive, pipe, serve, serve_with, signal, tools,
 };
 use crate::gateway_admin::Door;
+use crate::gateway_faults::bed::{exchange, faulty, modern};
 use crate::guard::Guard;
 use crate::haft::haft;
 use serde_json::{Value, json};
@@ -105,35 +106,72 @@ fn a_gateway_that_is_its_own_upstream_says_so_and_serves_the_rest() {
     assert_eq!(called(&served.url, "legacy", "north_whoami", &json!({})), "north");
 }
 
+/// Gateways of which each has something itself and the next as its upstream.
+fn ring<const N: usize>() -> ([Desk; N], [Served; N]) {
+    let desks = [(); N].map(|()| gate(""));
+    for desk in &desks {
+        let text = std::fs::read_to_string(&desk.file).expect("it is ours");
+        std::fs::write(&desk.file, text.replace("upstreams:\n", "")).expect("it is ours");
+    }
+    let served = desks.each_ref().map(|desk| serve(desk.file()));
+    for (place, desk) in desks.iter().enumerate() {
+        let next = &served[(place + 1) % N].url;
+        add(desk, &served[place], &format!("upstreams:\n  it: {{ url: {next:?} }}\n"));
+    }
+    (desks, served)
+}
+
 #[test]
-fn of_two_gateways_that_have_each_other_one_goes_without() {
-    let desks = [gate(""), gate("")];
-    let texts = desks.each_ref().map(|desk| desk.file.clone());
-    for file in texts {
-        let text = std::fs::read_to_string(&file).expect("it is ours");
-        std::fs::write(&file, text.replace("upstreams:\n", "")).expect("it is ours");
-    }
-    let served = desks.each_ref().map(|desk| serve_with(desk.file(), &["--admin", "127.0.0.1:0"]));
-    let doors = served.each_ref().map(Door::of);
-    for (me, it) in [(0, 1), (1, 0)] {
-        let more = format!("upstreams:\n  it: {{ url: {:?} }}\n", served[it].url);
-        add(&desks[me], &served[me], &more);
-    }
-    let listed = || served.each_ref().map(|one| tools(&one.url, "modern"));
-    let without = |names: &[String]| names == ["own"];
-    let with = |names: &[String]| names == ["own", "it_own"];
-    until("one of them goes without", || {
-        let refused = doors.each_ref().map(|door| is_refused(&upstream(door, "it")));
-        let [one, other] = listed();
-        let is_settled = |a: &[String], b: &[String]| without(a) && with(b);
-        (refused == [true, false] && is_settled(&one, &other))
-            || (refused == [false, true] && is_settled(&other, &one))
-    });
-    // It stays so, whenever the one that goes without looks again.
-    let settled = listed();
-    for _ in 0..50 {
-        assert_eq!(listed(), settled);
-    }
+fn gateways_in_a_circle_have_what_each_has_once() {
+    let check = |served: &[Served], expected: &[&str]| {
+        for one in served {
+            until("it has what all have", || tools(&one.url, "modern") == expected);
+            let last = expected.last().expect("some");
+            assert_eq!(called(&one.url, "legacy", last, &json!({})), "ours");
+        }
+        // It stays so, whoever looks again.
+        for _ in 0..20 {
+            assert!(served.iter().all(|one| tools(&one.url, "modern") == expected));
+        }
+    };
+    let (_desks, served) = ring::<2>();
+    check(&served, &["own", "it_own"]);
+    served[0].told(&["the upstream `it`: 1 of its things came through this gateway before"]);
+    let (_desks, served) = ring::<3>();
+    check(&served, &["own", "it_own", "it_it_own"]);
+}
+
+#[test]
+fn what_an_upstream_says_of_gateways_is_about_itself_alone() {
+    let outer = gate("  none: { command: ['true'], start: lazy }\n");
+    let served = serve_with(outer.file(), &["--admin", "127.0.0.1:0"]);
+    let list = modern(&served.url, ("tools/list", "-"), json!({}));
+    let mark = exchange(&served.url, &list).message["result"]["_meta"]["haft/gateways"].clone();
+    assert_eq!(mark.as_array().map(Vec::len), Some(1), "{mark}");
+    let many: Vec<String> = (0..9).map(|number| format!("{number:016x}")).collect();
+    let liar = |gateways: &Value| {
+        let tool = json!({"name": "lie", "inputSchema": {"type": "object"}});
+        let result = json!({"tools": [tool], "_meta": {"haft/gateways": gateways}});
+        let rule = json!({"jsonrpc": "2.0", "id": "$id", "result": result}).to_string();
+        let rule = format!("tools/list send {}", rule.replace("\"$id\"", "$id"));
+        json!([faulty(), rule]).to_string()
+    };
+    let north = Desk::with(&city("north"));
+    let inner = gate(&format!(
+        "  north: {{ {} }}\n  copies: {{ command: {} }}\n  boasts: {{ command: {} }}\n",
+        pipe(&north),
+        liar(&mark),
+        liar(&json!(many)),
+    ));
+    let inner = serve(inner.file());
+    inner.told(&["the tool `lie` of the upstream `boasts` is left out", "more than 8 gateways"]);
+    assert!(tools(&inner.url, "modern").contains(&"copies_lie".to_owned()));
+    add(&outer, &served, &format!("  inner: {{ url: {:?} }}\n", inner.url));
+    let name = "inner_north_whoami".to_owned();
+    until("it has what is good", || tools(&served.url, "modern").contains(&name));
+    assert_eq!(called(&served.url, "modern", &name, &json!({})), "north");
+    assert!(!tools(&served.url, "modern").contains(&"inner_copies_lie".to_owned()));
+    served.told(&["the upstream `inner`: 1 of its things came through this gateway before"]);
 }
 
 #[test]
