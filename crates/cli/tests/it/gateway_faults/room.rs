@@ -11,7 +11,10 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 /// A call that asks its client something, and waits.
-const ASKS: &str = r#"tools/call send {"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"who?","requestedSchema":{"type":"object","properties":{}}}}"#;
+const ASKS: &str = concat!(
+    r#"tools/call send {"jsonrpc":"2.0","id":"q","method":"elicitation/create","#,
+    r#""params":{"message":"who?","requestedSchema":{"type":"object","properties":{}}}}"#
+);
 const FULL: &str = "2 processes of upstreams run, as many as `processes` allows";
 /// Longer than a call of the upstreams here may take without an answer of its client.
 const LONG: Duration = Duration::from_secs(3);
