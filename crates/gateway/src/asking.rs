@@ -218,7 +218,7 @@ impl<'a> Asking<'a> {
         let (inquirer, asked) = Inquirer::new(&format!("{kind} {name}"));
         let teller = Arc::new(Mutex::new(None::<Context>));
         let (told, client) = (self.told.keep(), Arc::clone(self.client.client()));
-        let waiting = self.client.waiting();
+        let (waiting, over) = (self.client.waiting(), Arc::clone(&client));
         // As it is kept and as it is sent.
         let bytes = 2 * (told.bytes() + more.answers.as_ref().map_or(0, String::len));
         let (upstream, to) = (Arc::clone(&self.way.upstream), Arc::clone(&teller));
@@ -232,7 +232,7 @@ impl<'a> Asking<'a> {
             drop(waiting);
             ended
         };
-        Calling::new(Box::pin(work), asked, teller, bytes)
+        Calling::new(Box::pin(work), asked, teller, bytes).over(&over)
     }
 
     async fn carry(&self, calling: Calling) -> Result<Passed, ClientError> {

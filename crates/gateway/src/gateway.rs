@@ -6,11 +6,11 @@ use crate::catalogue::{Catalogue, Now, Offer};
 use crate::circle::{Above, Mark};
 use crate::early::Early;
 use crate::fit::Wardrobe;
-use crate::keeper::{Report, Seat, keep_in};
+use crate::keeper::{Report, Seat, keep};
 use crate::limits::{LINES_MAX, STOP_TIME_MAX};
 use crate::murmur::Murmur;
 use crate::recent::Recent;
-use crate::room::Room;
+use crate::room::{For, Room};
 use crate::subscriptions;
 use crate::tailor;
 use crate::told::Told;
@@ -189,16 +189,16 @@ impl Kept {
     /// which never came to be served.
     fn new(
         shared: &Arc<Shared>,
-        upstream: Upstream,
+        mut upstream: Upstream,
         before: Option<Box<Self>>,
         superseded: Option<Self>,
     ) -> Self {
         let older = before.as_deref().or(superseded.as_ref());
         let is_drained = older.is_some_and(|older| older.is_drained);
+        upstream.sake = if before.is_some() { For::Another } else { For::Itself };
         let (count, upstream) = (upstream.settings.instances, Arc::new(upstream));
         let rules = Arc::clone(&upstream.settings.rules);
         let keeping = {
-            let room = Arc::clone(&shared.room);
             let (shared, upstream) = (Arc::downgrade(shared), Arc::clone(&upstream));
             async move {
                 if let Some(superseded) = superseded {
@@ -216,8 +216,7 @@ impl Kept {
                             shared.take(&upstream, number, report);
                         }
                     };
-                    let room = Arc::clone(&room);
-                    all.spawn(async move { keep_in(&room, seat, report).await });
+                    all.spawn(keep(seat, None, report));
                 }
                 while all.join_next().await.is_some() {}
                 upstream.own.ended().await;
@@ -351,7 +350,11 @@ impl Shared {
                 upstream.seats.note_restart(number);
                 Some(format!("{name} is started again: {reason}"))
             }
-            Report::Down(reason) => {
+            // What there was before the edit is served meanwhile.
+            Report::Full(reason) if kept.before.is_some() => {
+                Some(format!("{name} is served as it was before it was edited: {reason}"))
+            }
+            Report::Down(reason) | Report::Full(reason) => {
                 let is_known = kept.down[number].as_ref() == Some(&reason);
                 kept.down[number] = Some(Arc::clone(&reason));
                 if kept.is_down() {

@@ -12,13 +12,14 @@ use crate::limits::{
 };
 use crate::lists::look;
 use crate::pause::Pause;
-use crate::room::Room;
+use crate::room::{For, Place};
 use crate::seats::Seats;
 use crate::upstream::{State, Upstream};
 use haft_client::{Change, Changes, Client, ClientError, Interest, connect_unless};
 use haft_manifest::Start;
 use haft_proto::error::Mistake;
 use std::future::pending;
+use std::mem::replace;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
@@ -30,6 +31,8 @@ pub(crate) enum Report {
     Has(Offer),
     /// Nothing can be asked over this connection, for this reason.
     Down(Arc<str>),
+    /// There is no room for its process now, for this reason.
+    Full(Arc<str>),
     /// The connection was lost for this reason, and is made again.
     Restarts(Arc<str>),
 }
@@ -56,38 +59,20 @@ pub(crate) struct Seat {
     pub(crate) number: usize,
 }
 
-/// The same once there is room for its process, if it is one.
-pub(crate) async fn keep_in(room: &Arc<Room>, seat: Seat, report: impl Fn(Report)) {
+/// Keeps a connection until it is to stop; then it has ended, politely. `first` is room for the
+/// first of its processes, if there is any already.
+pub(crate) async fn keep(seat: Seat, mut first: Option<Place>, report: impl Fn(Report)) {
     let Seat { upstream, seats, number } = &seat;
-    let place = match room.take() {
-        _ if upstream.is_far() => None,
-        Ok(place) => Some(place),
-        Err(why) => {
-            let reason: Arc<str> = why.into();
-            let down = State::Down { reason: Arc::clone(&reason), told: Arc::clone(&reason) };
-            seats.set(*number, down, None);
-            report(Report::Down(reason));
-            tokio::select! {
-                place = room.wait() => Some(place),
-                () = seats.stopped() => return seats.set(*number, State::Stopped, None),
-            }
-        }
-    };
-    keep(seat, report).await;
-    drop(place);
-}
-
-/// Keeps a connection until it is to stop; then it has ended, politely.
-pub(crate) async fn keep(seat: Seat, report: impl Fn(Report)) {
-    let Seat { seats, number, .. } = &seat;
     let number = *number;
+    let mut sake = upstream.sake;
     let mut pause = Pause::new(PAUSE_MAX);
     let (mut is_down, mut has_answered) = (false, false);
     loop {
         if !is_down {
             seats.set(number, State::Connecting, None);
         }
-        let rest = match live(&seat, &report).await {
+        let room = (first.take(), replace(&mut sake, For::Itself));
+        let rest = match live(&seat, room, &report).await {
             End::Stopped => return seats.set(number, State::Stopped, None),
             End::Idle => {
                 tokio::select! {
@@ -130,11 +115,38 @@ pub(crate) async fn keep(seat: Seat, report: impl Fn(Report)) {
     }
 }
 
-/// One life of the connection.
-async fn live(seat: &Seat, report: &impl Fn(Report)) -> End {
+/// Room for a process; nothing if it is to stop before there is any.
+async fn room(seat: &Seat, sake: For, report: &impl Fn(Report)) -> Option<Place> {
     let Seat { upstream, seats, number } = seat;
-    let (target, options) = upstream.target();
-    let client = match Box::pin(connect_unless(&target, &options, seats.stopped())).await {
+    let reason: Arc<str> = match upstream.room.take(sake) {
+        Ok(place) => return Some(place),
+        Err(why) => why.into(),
+    };
+    let down = State::Down { reason: Arc::clone(&reason), told: Arc::clone(&reason) };
+    seats.set(*number, down, None);
+    report(Report::Full(reason));
+    let place = tokio::select! {
+        place = upstream.room.wait(sake) => place,
+        () = seats.stopped() => return None,
+    };
+    seats.set(*number, State::Connecting, None);
+    Some(place)
+}
+
+/// One life of the connection. Its place is its process's, for as long as that lives.
+async fn live(seat: &Seat, (place, sake): (Option<Place>, For), report: &impl Fn(Report)) -> End {
+    let Seat { upstream, seats, number } = seat;
+    let place = match place {
+        None if !upstream.is_far() => match room(seat, sake, report).await {
+            None => return End::Stopped,
+            place => place,
+        },
+        place => place,
+    };
+    let (target, options) = upstream.target(place);
+    let connected = Box::pin(connect_unless(&target, &options, seats.stopped())).await;
+    drop(target);
+    let client = match connected {
         Ok(Some(client)) => Arc::new(client),
         Ok(None) => return End::Stopped,
         Err(error) => return End::Failed { error, up: None },
@@ -143,16 +155,14 @@ async fn live(seat: &Seat, report: &impl Fn(Report)) -> End {
         end = Box::pin(serve(seat, &client, report)) => end,
         () = seats.stopped() => End::Stopped,
     };
+    // Whoever waits for a client's answer would keep it for as long as that takes.
+    upstream.parked.clear(&client);
     let state = match &end {
         End::Failed { .. } => return end,
         End::Refused(why) => State::Down { reason: Arc::clone(why), told: Arc::clone(why) },
         End::Idle => State::Idle,
         End::Stopped => State::Stopped,
     };
-    if state == State::Stopped {
-        // Whoever waits for a client's answer would keep it for as long as that takes.
-        upstream.parked.clear();
-    }
     // Whoever uses it is answered first.
     seats.set(*number, state, None);
     _ = timeout(upstream.timeout().saturating_add(SLACK), seats.at_rest(*number)).await;

@@ -5,7 +5,7 @@
 use crate::gateway::lock;
 use crate::keeper::{Seat, keep};
 use crate::limits::OWN_LOOK;
-use crate::room::Room;
+use crate::room::For;
 use crate::seats::Seats;
 use crate::upstream::Upstream;
 use haft_proto::session::Session;
@@ -16,19 +16,14 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
 /// See above.
+#[derive(Default)]
 pub(crate) struct Owned {
     /// By the address of the session, which nobody else has while it is held weakly.
     all: Mutex<HashMap<usize, Arc<Seats>>>,
     keeping: Mutex<JoinSet<()>>,
-    /// For the processes of all upstreams.
-    room: Arc<Room>,
 }
 
 impl Owned {
-    pub(crate) fn new(room: Arc<Room>) -> Self {
-        Self { all: Mutex::default(), keeping: Mutex::default(), room }
-    }
-
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
         lock(&self.all).len()
@@ -52,7 +47,8 @@ impl Owned {
         if all.len() >= most {
             return Err(format!("{most} sessions have a process of their own, and no more may"));
         }
-        let place = self.room.take()?;
+        let is_near = !upstream.is_far();
+        let place = is_near.then(|| upstream.room.take(For::Itself)).transpose()?;
         let seats = Arc::new(Seats::new(1));
         let (upstream, kept) = (Arc::clone(upstream), Arc::clone(&seats));
         let session = Arc::downgrade(session);
@@ -69,13 +65,13 @@ impl Owned {
                 kept.stop();
             };
             // How it does is told to its callers; what it has is known of the shared one.
-            tokio::join!(Box::pin(keep(seat, |_| {})), ending);
+            tokio::join!(Box::pin(keep(seat, place, |_| {})), ending);
             let mut all = lock(&upstream.own.all);
             // A call may have come since, and begun another.
             if all.get(&address).is_some_and(|seats| Arc::ptr_eq(seats, &kept)) {
                 all.remove(&address);
             }
-            drop((place, session));
+            drop(session);
         });
         all.insert(address, Arc::clone(&seats));
         Ok(seats)

@@ -4,7 +4,7 @@
 
 use crate::asking::declined;
 use crate::limits::{GATHERED, PARKED_BYTES_MAX, PARKED_MAX, PARKED_TIME_MAX};
-use haft_client::{Asks, ClientError, Passed};
+use haft_client::{Asks, Client, ClientError, Passed};
 use haft_proto::method::Method;
 use haft_server::{Answers, AskError, Context, Inquiry};
 use serde_json::value::RawValue;
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::mem::take;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
@@ -25,6 +25,8 @@ type Teller = Arc<Mutex<Option<Context>>>;
 pub(crate) struct Calling {
     work: Work,
     asked: mpsc::Receiver<Asks>,
+    /// Over this connection.
+    over: Weak<Client>,
     /// What was asked and not answered.
     open: Vec<(Inquiry, Asks)>,
     /// How many questions there were.
@@ -43,7 +45,12 @@ impl Calling {
         teller: Teller,
         bytes: usize,
     ) -> Self {
-        Self { work, asked, open: Vec::new(), count: 0, bytes, teller }
+        Self { work, asked, over: Weak::new(), open: Vec::new(), count: 0, bytes, teller }
+    }
+
+    /// The same over this connection.
+    pub(crate) fn over(self, client: &Arc<Client>) -> Self {
+        Self { over: Arc::downgrade(client), ..self }
     }
 
     fn bytes(&self) -> usize {
@@ -196,9 +203,12 @@ impl Lot {
         lock(&self.0).is_empty()
     }
 
-    /// Takes all back.
-    pub(crate) fn clear(&self) {
-        let gone = take(&mut *lock(&self.0));
+    /// Takes all of this connection back.
+    pub(crate) fn clear(&self, client: &Arc<Client>) {
+        let is_over = |parked: &Parked| parked.calling.over.as_ptr() == Arc::as_ptr(client);
+        let mut all = lock(&self.0);
+        let gone: Vec<_> = all.extract_if(|_, parked| is_over(parked)).collect();
+        drop(all);
         // They tell their upstream, with the lot free.
         drop(gone);
     }

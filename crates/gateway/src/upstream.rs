@@ -11,7 +11,7 @@ use crate::nursery::Adopting;
 use crate::own::Owned;
 use crate::parked::Lot;
 use crate::recent::Recent;
-use crate::room::Room;
+use crate::room::{For, Place, Room};
 use crate::seats::{Seats, Taken};
 use haft_client::{ClientError, Eras, Inherit, Launch, Options, Target};
 use haft_manifest::{Reach, Sessions, Upstream as Settings};
@@ -64,6 +64,10 @@ pub(crate) struct Upstream {
     pub(crate) seats: Arc<Seats>,
     /// Those of single sessions.
     pub(crate) own: Owned,
+    /// For the processes of all upstreams.
+    pub(crate) room: Arc<Room>,
+    /// What its first process is begun for.
+    pub(crate) sake: For,
     /// What is asked for several clients at once.
     pub(crate) alike: Alike,
     /// How many requests have begun.
@@ -131,7 +135,9 @@ impl Upstream {
     ) -> Self {
         Self {
             seats: Arc::new(Seats::new(settings.instances)),
-            own: Owned::new(room),
+            own: Owned::default(),
+            room,
+            sake: For::Itself,
             settings,
             alike: Alike::default(),
             calls: AtomicU64::new(0),
@@ -283,8 +289,8 @@ impl Upstream {
         is_at_rest.then(|| self.calls.load(Ordering::Relaxed))
     }
 
-    /// Where and how it is connected to.
-    pub(crate) fn target(&self) -> (Target, Options) {
+    /// Where and how it is connected to. If that starts a process, it holds the place.
+    pub(crate) fn target(&self, place: Option<Place>) -> (Target, Options) {
         let (era, timeout) = (self.settings.era, self.timeout());
         let eras = self.eras.clone();
         let mut options = Options { era, eras, timeout, passes: true, ..Options::default() };
@@ -295,9 +301,10 @@ impl Upstream {
                 let above = (ABOVE, self.above.as_str());
                 let launch = Launch::new(program, words).variables(env.iter().cloned());
                 let murmur = Arc::clone(&self.murmur);
+                let adopting = Arc::new(Adopting(place.map(Arc::new)));
                 let launch =
                     launch.variables([above]).hearing(Arc::new(move |line| murmur.hear(line)));
-                let launch = launch.directory(directory).nursery(Arc::new(Adopting));
+                let launch = launch.directory(directory).nursery(adopting);
                 let inherit = inherit.clone().map_or(Inherit::All, Inherit::Usual);
                 Target::Command(launch.inherit(inherit))
             }

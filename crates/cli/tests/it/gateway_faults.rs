@@ -12,6 +12,7 @@ mod lives;
 mod old_sse;
 mod pauses;
 mod remains;
+mod room;
 mod sessions;
 mod starts;
 

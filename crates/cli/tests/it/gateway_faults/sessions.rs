@@ -23,16 +23,16 @@ fn bed_with(keys: &Value) -> Bed {
     bed
 }
 
-/// A client of the legacy era.
-struct Client<'a> {
-    bed: &'a Bed,
-    headers: String,
+/// A client of the legacy era, which can be asked.
+pub(super) struct Client<'a> {
+    pub(super) bed: &'a Bed,
+    pub(super) headers: String,
 }
 
 impl<'a> Client<'a> {
-    fn begin(bed: &'a Bed) -> Self {
+    pub(super) fn begin(bed: &'a Bed) -> Self {
         let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{
-            "protocolVersion":"2025-11-25","capabilities":{},
+            "protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},
             "clientInfo":{"name":"a","version":"1"}}}"#;
         let told = ask(&bed.gate.url, "", hello);
         let id = told.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
@@ -54,7 +54,7 @@ impl<'a> Client<'a> {
         error.or(text).unwrap_or_else(|| panic!("{told}")).to_owned()
     }
 
-    fn end(self) {
+    pub(super) fn end(self) {
         let url = &self.bed.gate.url;
         let request = format!(
             "DELETE /mcp HTTP/1.0\r\nhost: {}\r\n{}\r\n",
