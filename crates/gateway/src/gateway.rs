@@ -8,7 +8,6 @@ use crate::early::Early;
 use crate::fit::Wardrobe;
 use crate::keeper::{Report, Seat, keep};
 use crate::limits::{LINES_MAX, STOP_TIME_MAX};
-use crate::murmur::Murmur;
 use crate::recent::Recent;
 use crate::room::{For, Room};
 use crate::subscriptions;
@@ -281,8 +280,8 @@ impl Shared {
                 known => {
                     let shares = (Arc::clone(&self.recent), Arc::clone(&self.room));
                     let circle = (Arc::clone(&self.mark), above.clone());
-                    let murmur = Murmur::new(&settings.name, Arc::clone(&self.tell));
-                    self.keep(Upstream::new(settings.clone(), shares, circle, murmur), known)
+                    let tell = Arc::clone(&self.tell);
+                    self.keep(Upstream::new(settings.clone(), shares, circle, tell), known)
                 }
             });
         }

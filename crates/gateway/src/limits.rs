@@ -96,3 +96,6 @@ pub const MURMUR_TIME: Duration = Duration::from_secs(1);
 pub const LOG_LINES_MAX: usize = 256;
 /// How many lines are told at once of what is left out; of others, how many they are.
 pub const LINES_MAX: usize = 16;
+/// How many bytes a value of an upstream's variables and headers has at least that is left out of
+/// what is told: shorter ones are numbers and words.
+pub const SECRET_BYTES_MIN: usize = 6;

@@ -5,12 +5,14 @@
 use crate::gateway::lock;
 use crate::gateway::{News, Telling};
 use crate::limits::{MURMUR_MAX, MURMUR_TIME};
+use crate::secrets::Secrets;
 use std::sync::{Arc, Mutex};
 use tokio::time::{Instant, sleep_until};
 
 /// See above.
 pub(crate) struct Murmur {
     upstream: String,
+    secrets: Arc<Secrets>,
     tell: Telling,
     lately: Mutex<Lately>,
 }
@@ -29,8 +31,8 @@ impl Lately {
 }
 
 impl Murmur {
-    pub(crate) fn new(upstream: &str, tell: Telling) -> Self {
-        Self { upstream: upstream.to_owned(), tell, lately: Mutex::new(Lately::new()) }
+    pub(crate) fn new(upstream: &str, secrets: Arc<Secrets>, tell: Telling) -> Self {
+        Self { upstream: upstream.to_owned(), secrets, tell, lately: Mutex::new(Lately::new()) }
     }
 
     /// It says a line. Heard within a runtime.
@@ -73,13 +75,15 @@ impl Murmur {
     }
 
     fn tell(&self, line: &str) {
-        (self.tell)(News::Stderr { upstream: &self.upstream, line });
+        let line = self.secrets.hide(line);
+        (self.tell)(News::Stderr { upstream: &self.upstream, line: &line });
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use haft_manifest::Reach;
     use std::time::Duration;
     use tokio::time::advance;
 
@@ -91,7 +95,14 @@ mod tests {
             News::Stderr { upstream, line } => lock(&kept).push(format!("{upstream} {line}")),
             News::Odd(line) => panic!("{line}"),
         });
-        let murmur = Arc::new(Murmur::new("north", tell));
+        let reach = Reach::Command {
+            argv: Vec::new(),
+            env: vec![("KEY".to_owned(), "s3cret".to_owned())],
+            inherit: None,
+            directory: "/".into(),
+        };
+        let secrets = Arc::new(Secrets::of(&reach));
+        let murmur = Arc::new(Murmur::new("north", secrets, tell));
         let most = u64::from(MURMUR_MAX);
         (0..most + 7).for_each(|number| murmur.hear(&number.to_string()));
         assert_eq!(lock(&told).len() as u64, most);
@@ -102,7 +113,7 @@ mod tests {
         tokio::task::yield_now().await;
         let end = ["north (7 more lines are left out)", "north error: why it ended"];
         assert_eq!(lock(&told).split_off(MURMUR_MAX as usize), end, "nothing more came");
-        murmur.hear("later");
-        assert_eq!(lock(&told).last().map(String::as_str), Some("north later"));
+        murmur.hear("later s3cret");
+        assert_eq!(lock(&told).last().map(String::as_str), Some("north later ***"));
     }
 }

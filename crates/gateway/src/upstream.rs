@@ -6,6 +6,7 @@ use crate::arriving::Arriving;
 use crate::circle::{ABOVE, Above, Mark};
 use crate::discretion;
 use crate::forward::Forward;
+use crate::gateway::Telling;
 use crate::murmur::Murmur;
 use crate::nursery::Adopting;
 use crate::own::Owned;
@@ -13,6 +14,7 @@ use crate::parked::Lot;
 use crate::recent::Recent;
 use crate::room::{For, Place, Room};
 use crate::seats::{Seats, Taken};
+use crate::secrets::Secrets;
 use haft_client::{ClientError, Eras, Inherit, Launch, Options, Target};
 use haft_manifest::{Reach, Sessions, Upstream as Settings};
 use haft_proto::error::{Mistake, Refusal};
@@ -87,6 +89,8 @@ pub(crate) struct Upstream {
     /// What was found out of it.
     eras: Eras,
     murmur: Arc<Murmur>,
+    /// What is not told of it.
+    pub(crate) secrets: Arc<Secrets>,
 }
 
 /// What has been asked of an upstream so far.
@@ -131,8 +135,10 @@ impl Upstream {
         settings: Settings,
         (recent, room): (Arc<Recent>, Arc<Room>),
         (mark, above): (Arc<Mark>, Above),
-        murmur: Murmur,
+        tell: Telling,
     ) -> Self {
+        let secrets = Arc::new(Secrets::of(&settings.reach));
+        let murmur = Murmur::new(&settings.name, Arc::clone(&secrets), tell);
         Self {
             seats: Arc::new(Seats::new(settings.instances)),
             own: Owned::default(),
@@ -150,6 +156,7 @@ impl Upstream {
             above,
             eras: Eras::default(),
             murmur: Arc::new(murmur),
+            secrets,
         }
     }
 
@@ -262,7 +269,8 @@ impl Upstream {
             self.failed.fetch_add(1, Ordering::Relaxed);
         }
         if let Some(began) = began {
-            self.recent.end(began, method, (self.name(), name), failure);
+            let failure = failure.map(|failure| self.secrets.hide(failure));
+            self.recent.end(began, method, (self.name(), name), failure.as_deref());
         }
     }
 

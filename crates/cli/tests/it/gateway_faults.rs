@@ -13,6 +13,7 @@ mod old_sse;
 mod pauses;
 mod remains;
 mod room;
+mod secrets;
 mod sessions;
 mod starts;
 
