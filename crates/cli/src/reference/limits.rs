@@ -41,6 +41,11 @@ const FILES: &[(&str, &str, &str)] = &[
         "Servers behind this one",
         "Of upstreams, and of what they have.",
     ),
+    (
+        "crates/link/src/limits.rs",
+        "The link of an agent",
+        "Of what an agent and its gateway say to each other.",
+    ),
     ("crates/store/src/limits.rs", "State", "Of what tools keep from one call to the next."),
     ("crates/client/src/limits.rs", "haft as a client", "What a server may ask of `haft call`."),
     ("crates/bench/src/limits.rs", "A load", "Of what `haft bench` sends and reads."),

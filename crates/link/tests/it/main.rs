@@ -1,0 +1,4 @@
+//! What is said over a link, as others read it and as bytes that nobody meant to be frames.
+
+mod frames;
+mod proto;
