@@ -162,9 +162,11 @@ fn exit_of(error: &ClientError) -> Exit {
         | ClientError::ForeignEndpoint { .. }
         | ClientError::GarbageOnStdout { .. }
         | ClientError::HttpStatus { .. }
+        | ClientError::LostOnTheWay { .. }
         | ClientError::NoEndpoint { .. }
         | ClientError::NoTrustedRoots
         | ClientError::NotAnEndpoint { .. }
+        | ClientError::NotCarried { .. }
         | ClientError::NotHttp { .. }
         | ClientError::OutputEnded { .. }
         | ClientError::ProcessEnded { .. }

@@ -1,6 +1,7 @@
 //! Makes connections: opens the wire, finds the era, hands over a `Client`. A process that dies of
 //! a question of the modern era is started again and asked in the legacy way.
 
+use crate::carried::{Carried, Carrier};
 use crate::client::Client;
 use crate::desk::Desk;
 use crate::era::{self, Handshake, Verdict};
@@ -104,6 +105,29 @@ pub async fn connect_unless(
                 wire = open(target, options)?;
             }
         }
+    }
+}
+
+/// Connects to a server to which somebody else carries messages, and which speaks the modern era;
+/// unless it is given up before.
+///
+/// # Errors
+/// A [`ClientError`] if it cannot be reached, or speaks another era.
+pub async fn connect_carried(
+    carrier: &Arc<dyn Carrier>,
+    options: &Options,
+    given_up: impl Future<Output = ()>,
+) -> Result<Option<Client>, ClientError> {
+    let desk = Arc::new(Desk::new(options));
+    let carried = Carried::new(carrier, Arc::clone(&desk), options);
+    let wire = Wire::new(Kind::Carried(Box::new(carried)), desk, Arc::default(), options);
+    let options = Options { era: Some(Era::Modern), ..options.clone() };
+    tokio::select! {
+        met = Box::pin(meet(&wire, &options, Way::Asking)) => match met? {
+            Some(handshake) => Ok(Some(Client::new(wire, handshake).await)),
+            None => Err(ClientError::ConnectionClosed),
+        },
+        () = given_up => Ok(None),
     }
 }
 

@@ -127,6 +127,14 @@ pub enum ClientError {
         /// How many were read.
         pages: usize,
     },
+    /// Whoever carries requests to the server lost what became of one, which may have been done.
+    #[error("what became of `{method}` was lost on the way: {reason}")]
+    LostOnTheWay {
+        /// What was asked.
+        method: &'static str,
+        /// How.
+        reason: String,
+    },
     /// A result that the specification does not allow.
     #[error("the result of `{method}` is not what MCP defines: {}", brief(reason))]
     MalformedResult {
@@ -179,6 +187,12 @@ pub enum ClientError {
     NotHttp {
         /// What was asked.
         method: &'static str,
+    },
+    /// Whoever carries requests to the server did not get it there, so nothing was done.
+    #[error("the request did not get there: {reason}")]
+    NotCarried {
+        /// Why not.
+        reason: String,
     },
     /// An HTTP body or event that is not JSON-RPC.
     #[error("the server's answer to `{method}` is not a JSON-RPC message: {}", brief(reason))]

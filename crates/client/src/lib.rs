@@ -18,6 +18,7 @@
 
 mod answerer;
 mod auth;
+mod carried;
 mod changes;
 mod client;
 mod connect;
@@ -66,9 +67,10 @@ pub use answerer::{Answerer, Answering, Asker, Consent, Declined, Elicited, Offe
 pub use auth::{
     AuthError, Authorizer, Behalf, Journey, OAuth, Proof, Reception, Registered, Secret, Voucher,
 };
+pub use carried::{Carrier, Carrying, Hear, Uncarried};
 pub use changes::{Change, Interest};
 pub use client::Client;
-pub use connect::{Target, connect, connect_unless};
+pub use connect::{Target, connect, connect_carried, connect_unless};
 pub use content::Content;
 pub use environment::Inherit;
 pub use era::{Handshake, ServerInfo};

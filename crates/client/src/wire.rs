@@ -1,6 +1,7 @@
 //! One connection of either kind, and asking over it: ids, time limits, and the error that explains
 //! a silence. Used by `era` while hands are shaken and by `client` afterwards.
 
+use crate::carried::Carried;
 use crate::desk::Desk;
 use crate::error::ClientError;
 use crate::farewell::Farewells;
@@ -39,6 +40,7 @@ pub(crate) struct Wire {
 
 #[derive(Debug)]
 pub(crate) enum Kind {
+    Carried(Box<Carried>),
     Http(Http),
     OldSse(OldSse),
     Stdio(Box<Stdio>),
@@ -137,6 +139,7 @@ impl Wire {
         listener: Listener<'_>,
     ) -> Result<Box<RawValue>, ClientError> {
         match &self.kind {
+            Kind::Carried(carried) => carried.ask(ask, listener).await,
             Kind::Http(http) => http.ask(ask, listener).await,
             Kind::OldSse(old) => old.ask(ask, listener).await,
             Kind::Stdio(stdio) => stdio.ask(ask, listener).await,
@@ -147,6 +150,8 @@ impl Wire {
     pub(crate) async fn tell(&self, message: Vec<u8>) -> Result<(), ClientError> {
         let told = async {
             match &self.kind {
+                // Of the modern era, in which nothing is told but by requests.
+                Kind::Carried(_) => Ok(()),
                 Kind::Http(http) => http.tell(message).await,
                 Kind::OldSse(old) => old.tell(message).await,
                 Kind::Stdio(stdio) => stdio.send(message).await,
@@ -160,14 +165,14 @@ impl Wire {
     pub(crate) fn http(&self) -> Option<&Http> {
         match &self.kind {
             Kind::Http(http) => Some(http),
-            Kind::OldSse(_) | Kind::Stdio(_) => None,
+            Kind::Carried(_) | Kind::OldSse(_) | Kind::Stdio(_) => None,
         }
     }
 
     /// The first line of a child's stdout that was no message.
     pub(crate) fn garbage(&self) -> Option<String> {
         match &self.kind {
-            Kind::Http(_) | Kind::OldSse(_) => None,
+            Kind::Carried(_) | Kind::Http(_) | Kind::OldSse(_) => None,
             Kind::Stdio(stdio) => stdio.garbage(),
         }
     }
@@ -175,6 +180,7 @@ impl Wire {
     /// Waits until nothing more can come, where all comes on one stream.
     pub(crate) async fn ended(&self) {
         match &self.kind {
+            Kind::Carried(carried) => carried.ended().await,
             Kind::Http(_) => std::future::pending().await,
             Kind::OldSse(old) => old.ended().await,
             Kind::Stdio(stdio) => stdio.ended().await,
@@ -184,7 +190,7 @@ impl Wire {
     /// Why that is so.
     pub(crate) async fn why_ended(&self) -> ClientError {
         match &self.kind {
-            Kind::Http(_) => ClientError::ConnectionClosed,
+            Kind::Carried(_) | Kind::Http(_) => ClientError::ConnectionClosed,
             Kind::OldSse(old) => old.why_ended(),
             Kind::Stdio(stdio) => stdio.why_ended().await,
         }
@@ -214,6 +220,8 @@ impl Wire {
     pub(crate) async fn close(&self) {
         self.farewells.wait().await;
         match &self.kind {
+            // Whoever carries does so for others as well.
+            Kind::Carried(_) => {}
             Kind::Http(http) => http.close().await,
             Kind::OldSse(old) => old.close(),
             Kind::Stdio(stdio) => stdio.close().await,
@@ -276,7 +284,7 @@ impl Wire {
 
     fn why_silent(&self, ask: &Ask, after: Duration) -> ClientError {
         let oddity = match &self.kind {
-            Kind::Http(_) => None,
+            Kind::Carried(_) | Kind::Http(_) => None,
             Kind::OldSse(old) => old.oddity(ask),
             Kind::Stdio(stdio) => stdio.oddity(ask),
         };

@@ -119,9 +119,11 @@ impl Loss {
     pub(crate) fn by(error: &ClientError) -> Self {
         match error {
             ClientError::ConnectionClosed
+            | ClientError::NotCarried { .. }
             | ClientError::SessionLost
             | ClientError::Unreachable { .. } => Self::NotBegun,
             ClientError::ClosedMidAnswer { .. }
+            | ClientError::LostOnTheWay { .. }
             | ClientError::ServerExited { .. }
             | ClientError::StdoutClosed { .. } => Self::Unknown,
             ClientError::TimedOut { .. } => Self::Late,

@@ -218,16 +218,17 @@ fn answered<K: Kept>(
     Asked::Answered { outcome, had_outlet }
 }
 
-/// Asks a modern request that came with headers; no conversation remembers it.
+/// Asks a modern request, with the headers that it came with, if its wire has such; no conversation
+/// remembers it.
 pub(crate) fn ask_stateless(
     service: &dyn Service,
     message: &Envelope<'_>,
     id: Id<'_>,
-    headers: &dyn Headers,
+    (principal, headers): (&Principal, Option<&dyn Headers>),
     sink: &dyn Fn() -> Arc<dyn Sink>,
     out: &mut Vec<u8>,
 ) -> Turn {
-    match admit::modern_request(message, Some(headers)) {
+    match admit::modern_request(message, headers) {
         Ok(Admitted { method, revision }) => {
             let wire = CallWire { sink, questions: None, outlet: OnceCell::new() };
             let ask = Ask {
@@ -236,8 +237,8 @@ pub(crate) fn ask_stateless(
                 method,
                 revision,
                 session: None,
-                principal: &Principal::Anonymous,
-                headers: Some(headers),
+                principal,
+                headers,
                 wire: &wire,
             };
             asked(service, ask, out)

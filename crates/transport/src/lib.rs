@@ -5,6 +5,7 @@
 mod asking;
 mod batch;
 mod bounds;
+pub mod carried;
 mod conversation;
 mod feeds;
 pub mod http;

@@ -46,6 +46,11 @@ const FILES: &[(&str, &str, &str)] = &[
         "The link of an agent",
         "Of what an agent and its gateway say to each other.",
     ),
+    (
+        "crates/agent/src/limits.rs",
+        "Agents",
+        "Of links, of the calls over them, and of how long either end waits.",
+    ),
     ("crates/store/src/limits.rs", "State", "Of what tools keep from one call to the next."),
     ("crates/client/src/limits.rs", "haft as a client", "What a server may ask of `haft call`."),
     ("crates/bench/src/limits.rs", "A load", "Of what `haft bench` sends and reads."),

@@ -15,7 +15,8 @@ use bytes::{Bytes, BytesMut};
 use haft_proto::envelope::{Envelope, Id};
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
-use haft_proto::service::{Feed, Outcome, Reply, Turn};
+use haft_proto::mirror::Headers;
+use haft_proto::service::{Feed, Outcome, Principal, Reply, Turn};
 use haft_proto::version::Era;
 use http::{Response, StatusCode};
 use std::cell::OnceCell;
@@ -43,10 +44,11 @@ impl Endpoint {
                 LazyQueue { limits: &self.limits, accepts: asking.accepts, made: OnceCell::new() };
             let mut out = self.buffers.take();
             let headers = HttpHeaders(asking.heads.all);
+            let asker = (&Principal::Anonymous, Some(&headers as &dyn Headers));
             let sink = || queue.sink();
             let turn = asking
                 .trip
-                .run(|| ask_stateless(&*self.service, message, id, &headers, &sink, &mut out));
+                .run(|| ask_stateless(&*self.service, message, id, asker, &sink, &mut out));
             self.buffers.take_back(&mut out);
             (Reader::new(queue.made.into_inner()), turn, out)
         };

@@ -1,0 +1,142 @@
+//! The end of links that is beside tools: it dials gateways, keeps a link to each, and answers
+//! their calls with a service.
+
+mod call;
+mod dial;
+mod link;
+mod pause;
+mod roster;
+
+use crate::limits::CONTROL_QUEUE;
+use haft_link::limits::PEERS_MAX;
+use haft_proto::limits::Limits;
+use haft_proto::service::Service;
+use roster::Roster;
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+
+/// What an agent is told.
+#[derive(Clone)]
+pub struct AgentSettings {
+    /// What it is called, as its certificate says.
+    pub name: Box<str>,
+    /// Name and version of the program.
+    pub software: Box<str>,
+    /// Where gateways are: `host:port`. Those that they name are dialled as well.
+    pub gateways: Vec<String>,
+    /// How it dials; see [`client_config`](crate::client_config).
+    pub dialling: quinn::ClientConfig,
+    /// How many calls it works on at once.
+    pub slots: usize,
+    /// Of messages.
+    pub limits: Limits,
+    /// Hears how it goes with each gateway.
+    pub hears: Arc<dyn Fn(&Dialled) + Send + Sync>,
+}
+
+impl fmt::Debug for AgentSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("AgentSettings");
+        shown.field("name", &self.name).field("gateways", &self.gateways).finish_non_exhaustive()
+    }
+}
+
+/// How it goes with a gateway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Dialled {
+    /// A link is there.
+    Linked {
+        /// Where it was dialled.
+        address: String,
+        /// Which replica it is.
+        gateway: String,
+    },
+    /// There is none, or no more.
+    Failed {
+        /// Where it was dialled.
+        address: String,
+        /// Why.
+        why: String,
+        /// When it is dialled again.
+        again: Duration,
+    },
+}
+
+/// See above.
+pub struct Agent {
+    shared: Arc<Shared>,
+    /// The gateways that others name.
+    finding: mpsc::Receiver<String>,
+}
+
+impl fmt::Debug for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Agent").field(&self.shared.settings).finish_non_exhaustive()
+    }
+}
+
+/// What all links of an agent have in common.
+struct Shared {
+    settings: AgentSettings,
+    service: Arc<dyn Service>,
+    /// Of this process, and no other.
+    session_id: [u8; 16],
+    roster: Roster,
+    /// Other gateways, as they are heard of.
+    found: mpsc::Sender<String>,
+    stopping: watch::Sender<bool>,
+}
+
+impl Agent {
+    /// One that answers calls with that service.
+    ///
+    /// # Errors
+    /// The system has no random bytes.
+    pub fn new(
+        service: Arc<dyn Service>,
+        settings: AgentSettings,
+    ) -> Result<Self, getrandom::Error> {
+        let mut session_id = [0; 16];
+        getrandom::fill(&mut session_id)?;
+        let (found, finding) = mpsc::channel(CONTROL_QUEUE);
+        let (roster, stopping) = (Roster::default(), watch::Sender::default());
+        let shared = Shared { settings, service, session_id, roster, found, stopping };
+        Ok(Self { shared: Arc::new(shared), finding })
+    }
+
+    /// Keeps links until it is to stop; then the calls in flight are answered for as long as the
+    /// limits let them.
+    pub async fn run(mut self, stop: impl Future<Output = ()>) {
+        let (mut links, mut known) = (JoinSet::new(), HashSet::new());
+        let shared = &self.shared;
+        let mut dial = |address: String, links: &mut JoinSet<()>| {
+            if known.len() < PEERS_MAX && known.insert(address.clone()) {
+                links.spawn(dial::keep(Arc::clone(shared), address));
+            }
+        };
+        shared.settings.gateways.iter().for_each(|one| dial(one.clone(), &mut links));
+        tokio::pin!(stop);
+        loop {
+            tokio::select! {
+                Some(address) = self.finding.recv() => dial(address, &mut links),
+                () = &mut stop => break,
+            }
+        }
+        shared.stopping.send_replace(true);
+        let grace = shared.settings.limits.shutdown_grace;
+        let ended = async { while links.join_next().await.is_some() {} };
+        _ = tokio::time::timeout(grace, ended).await;
+    }
+}
+
+impl Shared {
+    /// Waits until the agent is to stop.
+    async fn stopped(&self) {
+        _ = self.stopping.subscribe().wait_for(|stopping| *stopping).await;
+    }
+}

@@ -1,0 +1,244 @@
+//! One call that a gateway makes to an agent: over one link, and if that is lost, over the next,
+//! where it goes on with what is missing. It is done once at most; what is not known is said to be.
+
+use super::member::{Live, Member, Place};
+use crate::quic::{Streams, UNWANTED, open_call};
+use crate::wire::{Broken, Came};
+use bytes::{Bytes, BytesMut};
+use haft_client::{Carrier, Carrying, Hear, Uncarried};
+use haft_link::{Credit, ExecuteRequest, Frame, Kind, Resume, StreamResponse};
+use std::pin::Pin;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How many bytes of answers may be under way.
+const WINDOW: u64 = 256 * 1024;
+
+impl Carrier for Member {
+    fn carry<'a>(
+        &'a self,
+        request: Vec<u8>,
+        within: Option<Duration>,
+        hear: Hear<'a>,
+    ) -> Carrying<'a> {
+        Box::pin(async move {
+            let deadline = within.map(|within| Instant::now() + within);
+            let place = self.place().await?;
+            let answer = BytesMut::new();
+            let call =
+                Call { member: self, place, answer, received: 0, consumed: 0, is_over: false };
+            call.run(&request, deadline, hear).await
+        })
+    }
+
+    fn gone<'a>(&'a self) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        let mut presence = self.presence();
+        let session = presence.borrow_and_update().session();
+        Box::pin(async move {
+            _ = presence.wait_for(|now| session.is_none() || now.session() != session).await;
+        })
+    }
+}
+
+/// A call. Dropped before its end, it is taken back.
+struct Call<'a> {
+    member: &'a Member,
+    place: Place,
+    /// What came of the answer so far.
+    answer: BytesMut,
+    /// The sequence of the last response that came.
+    received: u64,
+    /// How many bytes of responses were read.
+    consumed: u64,
+    is_over: bool,
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.place.words.cancel(self.place.stream_id);
+        }
+    }
+}
+
+/// What became of a call over one link.
+enum Became {
+    Answered(Bytes),
+    /// The link was lost.
+    Broken,
+    /// The agent has never heard of it, and will not begin it.
+    NeverCame,
+    Failed(Uncarried),
+}
+
+impl Call<'_> {
+    async fn run(
+        mut self,
+        request: &[u8],
+        deadline: Option<Instant>,
+        hear: Hear<'_>,
+    ) -> Result<Bytes, Uncarried> {
+        let mut was_sent = false;
+        loop {
+            let Some(live) = self.member.link_of(self.place.session).await else {
+                self.is_over = true;
+                return Err(match was_sent {
+                    true => self.member.lost("its link was lost, and it did not come back"),
+                    false => self.member.not_begun("it has gone"),
+                });
+            };
+            let became = match open_call(&live.link).await {
+                Err(_) => Became::Broken,
+                Ok(mut streams) => {
+                    let sent = match was_sent {
+                        true => self.resume(&mut streams).await,
+                        false => self.execute(request, deadline, &mut streams).await,
+                    };
+                    let is_taken_up = std::mem::replace(&mut was_sent, true);
+                    let heard = match sent {
+                        Ok(()) => self.hear(&mut streams, hear, is_taken_up).await,
+                        Err(_) => Became::Broken,
+                    };
+                    _ = streams.1.stream().reset(UNWANTED);
+                    heard
+                }
+            };
+            match became {
+                Became::Answered(answer) => {
+                    self.end();
+                    return Ok(answer);
+                }
+                Became::Failed(why) => {
+                    self.end();
+                    return Err(why);
+                }
+                Became::NeverCame => {
+                    self.member.renumber(&mut self.place)?;
+                    was_sent = false;
+                }
+                Became::Broken => wait_for_end(&live).await,
+            }
+        }
+    }
+
+    /// Nothing of it need be kept.
+    fn end(&mut self) {
+        self.is_over = true;
+        self.place.words.ack(self.place.stream_id);
+    }
+
+    async fn execute(
+        &self,
+        request: &[u8],
+        deadline: Option<Instant>,
+        (_, outgoing): &mut Streams,
+    ) -> Result<(), Broken> {
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let deadline_ms = left.map_or(0, |left| left.as_millis().clamp(1, u32::MAX.into()) as u32);
+        let execute = ExecuteRequest {
+            session_id: &self.place.session_id,
+            stream_id: self.place.stream_id,
+            deadline_ms,
+            window: WINDOW,
+            message: request,
+            ..Default::default()
+        };
+        outgoing.send(execute).await
+    }
+
+    async fn resume(&self, (_, outgoing): &mut Streams) -> Result<(), Broken> {
+        let resume = Resume {
+            session_id: &self.place.session_id,
+            stream_id: self.place.stream_id,
+            received: self.received,
+            window: self.consumed + WINDOW,
+        };
+        outgoing.send(resume).await
+    }
+
+    /// Hears what comes of it, until nothing more does.
+    async fn hear(
+        &mut self,
+        (incoming, outgoing): &mut Streams,
+        hear: Hear<'_>,
+        is_taken_up: bool,
+    ) -> Became {
+        let mut granted = self.consumed;
+        loop {
+            let came = match incoming.next().await {
+                Ok(Some(came)) => came,
+                Err(Broken::Malformed(error)) => {
+                    return Became::Failed(self.member.lost(&error.to_string()));
+                }
+                Ok(None) | Err(_) => return Became::Broken,
+            };
+            let Frame::StreamResponse(said) = came.frame() else {
+                return Became::Failed(self.member.lost("it answered with another frame"));
+            };
+            if let Some(became) = self.take(&came, &said, hear, is_taken_up) {
+                return became;
+            }
+            if self.consumed - granted >= WINDOW / 2 {
+                granted = self.consumed;
+                let (stream_id, bytes) = (self.place.stream_id, self.consumed + WINDOW);
+                let credit = Credit { stream_id, messages: u64::MAX, bytes };
+                // Whoever has said all takes no more; a lost link is seen where it is read.
+                _ = outgoing.send(credit).await;
+            }
+        }
+    }
+
+    /// Takes one response.
+    fn take(
+        &mut self,
+        came: &Came,
+        said: &StreamResponse<'_>,
+        hear: Hear<'_>,
+        is_taken_up: bool,
+    ) -> Option<Became> {
+        let why = |otherwise: &'static str| match said.detail {
+            "" => otherwise.to_owned(),
+            detail => detail.chars().filter(|letter| !letter.is_control()).take(200).collect(),
+        };
+        match said.kind {
+            Kind::NotBegun if is_taken_up && self.received == 0 => return Some(Became::NeverCame),
+            Kind::NotBegun => {
+                let why = self.member.not_begun(&why("it does not take the call"));
+                return Some(Became::Failed(why));
+            }
+            Kind::Lost | Kind::Cancelled | Kind::TooLate => {
+                let why = self.member.lost(&why("it does not know what became of the call"));
+                return Some(Became::Failed(why));
+            }
+            Kind::Part | Kind::End | Kind::Notice | Kind::Other(_) => {}
+            _ => return None,
+        }
+        // What comes again after a link was lost has been heard.
+        if said.sequence <= self.received {
+            return None;
+        }
+        if said.sequence != self.received + 1 || said.stream_id != self.place.stream_id {
+            return Some(Became::Failed(self.member.lost("a response is missing")));
+        }
+        self.received = said.sequence;
+        self.consumed += said.payload.len() as u64;
+        match said.kind {
+            Kind::Notice => hear(came.share(said.payload)),
+            Kind::Part => self.answer.extend_from_slice(said.payload),
+            Kind::End if self.answer.is_empty() => {
+                return Some(Became::Answered(came.share(said.payload)));
+            }
+            Kind::End => {
+                self.answer.extend_from_slice(said.payload);
+                return Some(Became::Answered(self.answer.split().freeze()));
+            }
+            _ => {}
+        }
+        None
+    }
+}
+
+/// A stream broke: most often because its link did, which may be seen a moment later.
+async fn wait_for_end(live: &Live) {
+    _ = tokio::time::timeout(crate::limits::AWAY_PATIENCE, live.link.closed()).await;
+}

@@ -1,0 +1,56 @@
+//! How an agent that has come says who it is, and what it is told.
+
+use super::Hub;
+use super::control::Guest;
+use super::member::Session;
+use crate::ending::Ending;
+use crate::limits::{GREETING_TIME_MAX, HEARTBEAT};
+use crate::quic::accept_control;
+use haft_link::{Frame, Hello, VERSION, Welcome};
+use quinn::Connection;
+use rustls::pki_types::CertificateDer;
+use std::time::Duration;
+use tokio::time::timeout;
+
+impl Hub {
+    /// Hears who has come.
+    pub(super) async fn greet(&self, link: &Connection) -> Result<Guest, Ending> {
+        let name = self.certified(link).ok_or(Ending::Uncertified)?;
+        let (mut incoming, mut outgoing) = accept_control(link).await.ok_or(Ending::Silent)?;
+        let first = timeout(GREETING_TIME_MAX, incoming.next()).await;
+        let first = first.map_err(|_| Ending::Silent)?.map_err(|_| Ending::Breach)?;
+        let first = first.ok_or(Ending::Silent)?;
+        let Frame::Hello(hello) = first.frame() else { return Err(Ending::Breach) };
+        if hello.version != VERSION {
+            return Err(Ending::Version);
+        }
+        if hello.agent != name {
+            return Err(Ending::Name);
+        }
+        let member = self.known(&name).ok_or(Ending::Unknown)?;
+        let session = session(&hello)?;
+        let goes_on = member.may_come(&session).await?;
+        let settings = &self.settings;
+        let welcome = Welcome {
+            version: VERSION,
+            gateway: &settings.gateway,
+            epoch: settings.epoch,
+            peers: settings.peers.iter().map(String::as_str).collect(),
+            goes_on,
+            heartbeat_ms: HEARTBEAT.as_millis() as u32,
+            software: &settings.software,
+        };
+        outgoing.send(welcome).await.map_err(|_| Ending::Silent)?;
+        Ok(Guest { member, session, incoming, outgoing })
+    }
+
+    fn certified(&self, link: &Connection) -> Option<String> {
+        let chain = link.peer_identity()?.downcast::<Vec<CertificateDer<'static>>>().ok()?;
+        (self.settings.identify)(&chain)
+    }
+}
+
+fn session(hello: &Hello<'_>) -> Result<Session, Ending> {
+    let id = hello.session_id.try_into().map_err(|_| Ending::Breach)?;
+    Ok(Session { id, keeps: Duration::from_millis(hello.keeps_ms.into()) })
+}

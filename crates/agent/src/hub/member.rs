@@ -1,0 +1,336 @@
+//! One agent, as its gateway knows it: whether it is there, over which link, and how many calls it
+//! has room for. A link that is lost leaves its calls waiting for the next one for a while.
+
+use super::words::Words;
+use crate::ending::Ending;
+use crate::limits::{AWAY_PATIENCE, KEPT_TIME, PROBE_TIME_MAX, QUEUED_CALLS_MAX};
+use haft_client::Uncarried;
+use quinn::Connection;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::{Instant, sleep, timeout};
+
+/// Whether an agent is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Presence {
+    /// It is not, and nothing waits for it.
+    #[default]
+    Absent,
+    /// It is, with what it has; both numbers grow.
+    Here {
+        /// Another each time that it was started again.
+        session: u64,
+        /// Another each time that it says that it has something else.
+        revision: u64,
+    },
+    /// Its link is lost, and its calls wait for the next one.
+    Away {
+        /// As above.
+        session: u64,
+    },
+}
+
+impl Presence {
+    /// As which session it is known.
+    #[must_use]
+    pub fn session(self) -> Option<u64> {
+        match self {
+            Self::Absent => None,
+            Self::Here { session, .. } | Self::Away { session } => Some(session),
+        }
+    }
+}
+
+/// See above.
+#[derive(Debug)]
+pub struct Member {
+    name: Box<str>,
+    known: Mutex<Option<Known>>,
+    presence: watch::Sender<Presence>,
+    sessions: AtomicU64,
+    waiting: AtomicU64,
+}
+
+/// What an agent says of itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Session {
+    pub(super) id: [u8; 16],
+    /// How long it keeps calls whose link is lost.
+    pub(super) keeps: Duration,
+}
+
+/// What is known of an agent that is there, or was a moment ago.
+#[derive(Debug)]
+struct Known {
+    session: Session,
+    number: u64,
+    live: Option<Arc<Live>>,
+    words: Arc<Words>,
+    room: Arc<Semaphore>,
+    slots: u32,
+    /// How often it has said what it has.
+    said: u64,
+    /// Of the next call.
+    stream_id: u64,
+    lost: Option<Instant>,
+}
+
+/// A link that is there.
+#[derive(Debug)]
+pub(super) struct Live {
+    pub(super) link: Connection,
+    pub(super) words: Arc<Words>,
+    /// What the last answer to a ping brought back.
+    pub(super) ponged: watch::Sender<u64>,
+}
+
+/// A place for a call at an agent.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) session: u64,
+    pub(super) session_id: [u8; 16],
+    pub(super) stream_id: u64,
+    pub(super) words: Arc<Words>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Member {
+    pub(super) fn new(name: &str) -> Arc<Self> {
+        Arc::new(Self {
+            name: name.into(),
+            known: Mutex::default(),
+            presence: watch::Sender::default(),
+            sessions: AtomicU64::new(0),
+            waiting: AtomicU64::new(0),
+        })
+    }
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it is there, now and from now on.
+    #[must_use]
+    pub fn presence(&self) -> watch::Receiver<Presence> {
+        self.presence.subscribe()
+    }
+
+    /// How many calls it works on, and how many wait for that.
+    #[must_use]
+    pub fn load(&self) -> u64 {
+        let known = self.lock();
+        let running = known.as_ref().map_or(0, |known| {
+            u64::from(known.slots).saturating_sub(known.room.available_permits() as u64)
+        });
+        running + self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Whether an agent with this session may come now: whether it goes on with what it had.
+    pub(super) async fn may_come(&self, session: &Session) -> Result<bool, Ending> {
+        let (is_same, live) = match &*self.lock() {
+            None => return Ok(false),
+            Some(known) => (known.session.id == session.id, known.live.clone()),
+        };
+        match live {
+            // It knows better than we whether its link is lost.
+            Some(live) if is_same => Ending::Replaced.close(&live.link),
+            Some(live) if live.answers().await => return Err(Ending::Taken),
+            Some(live) => Ending::Replaced.close(&live.link),
+            None => {}
+        }
+        Ok(is_same)
+    }
+
+    /// It has come, over this link.
+    pub(super) fn comes(&self, session: Session, link: &Connection) -> Result<Arc<Live>, Ending> {
+        let mut slot = self.lock();
+        let is_same = slot.as_ref().is_some_and(|known| known.session.id == session.id);
+        if !is_same {
+            let alive = slot.as_ref().and_then(|known| known.live.as_ref());
+            if alive.is_some_and(|live| live.link.close_reason().is_none()) {
+                return Err(Ending::Taken);
+            }
+            *slot = Some(Known::new(session, self.sessions.fetch_add(1, Ordering::Relaxed)));
+        }
+        let known = slot.as_mut().expect("it has just been filled");
+        let ponged = watch::Sender::default();
+        let live = Arc::new(Live { link: link.clone(), words: Arc::clone(&known.words), ponged });
+        (known.live, known.lost) = (Some(Arc::clone(&live)), None);
+        self.presence.send_replace(known.presence());
+        Ok(live)
+    }
+
+    /// It says how many calls it works on at once, and that it has something else than before.
+    pub(super) fn registers(&self, live: &Arc<Live>, slots: u32) {
+        let mut slot = self.lock();
+        let Some(known) = slot.as_mut().filter(|known| known.is_over(live)) else { return };
+        let more = slots.saturating_sub(known.slots) as usize;
+        known.room.add_permits(more);
+        known.room.forget_permits(known.slots.saturating_sub(slots) as usize);
+        (known.slots, known.said) = (slots, known.said + 1);
+        self.presence.send_replace(known.presence());
+    }
+
+    /// The link is lost. How long its calls wait for the next one; nothing, if there is one.
+    pub(super) fn leaves(&self, live: &Arc<Live>) -> Option<(u64, Duration)> {
+        let mut slot = self.lock();
+        let known = slot.as_mut().filter(|known| known.is_over(live))?;
+        (known.live, known.lost) = (None, Some(Instant::now()));
+        self.presence.send_replace(known.presence());
+        Some((known.number, known.session.keeps.min(KEPT_TIME)))
+    }
+
+    /// Its calls have waited long enough.
+    pub(super) fn forget(&self, session: u64) {
+        let mut slot = self.lock();
+        if slot.as_ref().is_some_and(|known| known.number == session && known.live.is_none()) {
+            *slot = None;
+            self.presence.send_replace(Presence::Absent);
+        }
+    }
+
+    /// A place for a call; waits while all are taken, and a moment for a lost link.
+    ///
+    /// # Errors
+    /// It is not there, or too many wait.
+    pub(super) async fn place(&self) -> Result<Place, Uncarried> {
+        let most = QUEUED_CALLS_MAX as u64;
+        let waiting = Counted::more(&self.waiting);
+        if waiting.before >= most {
+            return Err(self.not_begun(&format!("{most} calls wait for it already; try later")));
+        }
+        let (session, room) = self.room().await?;
+        let permit = room.acquire_owned().await.map_err(|_| self.gone())?;
+        let mut slot = self.lock();
+        let known = slot.as_mut().filter(|known| known.number == session);
+        let known = known.ok_or_else(|| self.gone())?;
+        known.stream_id += 1;
+        let (session_id, stream_id) = (known.session.id, known.stream_id);
+        let words = Arc::clone(&known.words);
+        Ok(Place { session, session_id, stream_id, words, _permit: permit })
+    }
+
+    /// Another number for a call that was never begun.
+    pub(super) fn renumber(&self, place: &mut Place) -> Result<(), Uncarried> {
+        let mut slot = self.lock();
+        let known = slot.as_mut().filter(|known| known.number == place.session);
+        let known = known.ok_or_else(|| self.gone())?;
+        known.stream_id += 1;
+        place.stream_id = known.stream_id;
+        Ok(())
+    }
+
+    /// The link of that session; waits for it as long as its calls are kept. Nothing once they are
+    /// not.
+    pub(super) async fn link_of(&self, session: u64) -> Option<Arc<Live>> {
+        let mut presence = self.presence();
+        loop {
+            let now = *presence.borrow_and_update();
+            if now.session() != Some(session) {
+                return None;
+            }
+            let live = self.lock().as_ref().and_then(|known| known.live.clone());
+            if let Some(live) = live.filter(|live| live.link.close_reason().is_none()) {
+                return Some(live);
+            }
+            presence.changed().await.ok()?;
+        }
+    }
+
+    /// Where it has room, if it is there or soon is.
+    async fn room(&self) -> Result<(u64, Arc<Semaphore>), Uncarried> {
+        let mut presence = self.presence();
+        let here = async {
+            loop {
+                let (room, away) = match &*self.lock() {
+                    None => return Err(self.not_begun("it is not connected")),
+                    Some(known) => {
+                        let room = (known.number, Arc::clone(&known.room));
+                        (room, known.lost.map(|lost| lost.elapsed()))
+                    }
+                };
+                match away {
+                    None => return Ok(room),
+                    Some(away) if away > AWAY_PATIENCE => {
+                        let away = away.as_secs();
+                        return Err(self.not_begun(&format!("its link is lost since {away} s")));
+                    }
+                    Some(_) => _ = presence.changed().await,
+                }
+            }
+        };
+        let late = |_| self.not_begun("its link is lost");
+        timeout(AWAY_PATIENCE, here).await.map_err(late)?
+    }
+
+    fn gone(&self) -> Uncarried {
+        self.not_begun("it has gone")
+    }
+
+    pub(super) fn not_begun(&self, why: &str) -> Uncarried {
+        Uncarried::NotBegun(format!("agent `{}`: {why}", self.name).into())
+    }
+
+    pub(super) fn lost(&self, why: &str) -> Uncarried {
+        Uncarried::Lost(format!("agent `{}`: {why}", self.name).into())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    fn new(session: Session, number: u64) -> Self {
+        let (words, room) = (Arc::default(), Arc::new(Semaphore::new(0)));
+        let (live, lost) = (None, None);
+        Self { session, number, live, words, room, slots: 0, said: 0, stream_id: 0, lost }
+    }
+
+    fn presence(&self) -> Presence {
+        match &self.live {
+            Some(_) => Presence::Here { session: self.number, revision: self.said },
+            None => Presence::Away { session: self.number },
+        }
+    }
+
+    fn is_over(&self, live: &Arc<Live>) -> bool {
+        self.live.as_ref().is_some_and(|mine| Arc::ptr_eq(mine, live))
+    }
+}
+
+impl Live {
+    /// Whether somebody is there who answers.
+    async fn answers(&self) -> bool {
+        let mut ponged = self.ponged.subscribe();
+        let nonce = ponged.borrow_and_update().wrapping_add(1);
+        self.words.ping(nonce);
+        tokio::select! {
+            answered = ponged.wait_for(|ponged| *ponged == nonce) => answered.is_ok(),
+            _ = self.link.closed() => false,
+            () = sleep(PROBE_TIME_MAX) => false,
+        }
+    }
+}
+
+/// One more, until it is dropped.
+struct Counted<'a> {
+    count: &'a AtomicU64,
+    before: u64,
+}
+
+impl<'a> Counted<'a> {
+    fn more(count: &'a AtomicU64) -> Self {
+        Self { before: count.fetch_add(1, Ordering::Relaxed), count }
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.count.fetch_sub(1, Ordering::Relaxed);
+    }
+}

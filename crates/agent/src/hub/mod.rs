@@ -1,0 +1,91 @@
+//! The end of links that is in a gateway: agents come, say who they are, and stay as members, whom
+//! calls are made to.
+
+mod call;
+mod control;
+mod greeting;
+mod member;
+mod words;
+
+pub use member::{Member, Presence};
+
+use crate::ending::Ending;
+use crate::limits::AGENTS_MAX;
+use quinn::Connection;
+use rustls::pki_types::CertificateDer;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a hub is told.
+#[derive(Clone)]
+pub struct HubSettings {
+    /// Which replica this is: no other has the name.
+    pub gateway: Box<str>,
+    /// Another each time that it starts.
+    pub epoch: u64,
+    /// Where the replicas are, this one with them: `host:port`.
+    pub peers: Vec<String>,
+    /// Name and version of the program.
+    pub software: Box<str>,
+    /// Whose a chain of certificates is, which TLS has found to be good.
+    pub identify: fn(&[CertificateDer<'_>]) -> Option<String>,
+}
+
+impl fmt::Debug for HubSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("HubSettings");
+        shown.field("gateway", &self.gateway).field("peers", &self.peers).finish_non_exhaustive()
+    }
+}
+
+/// See above.
+#[derive(Debug)]
+pub struct Hub {
+    settings: HubSettings,
+    members: Mutex<HashMap<Box<str>, Arc<Member>>>,
+}
+
+impl Hub {
+    /// One to which nobody has come.
+    #[must_use]
+    pub fn new(settings: HubSettings) -> Arc<Self> {
+        Arc::new(Self { settings, members: Mutex::default() })
+    }
+
+    /// The agent of that name, whether it is there or not. Only agents that were asked for so may
+    /// come.
+    ///
+    /// # Errors
+    /// There are [`AGENTS_MAX`] already.
+    pub fn member(&self, name: &str) -> Result<Arc<Member>, Ending> {
+        let mut members = self.members.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(member) = members.get(name) {
+            return Ok(Arc::clone(member));
+        }
+        // Whoever is asked for by nobody any more, and is not there, makes room.
+        members.retain(|_, member| Arc::strong_count(member) > 1);
+        if members.len() >= AGENTS_MAX {
+            return Err(Ending::Full);
+        }
+        let member = Member::new(name);
+        members.insert(name.into(), Arc::clone(&member));
+        Ok(member)
+    }
+
+    /// Serves one link until it ends; why it did.
+    pub async fn serve(&self, link: Connection) -> String {
+        match self.greet(&link).await {
+            Ok(guest) => guest.stay(&link).await,
+            Err(ending) => {
+                ending.close(&link);
+                ending.to_string()
+            }
+        }
+    }
+
+    fn known(&self, name: &str) -> Option<Arc<Member>> {
+        let members = self.members.lock().unwrap_or_else(PoisonError::into_inner);
+        members.get(name).cloned()
+    }
+}

@@ -1,0 +1,15 @@
+//! Both ends of a link: the [`Agent`], which dials out from beside its tools and answers calls with
+//! a service, and the [`Hub`] in a gateway, to which agents come and which makes the calls. Frames,
+//! credit and what is kept are the business of `haft-link`.
+
+mod agent;
+mod ending;
+mod hub;
+pub mod limits;
+mod quic;
+mod wire;
+
+pub use agent::{Agent, AgentSettings, Dialled};
+pub use ending::Ending;
+pub use hub::{Hub, HubSettings, Member, Presence};
+pub use quic::{ALPN, client_config, server_config};

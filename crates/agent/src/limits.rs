@@ -1,0 +1,52 @@
+//! How much of anything the other end of a link may ask for, and how long it may take. Of single
+//! frames, see the crate `haft-link`.
+
+use std::time::Duration;
+
+/// How long an agent and a gateway may take to say who they are.
+pub const GREETING_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// How often something is said at least over a link that is quiet.
+pub const HEARTBEAT: Duration = Duration::from_secs(5);
+
+/// How long nothing at all may come over a link before it is given up.
+pub const SILENCE_MAX: Duration = Duration::from_secs(15);
+
+/// How long the calls of a link that was lost are kept, at both ends.
+pub const KEPT_TIME: Duration = Duration::from_secs(120);
+
+/// The most calls that an agent works on at once.
+pub const SLOTS: usize = 256;
+
+/// The most calls that wait at a gateway for one of these; the next are refused at once.
+pub const QUEUED_CALLS_MAX: usize = 1024;
+
+/// The shortest pause before a gateway is dialled again.
+pub const REDIAL_MIN: Duration = Duration::from_millis(100);
+
+/// The longest; each failure doubles the pause up to it.
+pub const REDIAL_MAX: Duration = Duration::from_secs(30);
+
+/// The most agents that one gateway has.
+pub const AGENTS_MAX: usize = 4096;
+
+/// The most bytes that come on one stream before somebody reads them.
+pub const STREAM_WINDOW: u32 = 256 * 1024;
+
+/// The most bytes that come over one link before somebody reads them.
+pub const LINK_WINDOW: u32 = 16 * 1024 * 1024;
+
+/// The most frames that wait to be sent on a control stream.
+pub const CONTROL_QUEUE: usize = 256;
+
+/// How long a call waits at a gateway for a link that was lost.
+pub const AWAY_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long an agent may take to answer when another comes with its name.
+pub const PROBE_TIME_MAX: Duration = Duration::from_secs(2);
+
+/// How long a link must last so that the next pause is short again.
+pub const LASTED: Duration = Duration::from_secs(10);
+
+/// How often an address is dialled again that led to a gateway to which there is a link.
+pub const REPROBE: Duration = Duration::from_secs(60);

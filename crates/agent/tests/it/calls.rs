@@ -1,0 +1,105 @@
+//! Calls over a link: what a client of a gateway gets of what an agent has.
+
+use crate::pair::{Authority, Gateway, agent, agent_as, client, here};
+use haft_agent::Presence;
+use haft_server::{Server, Tool, handler};
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::to_raw_value;
+use std::time::Duration;
+
+#[derive(Deserialize)]
+struct Words {
+    text: String,
+}
+
+#[derive(Deserialize)]
+struct Size {
+    bytes: usize,
+}
+
+fn server() -> Server {
+    let text = r#"{"type":"object","properties":{"text":{"type":"string"}}}"#;
+    let size = r#"{"type":"object","properties":{"bytes":{"type":"integer"}}}"#;
+    let echo = Tool::new("echo", handler::function(|words: Words| words.text)).input_schema(text);
+    let long = Tool::new("long", handler::function(|size: Size| "~".repeat(size.bytes)));
+    Server::builder("far", "1").tool(echo).tool(long.input_schema(size)).build().expect("right")
+}
+
+#[tokio::test]
+async fn a_tool_of_an_agent_is_listed_and_called() {
+    let authority = Authority::new();
+    let gateway = Gateway::new(&authority);
+    let member = gateway.member("plant-7");
+    let _agent = agent(&authority, "plant-7", &[gateway.at], server());
+    here(&member).await;
+    let client = client(&member).await;
+    assert_eq!(client.handshake().server.name, "far");
+    let tools = client.list_tools().await.expect("they are listed").tools;
+    assert_eq!(tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>(), ["echo", "long"]);
+    let arguments = to_raw_value(&json!({"text": "far away"})).expect("it is JSON");
+    let result = client.call_tool("echo", &arguments, &mut |_| {}).await.expect("it answers");
+    assert!(!result.is_error);
+    let refused = client.call_tool("none", &arguments, &mut |_| {}).await;
+    assert!(refused.expect_err("there is no such tool").to_string().contains("none"));
+}
+
+#[tokio::test]
+async fn a_long_result_comes_whole() {
+    let authority = Authority::new();
+    let gateway = Gateway::new(&authority);
+    let member = gateway.member("plant-7");
+    let _agent = agent(&authority, "plant-7", &[gateway.at], server());
+    here(&member).await;
+    let client = client(&member).await;
+    for bytes in [0, 1, 32 * 1024, 256 * 1024, 3 * 1024 * 1024] {
+        let arguments = format!(r#"{{"bytes":{bytes}}}"#);
+        let passed = client.call_tool_raw("long", &arguments, &mut |_| {}).await.expect("it comes");
+        let haft_client::Passed::Whole(text) = passed else { panic!("whole") };
+        assert_eq!(text.matches('~').count(), bytes);
+    }
+}
+
+#[tokio::test]
+async fn only_the_agent_of_that_name_is_that_agent() {
+    let authority = Authority::new();
+    let gateway = Gateway::new(&authority);
+    let member = gateway.member("plant-7");
+    let first = agent(&authority, "plant-7", &[gateway.at], server());
+    here(&member).await;
+    // One that nobody asks for, one with another's name, and a second one of the same.
+    let unknown = agent(&authority, "plant-8", &[gateway.at], server());
+    unknown.fails_with("no upstream of the gateway's file has this agent").await;
+    let liar = agent_as(&authority, ("plant-8", "plant-7"), &[gateway.at], server());
+    liar.fails_with("its certificate is not that of the name that it gives").await;
+    let second = agent(&authority, "plant-7", &[gateway.at], server());
+    second
+        .fails_with("another agent with this name is connected: give each a name of its own")
+        .await;
+    assert_eq!(first.failures(), Vec::<String>::new());
+    let ended = gateway.ended();
+    for why in ["no upstream", "its certificate", "another agent"] {
+        assert!(ended.iter().any(|said| said.starts_with(why)), "{ended:?}");
+    }
+    let client = client(&member).await;
+    client.list_tools().await.expect("the first is still there");
+}
+
+#[tokio::test]
+async fn one_that_is_started_again_takes_the_place_of_the_one_before() {
+    let authority = Authority::new();
+    let gateway = Gateway::new(&authority);
+    let member = gateway.member("plant-7");
+    let first = agent(&authority, "plant-7", &[gateway.at], server());
+    here(&member).await;
+    let before = *member.presence().borrow();
+    drop(first);
+    let _second = agent(&authority, "plant-7", &[gateway.at], server());
+    let mut presence = member.presence();
+    let is_new = |now: &Presence| {
+        matches!(now, Presence::Here { revision: 1.., .. }) && now.session() != before.session()
+    };
+    let waited = tokio::time::timeout(Duration::from_secs(30), presence.wait_for(is_new)).await;
+    waited.expect("in time").expect("it is told");
+    client(&member).await.list_tools().await.expect("it answers");
+}

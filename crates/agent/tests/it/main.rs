@@ -1,0 +1,4 @@
+//! An agent and a hub over real sockets of this machine.
+
+mod calls;
+mod pair;

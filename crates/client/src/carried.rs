@@ -1,0 +1,151 @@
+//! The wire to a server whose messages somebody else carries, in the modern era: each request on
+//! its own, with what belongs to it. It knows neither how nor how far.
+
+use crate::desk::Desk;
+use crate::error::{ClientError, excerpt};
+use crate::message::{Ask, Heard, Listener, hear};
+use crate::options::Options;
+use bytes::Bytes;
+use haft_proto::envelope::{self, Incoming};
+use haft_proto::limits::Limits;
+use haft_proto::method::Method;
+use serde_json::value::RawValue;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Somebody who carries requests to a server, and back what comes of them.
+pub trait Carrier: fmt::Debug + Send + Sync {
+    /// Carries one request, which is waited for so long: what belongs to it is heard as it comes,
+    /// message for message; the last is returned, or nothing of one whose answer are the messages
+    /// before. Dropping the future takes the request back.
+    ///
+    /// # Errors
+    /// [`Uncarried`].
+    fn carry<'a>(
+        &'a self,
+        request: Vec<u8>,
+        within: Option<Duration>,
+        hear: Hear<'a>,
+    ) -> Carrying<'a>;
+
+    /// Waits until nobody is there whom anything can be carried to.
+    fn gone<'a>(&'a self) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+}
+
+/// Whoever hears messages that belong to a request.
+pub type Hear<'a> = &'a mut (dyn FnMut(Bytes) + Send);
+
+/// A request that is being carried.
+pub type Carrying<'a> = Pin<Box<dyn Future<Output = Result<Bytes, Uncarried>> + Send + 'a>>;
+
+/// Why a request has no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Uncarried {
+    /// It never began, for this reason: it may be made again.
+    NotBegun(Box<str>),
+    /// It may have been done or not, for this reason.
+    Lost(Box<str>),
+}
+
+/// See above.
+#[derive(Debug)]
+pub(crate) struct Carried {
+    carrier: Arc<dyn Carrier>,
+    desk: Arc<Desk>,
+    timeout: Duration,
+    limits: Limits,
+}
+
+impl Carried {
+    pub(crate) fn new(carrier: &Arc<dyn Carrier>, desk: Arc<Desk>, options: &Options) -> Self {
+        let (carrier, limits) = (Arc::clone(carrier), options.limits.clone());
+        Self { carrier, desk, timeout: options.timeout, limits }
+    }
+
+    /// Asks and waits for the answer. Dropping the future takes the request back.
+    pub(crate) async fn ask(
+        &self,
+        ask: &Ask,
+        listener: Listener<'_>,
+    ) -> Result<Box<RawValue>, ClientError> {
+        let first_wrong = Mutex::new(None);
+        let mut hear = |message: Bytes| {
+            if let Err(error) = self.take(ask, &message, listener) {
+                let mut wrong = first_wrong.lock().unwrap_or_else(PoisonError::into_inner);
+                wrong.get_or_insert(error);
+            }
+        };
+        // Who listens does so for as long as it likes.
+        let within = (ask.method != Method::SubscriptionsListen).then_some(self.timeout);
+        let last = self.carrier.carry(ask.message(), within, &mut hear).await;
+        let method = ask.method.name();
+        let last = last.map_err(|why| match why {
+            Uncarried::NotBegun(reason) => ClientError::NotCarried { reason: reason.into() },
+            Uncarried::Lost(reason) => ClientError::LostOnTheWay { method, reason: reason.into() },
+        })?;
+        if let Some(error) = first_wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(error);
+        }
+        let answer = match last.is_empty() {
+            true => None,
+            false => self.take(ask, &last, listener)?,
+        };
+        answer.ok_or(ClientError::ClosedMidAnswer { method })
+    }
+
+    /// Waits until nobody is there.
+    pub(crate) async fn ended(&self) {
+        self.carrier.gone().await;
+    }
+
+    /// Takes a message; the answer, if it is that.
+    fn take(
+        &self,
+        ask: &Ask,
+        bytes: &[u8],
+        listener: Listener<'_>,
+    ) -> Result<Option<Box<RawValue>>, ClientError> {
+        let method = ask.method.name();
+        let message = match envelope::read(bytes, &self.limits) {
+            Ok(Incoming::One(message)) => message,
+            Ok(Incoming::Batch(_)) => {
+                let reason = "it is a batch".to_owned();
+                return Err(ClientError::NotJsonRpc { method, reason });
+            }
+            Err(rejected) => {
+                let reason = rejected.reason.to_string();
+                return Err(ClientError::NotJsonRpc { method, reason });
+            }
+        };
+        let listens = ask.method == Method::SubscriptionsListen;
+        let subscription =
+            |named: Option<String>| if listens { Some(ask.id.clone()) } else { named };
+        match hear(&message) {
+            Heard::Notice(token, notice) => {
+                if token.is_none_or(|token| token == ask.id) {
+                    listener(notice);
+                }
+            }
+            Heard::Reply(theirs, outcome) => {
+                if let Some(theirs) = theirs.filter(|theirs| *theirs != ask.id) {
+                    let theirs = excerpt(theirs.as_bytes());
+                    return Err(ClientError::AnsweredAnotherId { ours: ask.id.clone(), theirs });
+                }
+                return outcome.map(Some).map_err(|reply| ask.refused(reply, None));
+            }
+            Heard::Acknowledged(named, interest) => {
+                self.desk.hub().acknowledge(subscription(named).as_deref(), &interest);
+            }
+            Heard::Changed(named, change) => {
+                self.desk.hub().tell(subscription(named).as_deref(), &change);
+            }
+            Heard::VisitEnded(id) => self.desk.visit_ended(id),
+            // A modern server has no requests, and takes none back.
+            Heard::Asked(_) | Heard::TakenBack(_) | Heard::Nothing => {}
+        }
+        Ok(None)
+    }
+}
