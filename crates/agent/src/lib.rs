@@ -11,5 +11,5 @@ mod wire;
 
 pub use agent::{Agent, AgentSettings, Dialled};
 pub use ending::Ending;
-pub use hub::{Hub, HubSettings, Member, Presence};
+pub use hub::{Arrivals, Group, Hub, HubSettings, Member, Presence};
 pub use quic::{ALPN, client_config, server_config};

@@ -34,7 +34,7 @@ pub(crate) async fn begin(
         return Err(Failure::new(Exit::Other, format!("{path} is not served: {why}")));
     }
     let log = Log::new(printer);
-    let gateway = Gateway::begin(Arc::clone(live), Arc::new(move |news| log.tell(news)));
+    let gateway = Gateway::begin(Arc::clone(live), None, Arc::new(move |news| log.tell(news)));
     if let Some(address) = admin
         && let told = (gateway.admin(), Arc::clone(live), rolls.into())
         && let Err(failure) = admin::start(address, told, printer).await

@@ -14,6 +14,7 @@ use crate::subscriptions;
 use crate::tailor;
 use crate::told::Told;
 use crate::upstream::Upstream;
+use haft_agent::Hub;
 use haft_manifest::{Live, Rules};
 use haft_proto::limits::Limits;
 use haft_proto::service::Service;
@@ -63,6 +64,7 @@ pub(crate) struct Shared {
     /// Told when one has something else than before.
     pub(crate) changed: Notify,
     tell: Telling,
+    agents: Option<Arc<Hub>>,
     mark: Arc<Mark>,
 }
 
@@ -94,10 +96,10 @@ impl Drop for Keeper {
 }
 
 impl Gateway {
-    /// Begins to connect to all upstreams of a file, and follows what becomes of the file. In a
-    /// runtime.
+    /// Begins to connect to all upstreams of a file, and follows what becomes of the file; agents
+    /// come to the hub, if there is one. In a runtime.
     #[must_use]
-    pub fn begin(live: Arc<Live>, tell: Telling) -> Self {
+    pub fn begin(live: Arc<Live>, agents: Option<Arc<Hub>>, tell: Telling) -> Self {
         let mut swaps = live.swaps();
         let room = Arc::new(Room::new(Arc::clone(&live)));
         let shared = Arc::new(Shared {
@@ -112,6 +114,7 @@ impl Gateway {
             settled: watch::Sender::default(),
             changed: Notify::new(),
             tell,
+            agents,
             mark: Arc::new(Mark::new()),
         });
         shared.follow_file();
@@ -281,7 +284,9 @@ impl Shared {
                     let shares = (Arc::clone(&self.recent), Arc::clone(&self.room));
                     let circle = (Arc::clone(&self.mark), above.clone());
                     let tell = Arc::clone(&self.tell);
-                    self.keep(Upstream::new(settings.clone(), shares, circle, tell), known)
+                    let agents = self.agents.as_deref();
+                    let upstream = Upstream::new(settings.clone(), shares, circle, agents, tell);
+                    self.keep(upstream, known)
                 }
             });
         }

@@ -15,7 +15,8 @@ use crate::pause::Pause;
 use crate::room::{For, Place};
 use crate::seats::Seats;
 use crate::upstream::{State, Upstream};
-use haft_client::{Change, Changes, Client, ClientError, Interest, connect_unless};
+use haft_agent::Arrivals;
+use haft_client::{Change, Changes, Client, ClientError, Interest};
 use haft_manifest::Start;
 use haft_proto::error::Mistake;
 use std::future::pending;
@@ -71,6 +72,7 @@ pub(crate) async fn keep(seat: Seat, mut first: Option<Place>, report: impl Fn(R
         if !is_down {
             seats.set(number, State::Connecting, None);
         }
+        let mut arrivals = upstream.arrivals();
         let room = (first.take(), replace(&mut sake, For::Itself));
         let rest = match live(&seat, room, &report).await {
             End::Stopped => return seats.set(number, State::Stopped, None),
@@ -109,9 +111,18 @@ pub(crate) async fn keep(seat: Seat, mut first: Option<Place>, report: impl Fn(R
         };
         tokio::select! {
             () = sleep(rest) => {}
+            () = arrived(arrivals.as_mut()) => {}
             () = seats.stopped() => return seats.set(number, State::Stopped, None),
         }
         pause.over();
+    }
+}
+
+/// Waits for an agent that has what is missing; for ever, if none can.
+async fn arrived(arrivals: Option<&mut Arrivals>) {
+    match arrivals {
+        Some(arrivals) => arrivals.next().await,
+        None => pending().await,
     }
 }
 
@@ -143,9 +154,7 @@ async fn live(seat: &Seat, (place, sake): (Option<Place>, For), report: &impl Fn
         },
         place => place,
     };
-    let (target, options) = upstream.target(place);
-    let connected = Box::pin(connect_unless(&target, &options, seats.stopped())).await;
-    drop(target);
+    let connected = Box::pin(upstream.connect(place, seats.stopped())).await;
     let client = match connected {
         Ok(Some(client)) => Arc::new(client),
         Ok(None) => return End::Stopped,

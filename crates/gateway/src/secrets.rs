@@ -15,6 +15,7 @@ impl Secrets {
     pub(crate) fn of(reach: &Reach) -> Self {
         let values: Vec<String> = match reach {
             Reach::Command { env, .. } => env.iter().map(|(_, value)| value.clone()).collect(),
+            Reach::Agent { .. } => Vec::new(),
             Reach::Url { headers, .. } => {
                 let texts = headers.values().filter_map(|value| value.to_str().ok());
                 // Without the scheme, too.

@@ -15,7 +15,11 @@ use crate::recent::Recent;
 use crate::room::{For, Place, Room};
 use crate::seats::{Seats, Taken};
 use crate::secrets::Secrets;
-use haft_client::{ClientError, Eras, Inherit, Launch, Options, Target};
+use haft_agent::{Arrivals, Group, Hub};
+use haft_client::{
+    Carrier, Client, ClientError, Eras, Inherit, Launch, Options, Target, connect_carried,
+    connect_unless,
+};
 use haft_manifest::{Reach, Sessions, Upstream as Settings};
 use haft_proto::error::{Mistake, Refusal};
 use haft_server::{Context, Missing};
@@ -89,6 +93,8 @@ pub(crate) struct Upstream {
     /// What was found out of it.
     eras: Eras,
     murmur: Arc<Murmur>,
+    /// Behind whom it is.
+    agents: Option<Group>,
     /// What is not told of it.
     pub(crate) secrets: Arc<Secrets>,
 }
@@ -137,11 +143,13 @@ impl Upstream {
         settings: Settings,
         (recent, room): (Arc<Recent>, Arc<Room>),
         (mark, above): (Arc<Mark>, Above),
+        agents: Option<&Hub>,
         tell: Telling,
     ) -> Self {
         let secrets = Arc::new(Secrets::of(&settings.reach));
         let murmur = Murmur::new(&settings.name, Arc::clone(&secrets), tell);
         Self {
+            agents: agents.and_then(|hub| group(hub, &settings.reach)),
             seats: Arc::new(Seats::new(settings.instances)),
             own: Owned::default(),
             room,
@@ -171,9 +179,9 @@ impl Upstream {
         State::of_all(&self.seats.states())
     }
 
-    /// Whether it is at an address, and so none of its failures says that it is gone.
+    /// Whether it is no child process, and so none of its failures says that it is gone.
     pub(crate) fn is_far(&self) -> bool {
-        matches!(self.settings.reach, Reach::Url { .. })
+        !matches!(self.settings.reach, Reach::Command { .. })
     }
 
     /// How long a request may take.
@@ -299,8 +307,33 @@ impl Upstream {
         is_at_rest.then(|| self.calls.load(Ordering::Relaxed))
     }
 
-    /// Where and how it is connected to. If that starts a process, it holds the place.
-    pub(crate) fn target(&self, place: Option<Place>) -> (Target, Options) {
+    /// When one of its agents comes from now on; nothing, if it has none.
+    pub(crate) fn arrivals(&self) -> Option<Arrivals> {
+        self.agents.as_ref().map(Group::arrivals)
+    }
+
+    /// Connects to it, unless that is given up before. If that starts a process, it holds the
+    /// place.
+    pub(crate) async fn connect(
+        &self,
+        place: Option<Place>,
+        given_up: impl Future<Output = ()>,
+    ) -> Result<Option<Client>, ClientError> {
+        let Reach::Agent { .. } = self.settings.reach else {
+            let (target, options) = self.target(place);
+            return Box::pin(connect_unless(&target, &options, given_up)).await;
+        };
+        let Some(agents) = &self.agents else {
+            let reason = "no agent can dial this server; start it with --agents ADDRESS".to_owned();
+            return Err(ClientError::NotCarried { reason });
+        };
+        let carrier: Arc<dyn Carrier> = Arc::new(agents.clone());
+        let options = Options { timeout: self.timeout(), passes: true, ..Options::default() };
+        Box::pin(connect_carried(&carrier, &options, given_up)).await
+    }
+
+    /// Where and how it is connected to.
+    fn target(&self, place: Option<Place>) -> (Target, Options) {
         let (era, timeout) = (self.settings.era, self.timeout());
         let eras = self.eras.clone();
         let mut options = Options { era, eras, timeout, passes: true, ..Options::default() };
@@ -318,6 +351,7 @@ impl Upstream {
                 let inherit = inherit.clone().map_or(Inherit::All, Inherit::Usual);
                 Target::Command(launch.inherit(inherit))
             }
+            Reach::Agent { .. } => unreachable!("its agents dial"),
             Reach::Url { url, headers } => {
                 options.headers = headers.clone();
                 Target::Url(url.to_string())
@@ -367,6 +401,13 @@ impl Upstream {
     fn told(&self, why: &str) -> String {
         format!("Upstream `{}`: {why}", self.name())
     }
+}
+
+/// The agents that have what is there.
+fn group(hub: &Hub, reach: &Reach) -> Option<Group> {
+    let Reach::Agent { names } = reach else { return None };
+    // One for whom there is no room cannot come.
+    Group::new(names.iter().filter_map(|name| hub.member(name).ok()).collect())
 }
 
 /// A request that an upstream has been asked. One that is dropped before its end was cancelled.

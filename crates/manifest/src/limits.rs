@@ -91,6 +91,8 @@ pub const GUARDIAN_GRACE: Duration = Duration::from_secs(2);
 pub const GUARDIAN_TIME_MAX: Duration = Duration::from_secs(10);
 /// The pause between two looks of it.
 pub const GUARDIAN_PAUSE: Duration = Duration::from_millis(20);
+/// The longest name of an agent, in bytes.
+pub const AGENT_NAME_MAX: usize = 64;
 /// The longest name of an upstream that speaks MCP, in bytes: with a `_` behind it, it is a prefix.
 pub const UPSTREAM_NAME_MAX: usize = 31;
 /// The most processes that share the calls of one upstream.

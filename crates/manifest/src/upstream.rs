@@ -12,8 +12,8 @@ use crate::http;
 use crate::http::mistake::HttpMistake;
 use crate::keys::Kinds;
 use crate::limits::{
-    INSTANCES_MAX, PREFIX_BYTES_MAX, SESSIONS, SESSIONS_IDLE, SESSIONS_IDLE_MAX, SESSIONS_MAX,
-    UPSTREAM_NAME_MAX,
+    AGENT_NAME_MAX, INSTANCES_MAX, PREFIX_BYTES_MAX, SESSIONS, SESSIONS_IDLE, SESSIONS_IDLE_MAX,
+    SESSIONS_MAX, UPSTREAM_NAME_MAX,
 };
 use crate::meant::duplicate;
 use crate::openapi::{self, Described, Imported};
@@ -28,7 +28,9 @@ use crate::tree::Tree;
 use crate::upstream::mistake::UpstreamMistake;
 use crate::written::Scalar;
 use crate::written::tool::Env;
-use crate::written::upstream::{self as written, InheritEnv, Sessions, Start, Upstreams};
+use crate::written::upstream::{
+    self as written, AgentNames, InheritEnv, Sessions, Start, Upstreams,
+};
 use ::http::{HeaderMap, HeaderName, HeaderValue, header};
 use haft_fetch::Url;
 use haft_proto::mirror::{METHOD_HEADER, NAME_HEADER, PARAM_HEADER_PREFIX, VERSION_HEADER};
@@ -95,6 +97,11 @@ pub enum Reach {
         /// The directory that it runs in, from the root.
         directory: PathBuf,
     },
+    /// It is behind an agent that has dialled this server.
+    Agent {
+        /// What the agents are called that have the same; one at least.
+        names: Vec<String>,
+    },
     /// It listens at an address, for Streamable HTTP or HTTP+SSE.
     Url {
         /// The address of its endpoint.
@@ -117,6 +124,7 @@ impl fmt::Debug for Reach {
                     .field("directory", directory)
                     .finish()
             }
+            Self::Agent { names } => f.debug_struct("Agent").field("names", names).finish(),
             Self::Url { url, headers } => f
                 .debug_struct("Url")
                 // A path or a query may have a key in it.
@@ -147,6 +155,7 @@ const KINDS: Kinds = Kinds {
             ],
         ),
         ("url", &["headers", "era", "start", "tools"]),
+        ("agent", &["start", "tools"]),
         (
             "openapi",
             &[
@@ -206,7 +215,8 @@ pub(crate) fn check(
         let tree = tree.expect("what is typed comes from this tree");
         if KINDS.of(tree)?.is_none() {
             let what = format!("there is no way to the upstream `{}`", name.value);
-            let help = "give it a `command` to start, a `url` to ask, or an `openapi` document";
+            let help = "give it a `command` to start, a `url` to ask, an `openapi` document, or \
+                        the name of an `agent`";
             return Err(Wrong::new(name.place, Problem::KindMissing { what, help }));
         }
         checked.known.push(name.value.clone());
@@ -314,6 +324,8 @@ fn upstream(
     let reach = if let Some(command) = written.command {
         let env = (written.env, written.inherit_env);
         program(&command, env, written.cwd.as_ref(), surroundings)?
+    } else if let Some(agent) = written.agent {
+        Reach::Agent { names: agents(agent)? }
     } else {
         let url = written.url.expect("an upstream of no other kind has a url");
         let url = address(&url, surroundings)?;
@@ -327,6 +339,29 @@ fn upstream(
         rules,
     };
     Ok(upstream)
+}
+
+/// The names of agents.
+fn agents(Placed { value, place }: Placed<AgentNames>) -> Result<Vec<String>, Wrong> {
+    let names = match value {
+        AgentNames::One(name) => vec![Placed { value: name, place }],
+        AgentNames::Any(names) => names,
+    };
+    if names.is_empty() {
+        let help = "name the agents: [plant-7, plant-8]";
+        return Err(Wrong::new(place, Problem::EmptyList { key: "agent", help }));
+    }
+    let mut known: Vec<String> = Vec::new();
+    for Placed { value: name, place } in names {
+        if !is_plain(&name) || !(1..=AGENT_NAME_MAX).contains(&name.len()) {
+            return Err(bad(place, UpstreamMistake::BadAgentName { name }));
+        }
+        if known.contains(&name) {
+            return Err(bad(place, UpstreamMistake::AgentTwice { name }));
+        }
+        known.push(name);
+    }
+    Ok(known)
 }
 
 /// How many sessions have a process of their own, and for how long after they last asked.

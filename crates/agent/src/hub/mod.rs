@@ -4,9 +4,11 @@
 mod call;
 mod control;
 mod greeting;
+mod group;
 mod member;
 mod words;
 
+pub use group::{Arrivals, Group};
 pub use member::{Member, Presence};
 
 use crate::ending::Ending;

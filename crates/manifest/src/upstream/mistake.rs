@@ -1,13 +1,17 @@
 //! What can be wrong with the servers behind this one, beside what is wrong with any key: one
 //! variant for each mistake, its sentence and what to do. Called by `problem`.
 
-use crate::limits::{PREFIX_BYTES_MAX, UPSTREAM_NAME_MAX, UPSTREAM_TOOL_NAME_MAX};
+use crate::limits::{AGENT_NAME_MAX, PREFIX_BYTES_MAX, UPSTREAM_NAME_MAX, UPSTREAM_TOOL_NAME_MAX};
 
 /// A mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are the words of the sentences below")]
 pub enum UpstreamMistake {
+    /// An agent named twice in one list.
+    AgentTwice { name: String },
+    /// The name of an agent.
+    BadAgentName { name: String },
     /// The name of an upstream.
     BadName { name: String },
     /// A prefix of names.
@@ -33,6 +37,8 @@ pub enum UpstreamMistake {
 impl UpstreamMistake {
     pub(crate) fn message(&self) -> String {
         match self {
+            Self::AgentTwice { name } => format!("the agent `{name}` is there twice"),
+            Self::BadAgentName { name } => format!("{name:?} is no name for an agent"),
             Self::BadName { name } => format!("{name:?} is no name for an upstream"),
             Self::BadPrefix { shown } => format!("{shown} cannot begin the names of tools"),
             Self::BadToolName { name } => format!("{name:?} is no name for a tool"),
@@ -56,6 +62,10 @@ impl UpstreamMistake {
 
     pub(crate) fn help(&self) -> String {
         match self {
+            Self::AgentTwice { .. } => "keep one of them".to_owned(),
+            Self::BadAgentName { .. } => {
+                format!("use 1 to {AGENT_NAME_MAX} letters, digits, `_` or `-`")
+            }
             Self::BadName { .. } => {
                 format!("use 1 to {UPSTREAM_NAME_MAX} letters, digits, `_` or `-`")
             }

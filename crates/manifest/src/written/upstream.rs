@@ -20,7 +20,8 @@ use std::fmt;
 pub(crate) struct Upstreams(pub(crate) Vec<(Placed<String>, Placed<Upstream>)>);
 
 /// A server behind this one: a `command` that speaks MCP, the `url` of a server that does, or a
-/// document of an API, `openapi`, whose operations become tools. It has exactly one of these.
+/// document of an API, `openapi`, whose operations become tools; or an `agent` that dials this
+/// server. It has exactly one of these.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename = "an upstream")]
 #[schemars(rename = "Upstream")]
@@ -53,6 +54,10 @@ pub(crate) struct Upstream {
     /// The address of a server that speaks MCP, like `https://docs.example.com/mcp`: over
     /// Streamable HTTP, or HTTP+SSE as in 2024-11-05.
     pub(crate) url: Option<Placed<String>>,
+    /// The name of an agent, which has joined this server and dials it from where nobody can dial
+    /// it, like plant-7; or a list of such names, whose agents have the same: each call goes to the
+    /// one with the fewest running.
+    pub(crate) agent: Option<Placed<AgentNames>>,
     /// How one speaks MCP with it: as until 2025-11-25, with a handshake (`legacy`), or without one
     /// (`modern`). Without this key, what the server turns out to speak.
     pub(crate) era: Option<Era>,
@@ -146,6 +151,40 @@ impl<'de> Visitor<'de> for InheritVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<InheritEnv, A::Error> {
         Vec::deserialize(SeqAccessDeserializer::new(list)).map(InheritEnv::Named)
+    }
+}
+
+/// Which agents have what an upstream has.
+#[derive(Debug, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum AgentNames {
+    /// This one.
+    One(String),
+    /// Any of these.
+    Any(Vec<Placed<String>>),
+}
+
+impl<'de> Deserialize<'de> for AgentNames {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AgentNamesVisitor)
+    }
+}
+
+struct AgentNamesVisitor;
+
+impl<'de> Visitor<'de> for AgentNamesVisitor {
+    type Value = AgentNames;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of an agent or a list of names")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<AgentNames, E> {
+        Ok(AgentNames::One(name.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<AgentNames, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(AgentNames::Any)
     }
 }
 

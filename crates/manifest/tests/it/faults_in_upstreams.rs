@@ -63,7 +63,8 @@ fn an_upstream_is_of_one_kind() {
             "haft.yaml:3:3: there is no way to the upstream `up`",
             "3 |   up:",
             "  |   ^^",
-            "  = help: give it a `command` to start, a `url` to ask, or an `openapi` document",
+            "  = help: give it a `command` to start, a `url` to ask, an `openapi` document, \
+             or the name of an `agent`",
         ],
     );
 }
@@ -90,7 +91,7 @@ fn a_key_of_another_kind_is_refused_with_the_kinds_that_have_it() {
         ("command: [a]", "output_schemas: true", "`openapi`"),
         ("command: [a]", "allow_private: true", "`openapi`"),
         ("openapi: a.yaml", "era: legacy", "`command` or `url`"),
-        ("openapi: a.yaml", "start: lazy", "`command` or `url`"),
+        ("openapi: a.yaml", "start: lazy", "`command`, `url` or `agent`"),
         ("openapi: a.yaml", "env: { A: b }", "`command`"),
     ] {
         let name = key.split(':').next().unwrap_or_default();
@@ -351,4 +352,27 @@ fn processes_have_a_bound() {
             }
         }
     }
+}
+
+#[test]
+fn agents_are_named_once_and_by_names() {
+    let help = "use 1 to 64 letters, digits, `_` or `-`";
+    check_said(&[
+        ("agent: plant 7", "4:12: \"plant 7\" is no name for an agent", Some(help)),
+        ("agent: ''", "4:12: \"\" is no name for an agent", Some(help)),
+        ("agent: [a, ../b]", "4:16: \"../b\" is no name for an agent", Some(help)),
+        ("agent: [a, b, a]", "4:19: the agent `a` is there twice", Some("keep one of them")),
+        (
+            "agent: []",
+            "4:12: `agent` is an empty list",
+            Some("name the agents: [plant-7, plant-8]"),
+        ),
+    ]);
+    let longest = "a".repeat(64);
+    let desk = Desk::with(&format!(
+        "server: {{ name: a }}\nupstreams: {{ up: {{ agent: [{longest}, plant-7] }} }}"
+    ));
+    let manifest = haft_manifest::load(&desk.file("haft.yaml")).expect("they are names");
+    let names = vec![longest, "plant-7".to_owned()];
+    assert_eq!(manifest.upstreams()[0].reach, haft_manifest::Reach::Agent { names });
 }
