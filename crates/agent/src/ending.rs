@@ -1,7 +1,7 @@
 //! Why a link ends, as both ends call it: the code and the words of its last frame, so that the
 //! logs of both say the same.
 
-use quinn::{Connection, ConnectionError, VarInt};
+use quinn::ConnectionError;
 use std::fmt;
 
 macro_rules! endings {
@@ -25,7 +25,7 @@ macro_rules! endings {
                 }
             }
 
-            fn of(code: u32) -> Self {
+            pub(crate) fn of(code: u32) -> Self {
                 match code {
                     $($code => Self::$name,)*
                     code => Self::Other(code),
@@ -72,11 +72,6 @@ endings! {
 }
 
 impl Ending {
-    /// Ends a link so.
-    pub(crate) fn close(self, link: &Connection) {
-        link.close(VarInt::from_u32(self.code()), self.to_string().as_bytes());
-    }
-
     /// What a link ended with, if the other end ended it so.
     #[must_use]
     pub fn said(error: &ConnectionError) -> Option<Self> {

@@ -6,10 +6,14 @@ mod agent;
 mod ending;
 mod hub;
 pub mod limits;
+mod link;
+mod pulse;
 mod quic;
+mod tcp;
 mod wire;
 
 pub use agent::{Agent, AgentSettings, Dialled};
 pub use ending::Ending;
-pub use hub::{Arrivals, Group, Hub, HubSettings, Member, Presence};
+pub use hub::{Arrivals, Door, DoorError, Group, Guests, Hub, HubSettings, Member, Presence};
+pub use link::Link;
 pub use quic::{ALPN, client_config, server_config};

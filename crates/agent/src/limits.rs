@@ -50,3 +50,12 @@ pub const LASTED: Duration = Duration::from_secs(10);
 
 /// How often an address is dialled again that led to a gateway to which there is a link.
 pub const REPROBE: Duration = Duration::from_secs(60);
+
+/// The most streams of one link over TCP.
+pub const LINK_STREAMS_MAX: usize = 1024;
+
+/// How long QUIC is tried before TCP is.
+pub const UDP_PATIENCE: Duration = Duration::from_secs(3);
+
+/// The most links that a gateway has at once; the next wait to be accepted.
+pub const LINKS_MAX: usize = 8192;

@@ -1,20 +1,12 @@
-//! QUIC as both ends of a link set it up, and the streams of a link.
+//! QUIC, as both ends of a link set it up.
 
-use crate::limits::{GREETING_TIME_MAX, HEARTBEAT, LINK_WINDOW, SILENCE_MAX, STREAM_WINDOW};
-use crate::wire::{Incoming, Outgoing};
-use haft_link::limits::{CONTROL_FRAME_MAX, REQUEST_FRAME_MAX, RESPONSE_FRAME_MAX};
+use crate::limits::{HEARTBEAT, LINK_WINDOW, SILENCE_MAX, STREAM_WINDOW};
+use quinn::TransportConfig;
 use quinn::crypto::rustls::{NoInitialCipherSuite, QuicClientConfig, QuicServerConfig};
-use quinn::{Connection, ConnectionError, RecvStream, SendStream, TransportConfig, VarInt};
 use std::sync::Arc;
 
 /// The name of the protocol in the handshake of TLS.
 pub const ALPN: &[u8] = b"haft-link/1";
-
-/// The frames of a stream that come, and the way for those that go.
-pub(crate) type Streams = (Incoming<RecvStream>, Outgoing<SendStream>);
-
-/// The code of a stream that nobody wants any more.
-pub(crate) const UNWANTED: VarInt = VarInt::from_u32(1);
 
 /// How a gateway takes links: `tls` has [`ALPN`].
 ///
@@ -56,29 +48,4 @@ fn transport(streams: u32) -> TransportConfig {
         .receive_window(LINK_WINDOW.into())
         .datagram_receive_buffer_size(None);
     config
-}
-
-/// The control stream, from whoever opens it.
-pub(crate) async fn open_control(link: &Connection) -> Result<Streams, ConnectionError> {
-    let (send, receive) = link.open_bi().await?;
-    Ok((Incoming::new(receive, CONTROL_FRAME_MAX), Outgoing::new(send)))
-}
-
-/// The same at the other end; nothing, if none comes in time.
-pub(crate) async fn accept_control(link: &Connection) -> Option<Streams> {
-    let opened = tokio::time::timeout(GREETING_TIME_MAX, link.accept_bi()).await;
-    let (send, receive) = opened.ok()?.ok()?;
-    Some((Incoming::new(receive, CONTROL_FRAME_MAX), Outgoing::new(send)))
-}
-
-/// A stream for a call, from the gateway.
-pub(crate) async fn open_call(link: &Connection) -> Result<Streams, ConnectionError> {
-    let (send, receive) = link.open_bi().await?;
-    Ok((Incoming::new(receive, RESPONSE_FRAME_MAX), Outgoing::new(send)))
-}
-
-/// The same at the agent.
-pub(crate) async fn accept_call(link: &Connection) -> Result<Streams, ConnectionError> {
-    let (send, receive) = link.accept_bi().await?;
-    Ok((Incoming::new(receive, REQUEST_FRAME_MAX), Outgoing::new(send)))
 }

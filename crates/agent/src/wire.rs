@@ -58,6 +58,19 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
         Self { stream, buffer: BytesMut::new(), most }
     }
 
+    /// The same with its stream as another type, and frames of so many bytes.
+    pub(crate) fn over<S>(self, stream: impl FnOnce(R) -> S, most: usize) -> Incoming<S> {
+        Incoming { stream: stream(self.stream), buffer: self.buffer, most }
+    }
+
+    /// Whether what comes begins as a frame of that number.
+    pub(crate) async fn begins_with(&mut self, number: u8) -> Result<bool, Broken> {
+        if self.buffer.is_empty() && self.stream.read_buf(&mut self.buffer).await? == 0 {
+            return Ok(false);
+        }
+        Ok(self.buffer[0] >> 3 == number)
+    }
+
     /// The next frame; `None` at the end. What nobody here knows is passed over. May be dropped
     /// between, and nothing is lost.
     pub(crate) async fn next(&mut self) -> Result<Option<Came>, Broken> {

@@ -1,14 +1,13 @@
 //! The calls that one gateway makes to this agent.
 
 use super::Shared;
-use crate::quic::Streams;
+use crate::link::{Sending, Streams};
 use crate::wire::{Broken, Outgoing};
 use bytes::Bytes;
 use haft_link::limits::PART_MAX;
 use haft_link::{Credit, ExecuteRequest, Frame, Kind, StreamResponse};
 use haft_proto::service::Principal;
 use haft_transport::carried::{Carried, Piece};
-use quinn::SendStream;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -74,13 +73,13 @@ pub(super) async fn answer(calls: Arc<Calls>, (mut incoming, mut outgoing): Stre
         }
         _ => {}
     }
-    _ = outgoing.stream().finish();
+    outgoing.stream().finish();
 }
 
 async fn execute(
     calls: &Calls,
     request: &ExecuteRequest<'_>,
-    outgoing: &mut Outgoing<SendStream>,
+    outgoing: &mut Outgoing<Sending>,
     mut credit: watch::Receiver<u64>,
 ) -> Result<(), Broken> {
     let stream_id = request.stream_id;

@@ -4,10 +4,11 @@ use super::call::{Calls, answer};
 use super::{Dialled, Shared};
 use crate::ending::Ending;
 use crate::limits::{GREETING_TIME_MAX, KEPT_TIME};
-use crate::quic::{Streams, accept_call, open_control};
+use crate::link::{Link, Receiving, Sending, Streams};
+use crate::pulse::Pulse;
 use crate::wire::{Broken, Came, Incoming, Outgoing};
-use haft_link::{Frame, Hello, Pong, Register, VERSION};
-use quinn::{Connection, RecvStream, SendStream};
+use haft_link::limits::{CONTROL_FRAME_MAX, REQUEST_FRAME_MAX};
+use haft_link::{Frame, Hello, Ping, Pong, Register, VERSION};
 use std::sync::Arc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -23,52 +24,54 @@ pub(super) enum Stay {
 }
 
 /// Stays for as long as the link does.
-pub(super) async fn stay(shared: &Arc<Shared>, address: &str, link: &Connection) -> Stay {
+pub(super) async fn stay(shared: &Arc<Shared>, address: &str, link: &Link) -> Stay {
     let (mut streams, welcome) = match greet(shared, link).await {
         Ok(greeted) => greeted,
         Err(broken) => return Stay::Ended(why(link, &broken).await),
     };
     let Frame::Welcome(said) = welcome.frame() else {
-        Ending::Breach.close(link);
+        link.end(Ending::Breach);
         return Stay::Ended("it did not welcome the agent".to_owned());
     };
     if said.version != VERSION {
-        Ending::Version.close(link);
+        link.end(Ending::Version);
         return Stay::Ended(Ending::Version.to_string());
     }
     let Some(_entry) = shared.roster.enter(said.gateway, said.epoch) else {
-        Ending::Duplicate.close(link);
+        link.end(Ending::Duplicate);
         return Stay::Duplicate;
     };
     for peer in &said.peers {
         // Those that find no room are named again by the next link.
         _ = shared.found.try_send((*peer).to_owned());
     }
-    let gateway = said.gateway.to_owned();
-    (shared.settings.hears)(&Dialled::Linked { address: address.to_owned(), gateway });
+    (shared.settings.hears)(&Dialled::Linked {
+        address: address.to_owned(),
+        gateway: said.gateway.to_owned(),
+        is_over_tcp: link.is_over_tcp(),
+    });
     let calls = Arc::new(Calls::new(shared));
     let (incoming, outgoing) = (&mut streams.0, &mut streams.1);
     let ended = tokio::select! {
-        ended = converse(&calls, incoming, outgoing) => ended,
+        ended = converse(link, &calls, incoming, outgoing) => ended,
         () = take(&calls, link) => Ok(()),
         () = shared.stopped() => {
-            Ending::Stopped.close(link);
+            link.end(Ending::Stopped);
             return Stay::Stopped;
         }
     };
     match ended {
         Err(broken @ (Broken::Malformed(_) | Broken::CutShort)) => {
-            Ending::Breach.close(link);
+            link.end(Ending::Breach);
             Stay::Ended(broken.to_string())
         }
-        _ => Stay::Ended(Ending::why(&link.closed().await)),
+        _ => Stay::Ended(link.ended().await),
     }
 }
 
 /// Says who is here; what the gateway says to that.
-async fn greet(shared: &Shared, link: &Connection) -> Result<(Streams, Came), Broken> {
-    let opened = open_control(link).await.map_err(std::io::Error::from)?;
-    let (mut incoming, mut outgoing) = opened;
+async fn greet(shared: &Shared, link: &Link) -> Result<(Streams, Came), Broken> {
+    let (mut incoming, mut outgoing) = link.open(CONTROL_FRAME_MAX).await?;
     let settings = &shared.settings;
     outgoing.put(Hello {
         version: VERSION,
@@ -83,19 +86,20 @@ async fn greet(shared: &Shared, link: &Connection) -> Result<(Streams, Came), Br
     outgoing.flush().await?;
     let welcome = timeout(GREETING_TIME_MAX, incoming.next()).await;
     let late = |_| Broken::Stream(std::io::ErrorKind::TimedOut.into());
-    let welcome = welcome.map_err(late)??.ok_or(Broken::CutShort)?;
+    let ended = || Broken::Stream(std::io::ErrorKind::UnexpectedEof.into());
+    let welcome = welcome.map_err(late)??.ok_or_else(ended)?;
     Ok(((incoming, outgoing), welcome))
 }
 
 /// Why a link is of no use: as the other end says it, if it does.
-async fn why(link: &Connection, broken: &Broken) -> String {
+async fn why(link: &Link, broken: &Broken) -> String {
     match broken {
-        Broken::Stream(_) => match timeout(GREETING_TIME_MAX, link.closed()).await {
-            Ok(error) => Ending::why(&error),
-            Err(_) => broken.to_string(),
-        },
+        Broken::Stream(_) => {
+            let said = timeout(GREETING_TIME_MAX, link.ended()).await;
+            said.unwrap_or_else(|_| broken.to_string())
+        }
         Broken::Malformed(_) | Broken::CutShort => {
-            Ending::Breach.close(link);
+            link.end(Ending::Breach);
             broken.to_string()
         }
     }
@@ -103,25 +107,36 @@ async fn why(link: &Connection, broken: &Broken) -> String {
 
 /// Hears what is said on the control stream, until it ends.
 async fn converse(
+    link: &Link,
     calls: &Calls,
-    incoming: &mut Incoming<RecvStream>,
-    outgoing: &mut Outgoing<SendStream>,
+    incoming: &mut Incoming<Receiving>,
+    outgoing: &mut Outgoing<Sending>,
 ) -> Result<(), Broken> {
-    while let Some(came) = incoming.next().await? {
-        match came.frame() {
-            Frame::Ping(ping) => outgoing.send(Pong { nonce: ping.nonce }).await?,
-            Frame::Cancel(cancel) => calls.cancel(cancel.stream_id),
-            Frame::Ack(ack) => ack.stream_ids.iter().for_each(|id| calls.acked(id)),
-            _ => {}
+    let mut pulse = Pulse::of(link);
+    loop {
+        tokio::select! {
+            came = incoming.next() => {
+                let Some(came) = came? else { return Ok(()) };
+                pulse.felt();
+                match came.frame() {
+                    Frame::Ping(ping) => outgoing.send(Pong { nonce: ping.nonce }).await?,
+                    Frame::Cancel(cancel) => calls.cancel(cancel.stream_id),
+                    Frame::Ack(ack) => ack.stream_ids.iter().for_each(|id| calls.acked(id)),
+                    _ => {}
+                }
+            }
+            beat = pulse.beat() => {
+                beat?;
+                outgoing.send(Ping { nonce: 0 }).await?;
+            }
         }
     }
-    Ok(())
 }
 
 /// Takes calls, until the link ends.
-async fn take(calls: &Arc<Calls>, link: &Connection) {
+async fn take(calls: &Arc<Calls>, link: &Link) {
     let mut streams = JoinSet::new();
-    while let Ok(stream) = accept_call(link).await {
+    while let Ok(stream) = link.accept(REQUEST_FRAME_MAX).await {
         while streams.try_join_next().is_some() {}
         streams.spawn(answer(Arc::clone(calls), stream));
     }

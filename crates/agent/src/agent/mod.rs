@@ -30,6 +30,8 @@ pub struct AgentSettings {
     pub gateways: Vec<String>,
     /// How it dials; see [`client_config`](crate::client_config).
     pub dialling: quinn::ClientConfig,
+    /// The same over TCP, where nobody answers over UDP.
+    pub tls: Arc<rustls::ClientConfig>,
     /// How many calls it works on at once.
     pub slots: usize,
     /// Of messages.
@@ -55,6 +57,8 @@ pub enum Dialled {
         address: String,
         /// Which replica it is.
         gateway: String,
+        /// No datagrams pass: calls may wait for one another.
+        is_over_tcp: bool,
     },
     /// There is none, or no more.
     Failed {

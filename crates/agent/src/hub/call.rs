@@ -2,10 +2,11 @@
 //! where it goes on with what is missing. It is done once at most; what is not known is said to be.
 
 use super::member::{Live, Member, Place};
-use crate::quic::{Streams, UNWANTED, open_call};
+use crate::link::Streams;
 use crate::wire::{Broken, Came};
 use bytes::{Bytes, BytesMut};
 use haft_client::{Carrier, Carrying, Hear, Uncarried};
+use haft_link::limits::RESPONSE_FRAME_MAX;
 use haft_link::{Credit, ExecuteRequest, Frame, Kind, Resume, StreamResponse};
 use std::pin::Pin;
 use std::time::Duration;
@@ -87,7 +88,7 @@ impl Call<'_> {
                     false => self.member.not_begun("it has gone"),
                 });
             };
-            let became = match open_call(&live.link).await {
+            let became = match live.link.open(RESPONSE_FRAME_MAX).await {
                 Err(_) => Became::Broken,
                 Ok(mut streams) => {
                     let sent = match was_sent {
@@ -99,7 +100,7 @@ impl Call<'_> {
                         Ok(()) => self.hear(&mut streams, hear, is_taken_up).await,
                         Err(_) => Became::Broken,
                     };
-                    _ = streams.1.stream().reset(UNWANTED);
+                    streams.1.stream().abandon();
                     heard
                 }
             };
@@ -240,5 +241,5 @@ impl Call<'_> {
 
 /// A stream broke: most often because its link did, which may be seen a moment later.
 async fn wait_for_end(live: &Live) {
-    _ = tokio::time::timeout(crate::limits::AWAY_PATIENCE, live.link.closed()).await;
+    _ = tokio::time::timeout(crate::limits::AWAY_PATIENCE, live.link.ended()).await;
 }

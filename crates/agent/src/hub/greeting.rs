@@ -5,18 +5,19 @@ use super::control::Guest;
 use super::member::Session;
 use crate::ending::Ending;
 use crate::limits::{GREETING_TIME_MAX, HEARTBEAT};
-use crate::quic::accept_control;
+use crate::link::Link;
+use haft_link::limits::CONTROL_FRAME_MAX;
 use haft_link::{Frame, Hello, VERSION, Welcome};
-use quinn::Connection;
-use rustls::pki_types::CertificateDer;
 use std::time::Duration;
 use tokio::time::timeout;
 
 impl Hub {
     /// Hears who has come.
-    pub(super) async fn greet(&self, link: &Connection) -> Result<Guest, Ending> {
+    pub(super) async fn greet(&self, link: &Link) -> Result<Guest, Ending> {
         let name = self.certified(link).ok_or(Ending::Uncertified)?;
-        let (mut incoming, mut outgoing) = accept_control(link).await.ok_or(Ending::Silent)?;
+        let opened = timeout(GREETING_TIME_MAX, link.accept(CONTROL_FRAME_MAX)).await;
+        let (mut incoming, mut outgoing) =
+            opened.map_err(|_| Ending::Silent)?.map_err(|_| Ending::Silent)?;
         let first = timeout(GREETING_TIME_MAX, incoming.next()).await;
         let first = first.map_err(|_| Ending::Silent)?.map_err(|_| Ending::Breach)?;
         let first = first.ok_or(Ending::Silent)?;
@@ -44,9 +45,8 @@ impl Hub {
         Ok(Guest { member, session, incoming, outgoing })
     }
 
-    fn certified(&self, link: &Connection) -> Option<String> {
-        let chain = link.peer_identity()?.downcast::<Vec<CertificateDer<'static>>>().ok()?;
-        (self.settings.identify)(&chain)
+    fn certified(&self, link: &Link) -> Option<String> {
+        (self.settings.identify)(&link.certificates()?)
     }
 }
 

@@ -4,8 +4,8 @@
 use super::words::Words;
 use crate::ending::Ending;
 use crate::limits::{AWAY_PATIENCE, KEPT_TIME, PROBE_TIME_MAX, QUEUED_CALLS_MAX};
+use crate::link::Link;
 use haft_client::Uncarried;
-use quinn::Connection;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -80,7 +80,7 @@ struct Known {
 /// A link that is there.
 #[derive(Debug)]
 pub(super) struct Live {
-    pub(super) link: Connection,
+    pub(super) link: Link,
     pub(super) words: Arc<Words>,
     /// What the last answer to a ping brought back.
     pub(super) ponged: watch::Sender<u64>,
@@ -137,21 +137,21 @@ impl Member {
         };
         match live {
             // It knows better than we whether its link is lost.
-            Some(live) if is_same => Ending::Replaced.close(&live.link),
+            Some(live) if is_same => live.link.end(Ending::Replaced),
             Some(live) if live.answers().await => return Err(Ending::Taken),
-            Some(live) => Ending::Replaced.close(&live.link),
+            Some(live) => live.link.end(Ending::Replaced),
             None => {}
         }
         Ok(is_same)
     }
 
     /// It has come, over this link.
-    pub(super) fn comes(&self, session: Session, link: &Connection) -> Result<Arc<Live>, Ending> {
+    pub(super) fn comes(&self, session: Session, link: &Link) -> Result<Arc<Live>, Ending> {
         let mut slot = self.lock();
         let is_same = slot.as_ref().is_some_and(|known| known.session.id == session.id);
         if !is_same {
             let alive = slot.as_ref().and_then(|known| known.live.as_ref());
-            if alive.is_some_and(|live| live.link.close_reason().is_none()) {
+            if alive.is_some_and(|live| !live.link.has_ended()) {
                 return Err(Ending::Taken);
             }
             *slot = Some(Known::new(session, self.sessions.fetch_add(1, Ordering::Relaxed)));
@@ -234,7 +234,7 @@ impl Member {
                 return None;
             }
             let live = self.lock().as_ref().and_then(|known| known.live.clone());
-            if let Some(live) = live.filter(|live| live.link.close_reason().is_none()) {
+            if let Some(live) = live.filter(|live| !live.link.has_ended()) {
                 return Some(live);
             }
             presence.changed().await.ok()?;
@@ -311,7 +311,7 @@ impl Live {
         self.words.ping(nonce);
         tokio::select! {
             answered = ponged.wait_for(|ponged| *ponged == nonce) => answered.is_ok(),
-            _ = self.link.closed() => false,
+            _ = self.link.ended() => false,
             () = sleep(PROBE_TIME_MAX) => false,
         }
     }

@@ -3,17 +3,19 @@
 
 mod call;
 mod control;
+mod door;
 mod greeting;
 mod group;
 mod member;
 mod words;
 
+pub use door::{Door, DoorError, Guests};
 pub use group::{Arrivals, Group};
 pub use member::{Member, Presence};
 
 use crate::ending::Ending;
 use crate::limits::AGENTS_MAX;
-use quinn::Connection;
+use crate::link::Link;
 use rustls::pki_types::CertificateDer;
 use std::collections::HashMap;
 use std::fmt;
@@ -76,11 +78,11 @@ impl Hub {
     }
 
     /// Serves one link until it ends; why it did.
-    pub async fn serve(&self, link: Connection) -> String {
+    pub async fn serve(&self, link: Link) -> String {
         match self.greet(&link).await {
             Ok(guest) => guest.stay(&link).await,
             Err(ending) => {
-                ending.close(&link);
+                link.end(ending);
                 ending.to_string()
             }
         }

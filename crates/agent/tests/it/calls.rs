@@ -1,37 +1,17 @@
 //! Calls over a link: what a client of a gateway gets of what an agent has.
 
-use crate::pair::{Authority, Gateway, agent, agent_as, client, here};
+use crate::pair::{Authority, Gateway, agent, agent_as, client, here, tools};
 use haft_agent::Presence;
-use haft_server::{Server, Tool, handler};
-use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::to_raw_value;
 use std::time::Duration;
 
-#[derive(Deserialize)]
-struct Words {
-    text: String,
-}
-
-#[derive(Deserialize)]
-struct Size {
-    bytes: usize,
-}
-
-fn server() -> Server {
-    let text = r#"{"type":"object","properties":{"text":{"type":"string"}}}"#;
-    let size = r#"{"type":"object","properties":{"bytes":{"type":"integer"}}}"#;
-    let echo = Tool::new("echo", handler::function(|words: Words| words.text)).input_schema(text);
-    let long = Tool::new("long", handler::function(|size: Size| "~".repeat(size.bytes)));
-    Server::builder("far", "1").tool(echo).tool(long.input_schema(size)).build().expect("right")
-}
-
 #[tokio::test]
 async fn a_tool_of_an_agent_is_listed_and_called() {
     let authority = Authority::new();
-    let gateway = Gateway::new(&authority);
+    let gateway = Gateway::new(&authority).await;
     let member = gateway.member("plant-7");
-    let _agent = agent(&authority, "plant-7", &[gateway.at], server());
+    let _agent = agent(&authority, "plant-7", &[gateway.at], tools());
     here(&member).await;
     let client = client(&member).await;
     assert_eq!(client.handshake().server.name, "far");
@@ -47,9 +27,9 @@ async fn a_tool_of_an_agent_is_listed_and_called() {
 #[tokio::test]
 async fn a_long_result_comes_whole() {
     let authority = Authority::new();
-    let gateway = Gateway::new(&authority);
+    let gateway = Gateway::new(&authority).await;
     let member = gateway.member("plant-7");
-    let _agent = agent(&authority, "plant-7", &[gateway.at], server());
+    let _agent = agent(&authority, "plant-7", &[gateway.at], tools());
     here(&member).await;
     let client = client(&member).await;
     for bytes in [0, 1, 32 * 1024, 256 * 1024, 3 * 1024 * 1024] {
@@ -63,16 +43,16 @@ async fn a_long_result_comes_whole() {
 #[tokio::test]
 async fn only_the_agent_of_that_name_is_that_agent() {
     let authority = Authority::new();
-    let gateway = Gateway::new(&authority);
+    let gateway = Gateway::new(&authority).await;
     let member = gateway.member("plant-7");
-    let first = agent(&authority, "plant-7", &[gateway.at], server());
+    let first = agent(&authority, "plant-7", &[gateway.at], tools());
     here(&member).await;
     // One that nobody asks for, one with another's name, and a second one of the same.
-    let unknown = agent(&authority, "plant-8", &[gateway.at], server());
+    let unknown = agent(&authority, "plant-8", &[gateway.at], tools());
     unknown.fails_with("no upstream of the gateway's file has this agent").await;
-    let liar = agent_as(&authority, ("plant-8", "plant-7"), &[gateway.at], server());
+    let liar = agent_as(&authority, ("plant-8", "plant-7"), &[gateway.at], tools());
     liar.fails_with("its certificate is not that of the name that it gives").await;
-    let second = agent(&authority, "plant-7", &[gateway.at], server());
+    let second = agent(&authority, "plant-7", &[gateway.at], tools());
     second
         .fails_with("another agent with this name is connected: give each a name of its own")
         .await;
@@ -88,13 +68,13 @@ async fn only_the_agent_of_that_name_is_that_agent() {
 #[tokio::test]
 async fn one_that_is_started_again_takes_the_place_of_the_one_before() {
     let authority = Authority::new();
-    let gateway = Gateway::new(&authority);
+    let gateway = Gateway::new(&authority).await;
     let member = gateway.member("plant-7");
-    let first = agent(&authority, "plant-7", &[gateway.at], server());
+    let first = agent(&authority, "plant-7", &[gateway.at], tools());
     here(&member).await;
     let before = *member.presence().borrow();
     drop(first);
-    let _second = agent(&authority, "plant-7", &[gateway.at], server());
+    let _second = agent(&authority, "plant-7", &[gateway.at], tools());
     let mut presence = member.presence();
     let is_new = |now: &Presence| {
         matches!(now, Presence::Here { revision: 1.., .. }) && now.session() != before.session()

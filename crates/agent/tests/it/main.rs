@@ -2,3 +2,4 @@
 
 mod calls;
 mod pair;
+mod without_udp;

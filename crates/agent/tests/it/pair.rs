@@ -1,15 +1,16 @@
 //! A gateway's end and an agent's end, each on a socket of its own, that trust one authority.
 
 use haft_agent::{
-    ALPN, Agent, AgentSettings, Dialled, Hub, HubSettings, Member, Presence, client_config,
-    server_config,
+    ALPN, Agent, AgentSettings, Dialled, Door, Guests, Hub, HubSettings, Member, Presence,
+    client_config,
 };
 use haft_client::{Carrier, Client, Options, connect_carried};
-use haft_server::Server;
+use haft_server::{Server, Tool, handler};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use serde::Deserialize;
 use std::future::pending;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -46,7 +47,7 @@ impl Authority {
         Arc::new(roots)
     }
 
-    pub(crate) fn gateway(&self) -> quinn::ServerConfig {
+    pub(crate) fn gateway(&self) -> Arc<ServerConfig> {
         let verifier = WebPkiClientVerifier::builder(self.roots()).build().expect("roots");
         let (chain, key) = self.sign("gateway");
         let versions = &[&rustls::version::TLS13];
@@ -54,17 +55,17 @@ impl Authority {
         let config = config.with_client_cert_verifier(verifier).with_single_cert(chain, key);
         let mut config = config.expect("they fit");
         config.alpn_protocols = vec![ALPN.to_vec()];
-        server_config(Arc::new(config)).expect("it has ciphers")
+        Arc::new(config)
     }
 
-    pub(crate) fn agent(&self, name: &str) -> quinn::ClientConfig {
+    pub(crate) fn agent(&self, name: &str) -> Arc<ClientConfig> {
         let (chain, key) = self.sign(name);
         let versions = &[&rustls::version::TLS13];
         let config = ClientConfig::builder_with_protocol_versions(versions);
         let config = config.with_root_certificates(self.roots()).with_client_auth_cert(chain, key);
         let mut config = config.expect("they fit");
         config.alpn_protocols = vec![ALPN.to_vec()];
-        client_config(Arc::new(config), 64).expect("it has ciphers")
+        Arc::new(config)
     }
 }
 
@@ -83,14 +84,21 @@ pub(crate) struct Gateway {
     pub(crate) at: SocketAddr,
     /// Why links ended.
     ended: Arc<Mutex<Vec<String>>>,
+    door: JoinHandle<()>,
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        self.door.abort();
+    }
 }
 
 impl Gateway {
-    pub(crate) fn new(authority: &Authority) -> Self {
-        Self::named(authority, "gw-1", Vec::new())
+    pub(crate) async fn new(authority: &Authority) -> Self {
+        Self::named(authority, "gw-1", Vec::new()).await
     }
 
-    pub(crate) fn named(authority: &Authority, gateway: &str, peers: Vec<String>) -> Self {
+    pub(crate) async fn named(authority: &Authority, gateway: &str, peers: Vec<String>) -> Self {
         let settings = HubSettings {
             gateway: gateway.into(),
             epoch: 1,
@@ -100,23 +108,15 @@ impl Gateway {
         };
         let hub = Hub::new(settings);
         let here = (Ipv4Addr::LOCALHOST, 0).into();
-        let endpoint = quinn::Endpoint::server(authority.gateway(), here).expect("a socket");
-        let at = endpoint.local_addr().expect("it has one");
+        let door = Door::open(here, authority.gateway()).await.expect("a port");
+        let at = door.address().expect("it has one");
         let ended: Arc<Mutex<Vec<String>>> = Arc::default();
-        tokio::spawn({
-            let (hub, ended) = (Arc::clone(&hub), Arc::clone(&ended));
-            async move {
-                while let Some(incoming) = endpoint.accept().await {
-                    let (hub, ended) = (Arc::clone(&hub), Arc::clone(&ended));
-                    tokio::spawn(async move {
-                        let Ok(link) = incoming.await else { return };
-                        let why = hub.serve(link).await;
-                        ended.lock().expect("no panics").push(why);
-                    });
-                }
-            }
-        });
-        Self { hub, at, ended }
+        let guests: Guests = {
+            let ended = Arc::clone(&ended);
+            Arc::new(move |_, why| ended.lock().expect("no panics").push(why.to_owned()))
+        };
+        let door = tokio::spawn(door.serve(Arc::clone(&hub), guests));
+        Self { hub, at, ended, door }
     }
 
     /// Why links ended so far.
@@ -142,6 +142,11 @@ impl Drop for Running {
 }
 
 impl Running {
+    /// How it went so far.
+    pub(crate) fn heard(&self) -> Vec<Dialled> {
+        self.heard.lock().expect("no panics").clone()
+    }
+
     /// Why it had no link, each time.
     pub(crate) fn failures(&self) -> Vec<String> {
         let heard = self.heard.lock().expect("no panics");
@@ -184,7 +189,8 @@ pub(crate) fn agent_as(
         name: name.into(),
         software: "test".into(),
         gateways: gateways.iter().map(ToString::to_string).collect(),
-        dialling: authority.agent(certified),
+        dialling: client_config(authority.agent(certified), 8).expect("it has ciphers"),
+        tls: authority.agent(certified),
         slots: 8,
         limits: haft_proto::limits::Limits::default(),
         hears: {
@@ -209,4 +215,23 @@ pub(crate) async fn client(member: &Arc<Member>) -> Client {
     let carrier: Arc<dyn Carrier> = Arc::<Member>::clone(member);
     let client = connect_carried(&carrier, &Options::default(), pending()).await;
     client.expect("it answers").expect("nobody gives it up")
+}
+
+#[derive(Deserialize)]
+struct Words {
+    text: String,
+}
+
+#[derive(Deserialize)]
+struct Size {
+    bytes: usize,
+}
+
+/// What the agents of these tests have.
+pub(crate) fn tools() -> Server {
+    let text = r#"{"type":"object","properties":{"text":{"type":"string"}}}"#;
+    let size = r#"{"type":"object","properties":{"bytes":{"type":"integer"}}}"#;
+    let echo = Tool::new("echo", handler::function(|words: Words| words.text)).input_schema(text);
+    let long = Tool::new("long", handler::function(|size: Size| "~".repeat(size.bytes)));
+    Server::builder("far", "1").tool(echo).tool(long.input_schema(size)).build().expect("right")
 }

@@ -1,0 +1,122 @@
+//! Where agents come to a gateway: one port, for QUIC and for TLS over TCP. Each link is served by
+//! a task of its own.
+
+use super::Hub;
+use crate::limits::{GREETING_TIME_MAX, LINKS_MAX};
+use crate::link::Link;
+use crate::quic::server_config;
+use crate::tcp::{Mux, Side};
+use quinn::Endpoint;
+use rustls::ServerConfig;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+
+/// See above.
+pub struct Door {
+    endpoint: Endpoint,
+    listener: TcpListener,
+    acceptor: TlsAcceptor,
+}
+
+/// Hears of links that ended: where they came from, and why.
+pub type Guests = Arc<dyn Fn(SocketAddr, &str) + Send + Sync>;
+
+/// Why there is no door.
+#[derive(Debug, thiserror::Error)]
+pub enum DoorError {
+    /// The port cannot be had.
+    #[error("cannot listen on {address}: {error}; choose another address")]
+    Taken {
+        /// Which.
+        address: SocketAddr,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The settings of TLS are of no use to QUIC.
+    #[error("TLS has no cipher that QUIC begins with")]
+    NoCipher,
+}
+
+impl fmt::Debug for Door {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Door").field("at", &self.endpoint.local_addr()).finish_non_exhaustive()
+    }
+}
+
+impl Door {
+    /// Opens it, with settings that have [`ALPN`](crate::ALPN). In a runtime. If the port is 0, it
+    /// is any free one.
+    ///
+    /// # Errors
+    /// [`DoorError`].
+    pub async fn open(address: SocketAddr, tls: Arc<ServerConfig>) -> Result<Self, DoorError> {
+        let taken = |error| DoorError::Taken { address, error };
+        let config = server_config(Arc::clone(&tls)).map_err(|_| DoorError::NoCipher)?;
+        let listener = TcpListener::bind(address).await.map_err(taken)?;
+        let at = listener.local_addr().map_err(taken)?;
+        let endpoint = Endpoint::server(config, at).map_err(taken)?;
+        Ok(Self { endpoint, listener, acceptor: TlsAcceptor::from(tls) })
+    }
+
+    /// Where it is.
+    ///
+    /// # Errors
+    /// The system does not say.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.endpoint.local_addr()
+    }
+
+    /// Lets agents in, for ever. Dropping the future ends all links.
+    pub async fn serve(self, hub: Arc<Hub>, guests: Guests) {
+        let (mut links, room) = (JoinSet::new(), Arc::new(Semaphore::new(LINKS_MAX)));
+        loop {
+            while links.try_join_next().is_some() {}
+            let place = Arc::clone(&room).acquire_owned().await.expect("it is never closed");
+            let (hub, guests) = (Arc::clone(&hub), Arc::clone(&guests));
+            tokio::select! {
+                Some(incoming) = self.endpoint.accept() => {
+                    // An address that anybody could have written costs no handshake.
+                    if !incoming.remote_address_validated() && incoming.may_retry() {
+                        _ = incoming.retry();
+                        continue;
+                    }
+                    links.spawn(async move {
+                        let from = incoming.remote_address();
+                        match timeout(GREETING_TIME_MAX, incoming).await {
+                            Ok(Ok(link)) => guests(from, &hub.serve(link.into()).await),
+                            Ok(Err(error)) => guests(from, &error.to_string()),
+                            Err(_) => {}
+                        }
+                        drop(place);
+                    });
+                }
+                Ok((socket, from)) = self.listener.accept() => {
+                    let acceptor = self.acceptor.clone();
+                    links.spawn(async move {
+                        match timeout(GREETING_TIME_MAX, over_tls(acceptor, socket)).await {
+                            Ok(Ok(link)) => guests(from, &hub.serve(link).await),
+                            Ok(Err(error)) => guests(from, &error.to_string()),
+                            Err(_) => {}
+                        }
+                        drop(place);
+                    });
+                }
+            }
+        }
+    }
+}
+
+async fn over_tls(acceptor: TlsAcceptor, socket: TcpStream) -> io::Result<Link> {
+    socket.set_nodelay(true)?;
+    let stream = acceptor.accept(socket).await?;
+    let chain = stream.get_ref().1.peer_certificates();
+    let chain = chain.map(|chain| chain.iter().map(|one| one.clone().into_owned()).collect());
+    Ok(Mux::new(stream, Side::Gateway, chain).into())
+}

@@ -1,0 +1,184 @@
+//! A link, over QUIC or, where no datagrams pass, over TCP: streams in both directions, and one end
+//! that says why it ends.
+
+use crate::ending::Ending;
+use crate::tcp::{Mux, Reading, Writing};
+use crate::wire::{Incoming, Outgoing};
+use quinn::{Connection, RecvStream, SendStream, VarInt};
+use rustls::pki_types::CertificateDer;
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// See above. All clones are the same link.
+#[derive(Clone)]
+pub struct Link(Kind);
+
+#[derive(Clone)]
+enum Kind {
+    Quic(Connection),
+    Tcp(Mux),
+}
+
+/// The frames of a stream that come, and the way for those that go.
+pub(crate) type Streams = (Incoming<Receiving>, Outgoing<Sending>);
+
+/// What comes on a stream.
+pub(crate) enum Receiving {
+    Quic(RecvStream),
+    Tcp(Reading),
+}
+
+/// What goes.
+pub(crate) enum Sending {
+    Quic(SendStream),
+    Tcp(Writing),
+}
+
+/// The code of a stream that nobody wants any more.
+const UNWANTED: VarInt = VarInt::from_u32(1);
+
+impl From<Connection> for Link {
+    fn from(connection: Connection) -> Self {
+        Self(Kind::Quic(connection))
+    }
+}
+
+impl From<Mux> for Link {
+    fn from(mux: Mux) -> Self {
+        Self(Kind::Tcp(mux))
+    }
+}
+
+impl Link {
+    /// Whether it is over TCP, and so has its streams wait for one another.
+    #[must_use]
+    pub fn is_over_tcp(&self) -> bool {
+        matches!(self.0, Kind::Tcp(_))
+    }
+
+    /// Opens a stream on which frames of so many bytes may come.
+    pub(crate) async fn open(&self, most: usize) -> io::Result<Streams> {
+        match &self.0 {
+            Kind::Quic(connection) => Ok(of_quic(connection.open_bi().await?, most)),
+            Kind::Tcp(mux) => mux.open(most).await,
+        }
+    }
+
+    /// The next stream that the other end opens.
+    pub(crate) async fn accept(&self, most: usize) -> io::Result<Streams> {
+        match &self.0 {
+            Kind::Quic(connection) => Ok(of_quic(connection.accept_bi().await?, most)),
+            Kind::Tcp(mux) => mux.accept(most).await,
+        }
+    }
+
+    /// Ends it so, which the other end is told.
+    pub(crate) fn end(&self, ending: Ending) {
+        match &self.0 {
+            Kind::Quic(connection) => {
+                let code = VarInt::from_u32(ending.code());
+                connection.close(code, ending.to_string().as_bytes());
+            }
+            Kind::Tcp(mux) => mux.end(ending),
+        }
+    }
+
+    /// Waits until it has ended; why.
+    pub(crate) async fn ended(&self) -> String {
+        match &self.0 {
+            Kind::Quic(connection) => Ending::why(&connection.closed().await),
+            Kind::Tcp(mux) => mux.ended().await,
+        }
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        match &self.0 {
+            Kind::Quic(connection) => connection.close_reason().is_some(),
+            Kind::Tcp(mux) => mux.has_ended(),
+        }
+    }
+
+    /// What the other end has shown of itself, which TLS has found to be good.
+    pub(crate) fn certificates(&self) -> Option<Vec<CertificateDer<'static>>> {
+        match &self.0 {
+            Kind::Quic(connection) => {
+                let chain = connection.peer_identity()?.downcast::<Vec<CertificateDer<'_>>>();
+                chain.ok().map(|chain| *chain)
+            }
+            Kind::Tcp(mux) => mux.certificates(),
+        }
+    }
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let wire = if self.is_over_tcp() { "TCP" } else { "QUIC" };
+        f.debug_tuple("Link").field(&wire).finish()
+    }
+}
+
+fn of_quic((send, receive): (SendStream, RecvStream), most: usize) -> Streams {
+    let incoming = Incoming::new(Receiving::Quic(receive), most);
+    (incoming, Outgoing::new(Sending::Quic(send)))
+}
+
+impl Sending {
+    /// Nothing more is sent; what was, arrives.
+    pub(crate) fn finish(&mut self) {
+        if let Self::Quic(stream) = self {
+            // One that was stopped has nobody who waits for its end.
+            _ = stream.finish();
+        }
+    }
+
+    /// Nobody wants the stream any more.
+    pub(crate) fn abandon(&mut self) {
+        if let Self::Quic(stream) = self {
+            // One that has ended cannot be given up.
+            _ = stream.reset(UNWANTED);
+        }
+    }
+}
+
+impl AsyncRead for Receiving {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Quic(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Self::Tcp(half) => Pin::new(half).poll_read(cx, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Sending {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Quic(stream) => AsyncWrite::poll_write(Pin::new(stream), cx, bytes),
+            Self::Tcp(half) => Pin::new(half).poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Quic(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Tcp(half) => Pin::new(half).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Quic(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Tcp(half) => Pin::new(half).poll_shutdown(cx),
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Where no datagrams pass: the same link over TLS and TCP.
+
+use crate::pair::{Authority, Gateway, agent, client, here, tools};
+use haft_agent::Dialled;
+use std::net::{Ipv4Addr, SocketAddr};
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+/// Passes on what comes over TCP, and nothing that comes over UDP.
+struct Firewall {
+    at: SocketAddr,
+    task: JoinHandle<()>,
+}
+
+impl Firewall {
+    async fn before(gateway: SocketAddr) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
+        let at = listener.local_addr().expect("it has one");
+        let task = tokio::spawn(async move {
+            while let Ok((mut inside, _)) = listener.accept().await {
+                tokio::spawn(async move {
+                    let Ok(mut outside) = TcpStream::connect(gateway).await else { return };
+                    _ = copy_bidirectional(&mut inside, &mut outside).await;
+                });
+            }
+        });
+        Self { at, task }
+    }
+}
+
+impl Drop for Firewall {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+#[tokio::test]
+async fn calls_go_over_tcp_where_udp_is_blocked_and_the_agent_says_so() {
+    let authority = Authority::new();
+    let gateway = Gateway::new(&authority).await;
+    let firewall = Firewall::before(gateway.at).await;
+    let member = gateway.member("plant-7");
+    let agent = agent(&authority, "plant-7", &[firewall.at], tools());
+    here(&member).await;
+    let client = client(&member).await;
+    for bytes in [0, 1, 3 * 1024 * 1024] {
+        let arguments = format!(r#"{{"bytes":{bytes}}}"#);
+        let passed = client.call_tool_raw("long", &arguments, &mut |_| {}).await.expect("it comes");
+        let haft_client::Passed::Whole(text) = passed else { panic!("whole") };
+        assert_eq!(text.matches('~').count(), bytes);
+    }
+    let is_over_tcp = |said: &Dialled| matches!(said, Dialled::Linked { is_over_tcp: true, .. });
+    assert!(agent.heard().iter().any(is_over_tcp), "{:?}", agent.heard());
+}
+
+#[tokio::test]
+async fn why_a_link_ends_is_said_over_tcp_too() {
+    let authority = Authority::new();
+    let gateway = Gateway::new(&authority).await;
+    let firewall = Firewall::before(gateway.at).await;
+    let unknown = agent(&authority, "plant-8", &[firewall.at], tools());
+    unknown.fails_with("no upstream of the gateway's file has this agent").await;
+}
