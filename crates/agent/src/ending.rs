@@ -1,6 +1,7 @@
 //! Why a link ends, as both ends call it: the code and the words of its last frame, so that the
 //! logs of both say the same.
 
+use crate::trust::TrustError;
 use quinn::ConnectionError;
 use std::fmt;
 
@@ -69,6 +70,27 @@ endings! {
     10 Unknown "no upstream of the gateway's file has this agent",
     /// It has no certificate.
     11 Uncertified "it has no certificate: join with a token first",
+    /// Its token is none, or was used.
+    12 Token "the token is not known, or was used before: ask for a new one",
+    /// Its token is too old.
+    13 LateToken "the time of the token is over: ask for a new one",
+    /// It has what it asked for.
+    14 Joined "it has joined",
+    /// The gateway cannot sign, which is in its log.
+    15 Unsigned "the gateway could not sign a certificate: see its log",
+}
+
+impl From<&TrustError> for Ending {
+    fn from(error: &TrustError) -> Self {
+        match error {
+            TrustError::BadToken | TrustError::UnknownToken => Self::Token,
+            TrustError::LateToken => Self::LateToken,
+            TrustError::BadRequest => Self::Breach,
+            TrustError::Revoked => Self::Revoked,
+            TrustError::Foreign => Self::Uncertified,
+            _ => Self::Unsigned,
+        }
+    }
 }
 
 impl Ending {

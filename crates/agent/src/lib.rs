@@ -10,10 +10,11 @@ mod link;
 mod pulse;
 mod quic;
 mod tcp;
+pub mod trust;
 mod wire;
 
-pub use agent::{Agent, AgentSettings, Dialled};
+pub use agent::{Agent, AgentSettings, Dialled, JoinError, join};
 pub use ending::Ending;
 pub use hub::{Arrivals, Door, DoorError, Group, Guests, Hub, HubSettings, Member, Presence};
 pub use link::Link;
-pub use quic::{ALPN, client_config, server_config};
+pub use quic::ALPN;

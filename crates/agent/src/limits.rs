@@ -59,3 +59,24 @@ pub const UDP_PATIENCE: Duration = Duration::from_secs(3);
 
 /// The most links that a gateway has at once; the next wait to be accepted.
 pub const LINKS_MAX: usize = 8192;
+
+/// The longest name of an agent.
+pub const NAME_BYTES_MAX: usize = 64;
+
+/// How long a token may be used, if nobody says how long.
+pub const INVITATION_LIFE: Duration = Duration::from_secs(60 * 60);
+
+/// The most tokens of one gateway that have not been used.
+pub const INVITATIONS_MAX: usize = 1024;
+
+/// How long an agent's certificate holds. It gets a new one when two thirds of that are over.
+pub const CERTIFICATE_LIFE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// How much the clocks of an agent and its gateway may differ.
+pub const CLOCK_SLACK: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How often a gateway looks whether an agent that is there has been revoked.
+pub const REVOKED_LOOK: Duration = Duration::from_secs(5);
+
+/// How soon a certificate is asked for again that did not come.
+pub const RENEWAL_RETRY: Duration = Duration::from_secs(60 * 60);

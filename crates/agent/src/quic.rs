@@ -12,7 +12,7 @@ pub const ALPN: &[u8] = b"haft-link/1";
 ///
 /// # Errors
 /// The settings have no cipher that QUIC begins with.
-pub fn server_config(
+pub(crate) fn server_config(
     tls: Arc<rustls::ServerConfig>,
 ) -> Result<quinn::ServerConfig, NoInitialCipherSuite> {
     let mut config = quinn::ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?));
@@ -25,7 +25,7 @@ pub fn server_config(
 ///
 /// # Errors
 /// As of [`server_config`].
-pub fn client_config(
+pub(crate) fn client_config(
     tls: Arc<rustls::ClientConfig>,
     slots: usize,
 ) -> Result<quinn::ClientConfig, NoInitialCipherSuite> {

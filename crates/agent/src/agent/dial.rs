@@ -6,9 +6,10 @@ use super::{Dialled, Shared};
 use crate::ending::Ending;
 use crate::limits::{GREETING_TIME_MAX, LASTED, REPROBE, UDP_PATIENCE};
 use crate::link::Link;
+use crate::quic::client_config;
 use crate::tcp::{Mux, Side};
-use quinn::{ConnectionError, Endpoint};
-use rustls::pki_types::ServerName;
+use crate::trust::{GATEWAY_NAME, gateway_name};
+use quinn::{ClientConfig, ConnectionError, Endpoint};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -22,7 +23,7 @@ pub(super) async fn keep(shared: Arc<Shared>, address: String) {
     let mut pause = Pause::new(seed(&shared, &address));
     loop {
         let tried = tokio::select! {
-            tried = dial(&shared, &address) => tried,
+            tried = dial_as(&shared, &address) => tried,
             () = shared.stopped() => return,
         };
         let (why, again) = match tried {
@@ -65,23 +66,42 @@ async fn rest(shared: &Shared, time: Duration) -> bool {
     }
 }
 
+async fn dial_as(shared: &Shared, address: &str) -> Result<(Link, Option<Endpoint>), String> {
+    let tls = shared.identity().client_config().map_err(|error| error.to_string())?;
+    dial(&Dialling::new(tls, shared.settings.slots)?, address).await
+}
+
+/// How it is dialled.
+pub(super) struct Dialling {
+    quic: ClientConfig,
+    tls: Arc<rustls::ClientConfig>,
+}
+
+impl Dialling {
+    pub(super) fn new(tls: Arc<rustls::ClientConfig>, slots: usize) -> Result<Self, String> {
+        let quic = client_config(Arc::clone(&tls), slots).map_err(|error| error.to_string())?;
+        Ok(Self { quic, tls })
+    }
+}
+
 /// A link by the first address that answers: over QUIC, or else over TCP. An endpoint must be there
 /// for as long as a link of its own.
-async fn dial(shared: &Shared, address: &str) -> Result<(Link, Option<Endpoint>), String> {
-    let (host, _) = address.rsplit_once(':').ok_or("write the address as host:port")?;
-    let host = host.trim_start_matches('[').trim_end_matches(']');
+pub(super) async fn dial(
+    dialling: &Dialling,
+    address: &str,
+) -> Result<(Link, Option<Endpoint>), String> {
     let found = lookup_host(address).await.map_err(|error| error.to_string())?;
     let found: Vec<SocketAddr> = found.collect();
     let mut why = "its name has no address".to_owned();
     for at in &found {
-        match over_quic(shared, *at, host).await {
+        match over_quic(dialling, *at).await {
             Ok((link, endpoint)) => return Ok((link, Some(endpoint))),
             Err(Undialled::Refused(why)) => return Err(why),
             Err(Undialled::Unreached(error)) => why = error,
         }
     }
     for at in found {
-        let dialled = timeout(GREETING_TIME_MAX, over_tcp(shared, at, host)).await;
+        let dialled = timeout(GREETING_TIME_MAX, over_tcp(dialling, at)).await;
         match dialled {
             Ok(Ok(link)) => return Ok((link, None)),
             Ok(Err(error)) => why = format!("{why}; over TCP: {error}"),
@@ -99,11 +119,7 @@ enum Undialled {
     Unreached(String),
 }
 
-async fn over_quic(
-    shared: &Shared,
-    at: SocketAddr,
-    host: &str,
-) -> Result<(Link, Endpoint), Undialled> {
+async fn over_quic(dialling: &Dialling, at: SocketAddr) -> Result<(Link, Endpoint), Undialled> {
     let here: SocketAddr = match at {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
         SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
@@ -111,8 +127,7 @@ async fn over_quic(
     let unreached = |error: String| Undialled::Unreached(error);
     // A socket of its own: one that the system has closed is not the next one's.
     let endpoint = Endpoint::client(here).map_err(|error| unreached(error.to_string()))?;
-    let dialling = shared.settings.dialling.clone();
-    let connecting = endpoint.connect_with(dialling, at, host);
+    let connecting = endpoint.connect_with(dialling.quic.clone(), at, GATEWAY_NAME);
     let connecting = connecting.map_err(|error| Undialled::Refused(error.to_string()))?;
     match timeout(UDP_PATIENCE, connecting).await {
         Ok(Ok(link)) => Ok((link.into(), endpoint)),
@@ -122,12 +137,11 @@ async fn over_quic(
     }
 }
 
-async fn over_tcp(shared: &Shared, at: SocketAddr, host: &str) -> io::Result<Link> {
+async fn over_tcp(dialling: &Dialling, at: SocketAddr) -> io::Result<Link> {
     let socket = TcpStream::connect(at).await?;
     socket.set_nodelay(true)?;
-    let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
-    let connector = TlsConnector::from(Arc::clone(&shared.settings.tls));
-    let stream = connector.connect(name, socket).await?;
+    let connector = TlsConnector::from(Arc::clone(&dialling.tls));
+    let stream = connector.connect(gateway_name(), socket).await?;
     let chain = stream.get_ref().1.peer_certificates();
     let chain = chain.map(|chain| chain.iter().map(|one| one.clone().into_owned()).collect());
     Ok(Mux::new(stream, Side::Agent, chain).into())

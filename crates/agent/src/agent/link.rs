@@ -1,6 +1,7 @@
 //! One link, at the agent: it greets, says what it has, and takes calls until the link ends.
 
 use super::call::{Calls, answer};
+use super::renewal::Renewal;
 use super::{Dialled, Shared};
 use crate::ending::Ending;
 use crate::limits::{GREETING_TIME_MAX, KEPT_TIME};
@@ -8,7 +9,7 @@ use crate::link::{Link, Receiving, Sending, Streams};
 use crate::pulse::Pulse;
 use crate::wire::{Broken, Came, Incoming, Outgoing};
 use haft_link::limits::{CONTROL_FRAME_MAX, REQUEST_FRAME_MAX};
-use haft_link::{Frame, Hello, Ping, Pong, Register, VERSION};
+use haft_link::{Frame, Hello, Join, Ping, Pong, Register, VERSION};
 use std::sync::Arc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -53,7 +54,7 @@ pub(super) async fn stay(shared: &Arc<Shared>, address: &str, link: &Link) -> St
     let calls = Arc::new(Calls::new(shared));
     let (incoming, outgoing) = (&mut streams.0, &mut streams.1);
     let ended = tokio::select! {
-        ended = converse(link, &calls, incoming, outgoing) => ended,
+        ended = converse(link, (shared, &calls), incoming, outgoing) => ended,
         () = take(&calls, link) => Ok(()),
         () = shared.stopped() => {
             link.end(Ending::Stopped);
@@ -72,10 +73,10 @@ pub(super) async fn stay(shared: &Arc<Shared>, address: &str, link: &Link) -> St
 /// Says who is here; what the gateway says to that.
 async fn greet(shared: &Shared, link: &Link) -> Result<(Streams, Came), Broken> {
     let (mut incoming, mut outgoing) = link.open(CONTROL_FRAME_MAX).await?;
-    let settings = &shared.settings;
+    let (settings, identity) = (&shared.settings, shared.identity());
     outgoing.put(Hello {
         version: VERSION,
-        agent: &settings.name,
+        agent: identity.name(),
         software: &settings.software,
         session_id: &shared.session_id,
         attempt: 0,
@@ -108,11 +109,11 @@ async fn why(link: &Link, broken: &Broken) -> String {
 /// Hears what is said on the control stream, until it ends.
 async fn converse(
     link: &Link,
-    calls: &Calls,
+    (shared, calls): (&Shared, &Calls),
     incoming: &mut Incoming<Receiving>,
     outgoing: &mut Outgoing<Sending>,
 ) -> Result<(), Broken> {
-    let mut pulse = Pulse::of(link);
+    let (mut pulse, mut renewal) = (Pulse::of(link), Renewal::new(shared));
     loop {
         tokio::select! {
             came = incoming.next() => {
@@ -120,10 +121,14 @@ async fn converse(
                 pulse.felt();
                 match came.frame() {
                     Frame::Ping(ping) => outgoing.send(Pong { nonce: ping.nonce }).await?,
+                    Frame::Joined(joined) => renewal.granted(shared, &joined),
                     Frame::Cancel(cancel) => calls.cancel(cancel.stream_id),
                     Frame::Ack(ack) => ack.stream_ids.iter().for_each(|id| calls.acked(id)),
                     _ => {}
                 }
+            }
+            request = renewal.due() => {
+                outgoing.send(Join { token: "", agent: "", request: &request }).await?;
             }
             beat = pulse.beat() => {
                 beat?;

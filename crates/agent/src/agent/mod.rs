@@ -3,35 +3,37 @@
 
 mod call;
 mod dial;
+mod join;
 mod link;
 mod pause;
+mod renewal;
 mod roster;
 
+pub use join::{JoinError, join};
+
 use crate::limits::CONTROL_QUEUE;
+use crate::trust::{Identity, TrustError};
 use haft_link::limits::PEERS_MAX;
 use haft_proto::limits::Limits;
 use haft_proto::service::Service;
 use roster::Roster;
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::Arc;
-use std::time::Duration;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 /// What an agent is told.
 #[derive(Clone)]
 pub struct AgentSettings {
-    /// What it is called, as its certificate says.
-    pub name: Box<str>,
+    /// Where it keeps who it is: a file that only its owner reads.
+    pub identity: PathBuf,
     /// Name and version of the program.
     pub software: Box<str>,
     /// Where gateways are: `host:port`. Those that they name are dialled as well.
     pub gateways: Vec<String>,
-    /// How it dials; see [`client_config`](crate::client_config).
-    pub dialling: quinn::ClientConfig,
-    /// The same over TCP, where nobody answers over UDP.
-    pub tls: Arc<rustls::ClientConfig>,
     /// How many calls it works on at once.
     pub slots: usize,
     /// Of messages.
@@ -43,7 +45,10 @@ pub struct AgentSettings {
 impl fmt::Debug for AgentSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("AgentSettings");
-        shown.field("name", &self.name).field("gateways", &self.gateways).finish_non_exhaustive()
+        shown
+            .field("identity", &self.identity)
+            .field("gateways", &self.gateways)
+            .finish_non_exhaustive()
     }
 }
 
@@ -88,6 +93,8 @@ impl fmt::Debug for Agent {
 struct Shared {
     settings: AgentSettings,
     service: Arc<dyn Service>,
+    /// Who it is.
+    identity: Mutex<Arc<Identity>>,
     /// Of this process, and no other.
     session_id: [u8; 16],
     roster: Roster,
@@ -97,19 +104,19 @@ struct Shared {
 }
 
 impl Agent {
-    /// One that answers calls with that service.
+    /// One that answers calls with that service, and has joined.
     ///
     /// # Errors
-    /// The system has no random bytes.
-    pub fn new(
-        service: Arc<dyn Service>,
-        settings: AgentSettings,
-    ) -> Result<Self, getrandom::Error> {
+    /// [`TrustError`]: it has not joined, or its certificate is of no use.
+    pub fn new(service: Arc<dyn Service>, settings: AgentSettings) -> Result<Self, TrustError> {
+        let identity = Identity::load(&settings.identity, SystemTime::now())?;
+        let identity = Mutex::new(Arc::new(identity));
         let mut session_id = [0; 16];
-        getrandom::fill(&mut session_id)?;
+        let failed = |error: getrandom::Error| TrustError::NoKey { why: error.to_string() };
+        getrandom::fill(&mut session_id).map_err(failed)?;
         let (found, finding) = mpsc::channel(CONTROL_QUEUE);
         let (roster, stopping) = (Roster::default(), watch::Sender::default());
-        let shared = Shared { settings, service, session_id, roster, found, stopping };
+        let shared = Shared { settings, service, identity, session_id, roster, found, stopping };
         Ok(Self { shared: Arc::new(shared), finding })
     }
 
@@ -139,6 +146,16 @@ impl Agent {
 }
 
 impl Shared {
+    /// Who it is now.
+    fn identity(&self) -> Arc<Identity> {
+        Arc::clone(&self.identity.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// It has a new certificate.
+    fn renewed(&self, identity: Identity) {
+        *self.identity.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(identity);
+    }
+
     /// Waits until the agent is to stop.
     async fn stopped(&self) {
         _ = self.stopping.subscribe().wait_for(|stopping| *stopping).await;

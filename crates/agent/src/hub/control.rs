@@ -2,11 +2,14 @@
 
 use super::member::{Live, Member, Session};
 use crate::ending::Ending;
+use crate::limits::REVOKED_LOOK;
 use crate::link::{Link, Receiving, Sending};
 use crate::pulse::Pulse;
+use crate::trust::Authority;
 use crate::wire::{Broken, Incoming, Outgoing};
-use haft_link::{Frame, Ping, Pong};
+use haft_link::{Frame, Joined, Ping, Pong};
 use std::sync::Arc;
+use std::time::SystemTime;
 use tokio::time::sleep;
 
 /// An agent that has said who it is.
@@ -19,7 +22,7 @@ pub(super) struct Guest {
 
 impl Guest {
     /// Stays until the link ends; why it did.
-    pub(super) async fn stay(self, link: &Link) -> String {
+    pub(super) async fn stay(self, link: &Link, authority: &Authority) -> String {
         let Self { member, session, mut incoming, mut outgoing } = self;
         let live = match member.comes(session, link) {
             Ok(live) => live,
@@ -29,7 +32,7 @@ impl Guest {
             }
         };
         let why = tokio::select! {
-            ended = converse(&member, &live, &mut incoming, &mut outgoing) => {
+            ended = converse((&member, authority), &live, &mut incoming, &mut outgoing) => {
                 if matches!(ended, Err(Broken::Malformed(_) | Broken::CutShort)) {
                     link.end(Ending::Breach);
                 }
@@ -37,6 +40,10 @@ impl Guest {
                 why.unwrap_or_else(|| "it ended its control stream".to_owned())
             }
             why = link.ended() => why,
+            ending = revoked(link, authority) => {
+                link.end(ending);
+                ending.to_string()
+            }
         };
         if let Some((session, keeps)) = member.leaves(&live) {
             tokio::spawn(async move {
@@ -48,9 +55,20 @@ impl Guest {
     }
 }
 
+/// Waits until the agent is not let in any more.
+async fn revoked(link: &Link, authority: &Authority) -> Ending {
+    loop {
+        sleep(REVOKED_LOOK).await;
+        let chain = link.certificates().unwrap_or_default();
+        if let Err(error) = authority.agent_of(&chain) {
+            return Ending::from(&error);
+        }
+    }
+}
+
 /// Hears and speaks, until the stream ends.
 async fn converse(
-    member: &Member,
+    (member, authority): (&Member, &Authority),
     live: &Arc<Live>,
     incoming: &mut Incoming<Receiving>,
     outgoing: &mut Outgoing<Sending>,
@@ -63,6 +81,17 @@ async fn converse(
                 pulse.felt();
                 match came.frame() {
                     Frame::Register(said) => member.registers(live, said.slots),
+                    Frame::Join(join) => {
+                        let now = SystemTime::now();
+                        // One that cannot be renewed holds for a while, and it asks again.
+                        if let Ok(issued) = authority.renew(member.name(), join.request, now) {
+                            outgoing.put(Joined {
+                                certificate: &issued.certificate,
+                                authority: &issued.authority,
+                                expires: issued.expires,
+                            });
+                        }
+                    }
                     Frame::Ping(ping) => outgoing.put(Pong { nonce: ping.nonce }),
                     Frame::Pong(pong) => _ = live.ponged.send_replace(pong.nonce),
                     _ => {}

@@ -5,26 +5,33 @@ use super::control::Guest;
 use super::member::Session;
 use crate::ending::Ending;
 use crate::limits::{GREETING_TIME_MAX, HEARTBEAT};
-use crate::link::Link;
+use crate::link::{Link, Sending};
+use crate::wire::Outgoing;
 use haft_link::limits::CONTROL_FRAME_MAX;
-use haft_link::{Frame, Hello, VERSION, Welcome};
-use std::time::Duration;
+use haft_link::{Frame, Hello, Join, Joined, VERSION, Welcome};
+use std::time::{Duration, SystemTime};
 use tokio::time::timeout;
 
 impl Hub {
     /// Hears who has come.
     pub(super) async fn greet(&self, link: &Link) -> Result<Guest, Ending> {
-        let name = self.certified(link).ok_or(Ending::Uncertified)?;
         let opened = timeout(GREETING_TIME_MAX, link.accept(CONTROL_FRAME_MAX)).await;
         let (mut incoming, mut outgoing) =
             opened.map_err(|_| Ending::Silent)?.map_err(|_| Ending::Silent)?;
         let first = timeout(GREETING_TIME_MAX, incoming.next()).await;
         let first = first.map_err(|_| Ending::Silent)?.map_err(|_| Ending::Breach)?;
         let first = first.ok_or(Ending::Silent)?;
-        let Frame::Hello(hello) = first.frame() else { return Err(Ending::Breach) };
+        let hello = match first.frame() {
+            Frame::Hello(hello) => hello,
+            Frame::Join(join) => return Err(self.join(link, &join, &mut outgoing).await),
+            _ => return Err(Ending::Breach),
+        };
         if hello.version != VERSION {
             return Err(Ending::Version);
         }
+        let chain = link.certificates().ok_or(Ending::Uncertified)?;
+        let name = self.settings.authority.agent_of(&chain);
+        let name = name.map_err(|error| Ending::from(&error))?;
         if hello.agent != name {
             return Err(Ending::Name);
         }
@@ -45,8 +52,23 @@ impl Hub {
         Ok(Guest { member, session, incoming, outgoing })
     }
 
-    fn certified(&self, link: &Link) -> Option<String> {
-        (self.settings.identify)(&link.certificates()?)
+    /// Lets somebody in who brings a token; how the link ends.
+    async fn join(&self, link: &Link, join: &Join<'_>, outgoing: &mut Outgoing<Sending>) -> Ending {
+        let issued = self.settings.authority.join(join.token, join.request, SystemTime::now());
+        let issued = match issued {
+            Ok(issued) => issued,
+            Err(error) => return Ending::from(&error),
+        };
+        let joined = Joined {
+            certificate: &issued.certificate,
+            authority: &issued.authority,
+            expires: issued.expires,
+        };
+        if outgoing.send(joined).await.is_ok() {
+            // It ends the link when it has heard that.
+            _ = timeout(GREETING_TIME_MAX, link.ended()).await;
+        }
+        Ending::Joined
     }
 }
 

@@ -16,7 +16,7 @@ pub use member::{Member, Presence};
 use crate::ending::Ending;
 use crate::limits::AGENTS_MAX;
 use crate::link::Link;
-use rustls::pki_types::CertificateDer;
+use crate::trust::Authority;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,8 +32,8 @@ pub struct HubSettings {
     pub peers: Vec<String>,
     /// Name and version of the program.
     pub software: Box<str>,
-    /// Whose a chain of certificates is, which TLS has found to be good.
-    pub identify: fn(&[CertificateDer<'_>]) -> Option<String>,
+    /// Who lets agents in.
+    pub authority: Arc<Authority>,
 }
 
 impl fmt::Debug for HubSettings {
@@ -80,7 +80,7 @@ impl Hub {
     /// Serves one link until it ends; why it did.
     pub async fn serve(&self, link: Link) -> String {
         match self.greet(&link).await {
-            Ok(guest) => guest.stay(&link).await,
+            Ok(guest) => guest.stay(&link, &self.settings.authority).await,
             Err(ending) => {
                 link.end(ending);
                 ending.to_string()

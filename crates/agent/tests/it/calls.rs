@@ -1,6 +1,6 @@
 //! Calls over a link: what a client of a gateway gets of what an agent has.
 
-use crate::pair::{Authority, Gateway, agent, agent_as, client, here, tools};
+use crate::pair::{Gateway, Running, client, here};
 use haft_agent::Presence;
 use serde_json::json;
 use serde_json::value::to_raw_value;
@@ -8,10 +8,9 @@ use std::time::Duration;
 
 #[tokio::test]
 async fn a_tool_of_an_agent_is_listed_and_called() {
-    let authority = Authority::new();
-    let gateway = Gateway::new(&authority).await;
+    let gateway = Gateway::new().await;
     let member = gateway.member("plant-7");
-    let _agent = agent(&authority, "plant-7", &[gateway.at], tools());
+    let _agent = gateway.agent("plant-7").await;
     here(&member).await;
     let client = client(&member).await;
     assert_eq!(client.handshake().server.name, "far");
@@ -26,10 +25,9 @@ async fn a_tool_of_an_agent_is_listed_and_called() {
 
 #[tokio::test]
 async fn a_long_result_comes_whole() {
-    let authority = Authority::new();
-    let gateway = Gateway::new(&authority).await;
+    let gateway = Gateway::new().await;
     let member = gateway.member("plant-7");
-    let _agent = agent(&authority, "plant-7", &[gateway.at], tools());
+    let _agent = gateway.agent("plant-7").await;
     here(&member).await;
     let client = client(&member).await;
     for bytes in [0, 1, 32 * 1024, 256 * 1024, 3 * 1024 * 1024] {
@@ -41,24 +39,20 @@ async fn a_long_result_comes_whole() {
 }
 
 #[tokio::test]
-async fn only_the_agent_of_that_name_is_that_agent() {
-    let authority = Authority::new();
-    let gateway = Gateway::new(&authority).await;
+async fn a_second_agent_of_a_name_is_refused_and_the_first_goes_on() {
+    let gateway = Gateway::new().await;
     let member = gateway.member("plant-7");
-    let first = agent(&authority, "plant-7", &[gateway.at], tools());
+    let identity = gateway.joined("plant-7").await;
+    let first = Running::begin(identity.clone(), &[gateway.at]);
     here(&member).await;
-    // One that nobody asks for, one with another's name, and a second one of the same.
-    let unknown = agent(&authority, "plant-8", &[gateway.at], tools());
+    let unknown = gateway.agent("plant-8").await;
     unknown.fails_with("no upstream of the gateway's file has this agent").await;
-    let liar = agent_as(&authority, ("plant-8", "plant-7"), &[gateway.at], tools());
-    liar.fails_with("its certificate is not that of the name that it gives").await;
-    let second = agent(&authority, "plant-7", &[gateway.at], tools());
-    second
-        .fails_with("another agent with this name is connected: give each a name of its own")
-        .await;
+    let second = Running::begin(identity, &[gateway.at]);
+    let taken = "another agent with this name is connected: give each a name of its own";
+    second.fails_with(taken).await;
     assert_eq!(first.failures(), Vec::<String>::new());
     let ended = gateway.ended();
-    for why in ["no upstream", "its certificate", "another agent"] {
+    for why in ["no upstream", "another agent"] {
         assert!(ended.iter().any(|said| said.starts_with(why)), "{ended:?}");
     }
     let client = client(&member).await;
@@ -67,14 +61,14 @@ async fn only_the_agent_of_that_name_is_that_agent() {
 
 #[tokio::test]
 async fn one_that_is_started_again_takes_the_place_of_the_one_before() {
-    let authority = Authority::new();
-    let gateway = Gateway::new(&authority).await;
+    let gateway = Gateway::new().await;
     let member = gateway.member("plant-7");
-    let first = agent(&authority, "plant-7", &[gateway.at], tools());
+    let identity = gateway.joined("plant-7").await;
+    let first = Running::begin(identity.clone(), &[gateway.at]);
     here(&member).await;
     let before = *member.presence().borrow();
     drop(first);
-    let _second = agent(&authority, "plant-7", &[gateway.at], tools());
+    let _second = Running::begin(identity, &[gateway.at]);
     let mut presence = member.presence();
     let is_new = |now: &Presence| {
         matches!(now, Presence::Here { revision: 1.., .. }) && now.session() != before.session()

@@ -2,4 +2,5 @@
 
 mod calls;
 mod pair;
+mod trust;
 mod without_udp;

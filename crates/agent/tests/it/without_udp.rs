@@ -1,6 +1,6 @@
 //! Where no datagrams pass: the same link over TLS and TCP.
 
-use crate::pair::{Authority, Gateway, agent, client, here, tools};
+use crate::pair::{Gateway, Running, client, here};
 use haft_agent::Dialled;
 use std::net::{Ipv4Addr, SocketAddr};
 use tokio::io::copy_bidirectional;
@@ -37,11 +37,10 @@ impl Drop for Firewall {
 
 #[tokio::test]
 async fn calls_go_over_tcp_where_udp_is_blocked_and_the_agent_says_so() {
-    let authority = Authority::new();
-    let gateway = Gateway::new(&authority).await;
+    let gateway = Gateway::new().await;
     let firewall = Firewall::before(gateway.at).await;
     let member = gateway.member("plant-7");
-    let agent = agent(&authority, "plant-7", &[firewall.at], tools());
+    let agent = Running::begin(gateway.joined("plant-7").await, &[firewall.at]);
     here(&member).await;
     let client = client(&member).await;
     for bytes in [0, 1, 3 * 1024 * 1024] {
@@ -56,9 +55,8 @@ async fn calls_go_over_tcp_where_udp_is_blocked_and_the_agent_says_so() {
 
 #[tokio::test]
 async fn why_a_link_ends_is_said_over_tcp_too() {
-    let authority = Authority::new();
-    let gateway = Gateway::new(&authority).await;
+    let gateway = Gateway::new().await;
     let firewall = Firewall::before(gateway.at).await;
-    let unknown = agent(&authority, "plant-8", &[firewall.at], tools());
+    let unknown = Running::begin(gateway.joined("plant-8").await, &[firewall.at]);
     unknown.fails_with("no upstream of the gateway's file has this agent").await;
 }
