@@ -1,8 +1,8 @@
 //! The command line: every verb, option and example. Parsed by `main`; each verb's own arguments
 //! are read by its file under `commands`.
 
-use crate::commands::{bench, call, check, completions, dev, discover, doctor, export};
-use crate::commands::{inspect, install, list, new, prompt, read, schema, serve};
+use crate::commands::{agent, bench, call, check, completions, dev, discover, doctor, export};
+use crate::commands::{inspect, install, invite, list, new, prompt, read, schema, serve};
 use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -45,6 +45,9 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     Serve(serve::Args),
     Dev(dev::Args),
+    Agent(agent::Args),
+    Invite(invite::Args),
+    Revoke(invite::RevokeArgs),
     List(list::Args),
     Call(call::Args),
     Read(read::Args),

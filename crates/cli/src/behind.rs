@@ -5,6 +5,7 @@ use crate::admin;
 use crate::exit::{Exit, Failure};
 use crate::log::Log;
 use crate::print::Printer;
+use haft_agent::Hub;
 use haft_gateway::{Gateway, started_by_itself};
 use haft_manifest::Live;
 use haft_transport::http::Roll;
@@ -15,15 +16,16 @@ use std::time::Duration;
 /// What is waited for in silence.
 const SHORT: Duration = Duration::from_secs(1);
 
-/// Begins those that the file names, now and after any edit, and says which of them let clients
+/// Begins those that the file names, now and after any edit, agents among them if these can come,
+/// and says which of them let clients
 /// wait. Whoever runs the server may ask about them, and who is there, at `admin`.
 ///
 /// # Errors
 /// A failure if nothing can listen there, or this process was started by itself.
 pub(crate) async fn begin(
     live: &Arc<Live>,
-    admin: Option<SocketAddr>,
-    rolls: Vec<Roll>,
+    agents: Option<Arc<Hub>>,
+    (admin, rolls): (Option<SocketAddr>, Vec<Roll>),
     printer: Printer,
 ) -> Result<Gateway, Failure> {
     let manifest = live.manifest();
@@ -34,7 +36,7 @@ pub(crate) async fn begin(
         return Err(Failure::new(Exit::Other, format!("{path} is not served: {why}")));
     }
     let log = Log::new(printer);
-    let gateway = Gateway::begin(Arc::clone(live), None, Arc::new(move |news| log.tell(news)));
+    let gateway = Gateway::begin(Arc::clone(live), agents, Arc::new(move |news| log.tell(news)));
     if let Some(address) = admin
         && let told = (gateway.admin(), Arc::clone(live), rolls.into())
         && let Err(failure) = admin::start(address, told, printer).await

@@ -2,6 +2,7 @@
 //! code. Nothing here prints; `print` does.
 
 mod admin;
+mod agents;
 mod args;
 mod arguments;
 mod asked;
@@ -29,6 +30,7 @@ mod reach;
 mod reference;
 mod side_door;
 mod signature;
+mod state;
 mod table;
 mod views;
 

@@ -7,6 +7,7 @@ use crate::exit::{Exit, Failure};
 use crate::meter::Meter;
 use crate::named::{file_and_name, named, targets_in};
 use crate::print::Printer;
+use crate::state;
 use haft_client::{
     AuthError, Behalf, Client, ClientError, Launch, OAuth, Options, Proof, Registered, Secret,
     Stderr, Target, connect,
@@ -146,14 +147,9 @@ pub(crate) fn with_kept(route: &mut Route) {
     }
 }
 
-/// Where credentials are kept (XDG Base Directory Specification, `XDG_STATE_HOME`).
+/// Where credentials are kept.
 fn credentials() -> Option<PathBuf> {
-    let set = |name: &str| {
-        let value = std::env::var_os(name).map(PathBuf::from);
-        value.filter(|path| path.is_absolute())
-    };
-    let state = set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(".local/state")));
-    Some(state?.join("haft/credentials.json"))
+    Some(state::directory()?.join("credentials.json"))
 }
 
 const TARGETS: &str =

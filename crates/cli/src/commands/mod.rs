@@ -1,6 +1,7 @@
 //! The verbs, a file for each. `main` calls [`run`]; a verb reads its arguments, does its work and
 //! prints through the printer that it is given.
 
+pub(crate) mod agent;
 pub(crate) mod bench;
 pub(crate) mod call;
 pub(crate) mod check;
@@ -11,6 +12,7 @@ pub(crate) mod doctor;
 pub(crate) mod export;
 pub(crate) mod inspect;
 pub(crate) mod install;
+pub(crate) mod invite;
 pub(crate) mod list;
 pub(crate) mod new;
 mod new_rust;
@@ -26,6 +28,7 @@ use crate::print::Printer;
 /// Runs a verb.
 pub(crate) fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
     match command {
+        Command::Agent(args) => agent::run(args, *printer),
         Command::Bench(args) => bench::run(&args, *printer),
         Command::Call(args) => call::run(args, *printer),
         Command::Check(args) => check::run(args, *printer),
@@ -36,10 +39,12 @@ pub(crate) fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> 
         Command::Export(args) => export::run(args, *printer),
         Command::Inspect(args) => inspect::run(args, *printer),
         Command::Install(args) => install::run(args, *printer),
+        Command::Invite(args) => invite::run(&args, *printer),
         Command::List(args) => list::run(args, *printer),
         Command::New(args) => new::run(args, *printer),
         Command::Prompt(args) => prompt::run(args, *printer),
         Command::Read(args) => read::run(args, *printer),
+        Command::Revoke(args) => invite::run_revoke(&args, *printer),
         Command::Schema(args) => schema::run(args, *printer),
         Command::Serve(args) => serve::run(args, *printer),
         Command::Uninstall(args) => install::run_uninstall(args, *printer),

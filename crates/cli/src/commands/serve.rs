@@ -2,6 +2,7 @@
 //! client. Calls the manifest, the server and the wires; answers nothing itself. `dev` serves in
 //! the same way.
 
+use crate::agents::{self, AgentsArgs};
 use crate::behind;
 use crate::edits::{self, Hangups, Places, Teller};
 use crate::exit::{Exit, Failure};
@@ -10,6 +11,7 @@ use crate::metrics;
 use crate::print::{NAME, Printer};
 use crate::profile::Profiling;
 use crate::{inside, instruments, views};
+use haft_agent::Hub;
 use haft_gateway::limits::{EARLY, EARLY_ALONE};
 use haft_manifest::{Adoption, Listen, Live, Reading};
 use haft_proto::limits::Limits;
@@ -57,6 +59,8 @@ pub(crate) struct Args {
     /// of this machine
     #[arg(long, value_name = "ADDRESS", value_parser = http::address)]
     pub(crate) admin: Option<SocketAddr>,
+    #[command(flatten)]
+    pub(crate) agents: AgentsArgs,
     /// How many threads answer over HTTP [default: as many as this process may use processors]
     #[arg(long, value_name = "N", conflicts_with = "stdio")]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=THREADS_MAX))]
@@ -141,7 +145,7 @@ fn serve_file(args: &Args, reading: Reading, printer: Printer) -> Result<Exit, F
             Some(name) => views::server_of(&live, name)?,
             None => Arc::new(live.server().clone()),
         };
-        return serve_stdio((&live, server), reading, (args.metrics, args.admin), printer);
+        return serve_stdio((&live, server), reading, args, printer);
     }
     let runtime = started(args.runtime())?;
     // Before anything is read or said: SIGHUP may come at any time from now on.
@@ -155,7 +159,9 @@ fn serve_file(args: &Args, reading: Reading, printer: Printer) -> Result<Exit, F
         if let Some(address) = args.metrics {
             metrics::start(address, printer).await?;
         }
-        let serving = Serving { live, places, threads: args.who_answers(), admin: args.admin };
+        let agents = agents::begin(&args.agents, printer).await?;
+        let (threads, admin) = (args.who_answers(), args.admin);
+        let serving = Serving { live, places, threads, agents, admin };
         serve_http(serving, (reading, hangups), printer).await
     }));
     runtime.shutdown_background();
@@ -166,7 +172,7 @@ fn serve_file(args: &Args, reading: Reading, printer: Printer) -> Result<Exit, F
 fn serve_stdio(
     (live, server): (&Arc<Live>, Arc<Server>),
     reading: Reading,
-    (metrics, admin): (Option<SocketAddr>, Option<SocketAddr>),
+    args: &Args,
     printer: Printer,
 ) -> Result<Exit, Failure> {
     let runtime = started(runtime::Builder::new_current_thread().enable_all().build())?;
@@ -177,9 +183,11 @@ fn serve_stdio(
     };
     let limits = server.limits().clone();
     let served = runtime.block_on(ending_orphans(async {
-        if let Some(address) = metrics {
+        if let Some(address) = args.metrics {
             metrics::start(address, printer).await?;
         }
+        let agents = agents::begin(&args.agents, printer).await?;
+        let admin = args.admin;
         tokio::spawn(Arc::clone(live).watch_resources(move |line| printer.warn(line)));
         if reading == Reading::Edits {
             let teller = Teller::new(live, Places::none(), printer);
@@ -191,7 +199,7 @@ fn serve_stdio(
                 gone = stop::parent_died() => gone,
             }
         };
-        let gateway = behind::begin(live, admin, Vec::new(), printer).await?;
+        let gateway = behind::begin(live, agents, (admin, Vec::new()), printer).await?;
         let service = gateway.patient(server, &limits, EARLY_ALONE);
         let served = stdio::serve(service, &limits, stop).await;
         gateway.stop().await;
@@ -203,7 +211,7 @@ fn serve_stdio(
 }
 
 /// Serves, and leaves no process behind that a tool has started.
-async fn ending_orphans<T>(serving: impl Future<Output = T>) -> T {
+pub(super) async fn ending_orphans<T>(serving: impl Future<Output = T>) -> T {
     let adoption = Adoption::begin();
     let adoption = adoption.map(|adoption| adoption.guarded(guardian::command()));
     let served = serving.await;
@@ -218,6 +226,7 @@ struct Serving {
     live: Arc<Live>,
     places: Places,
     threads: Threads,
+    agents: Option<Arc<Hub>>,
     admin: Option<SocketAddr>,
 }
 
@@ -226,7 +235,7 @@ async fn serve_http(
     (reading, hangups): (Reading, Hangups),
     printer: Printer,
 ) -> Result<Exit, Failure> {
-    let Serving { live, places, threads, admin } = serving;
+    let Serving { live, places, threads, agents, admin } = serving;
     let server = Arc::new(live.server().clone());
     let limits = server.limits().clone();
     let mut listeners = Vec::new();
@@ -237,7 +246,7 @@ async fn serve_http(
     }
     tokio::spawn(Arc::clone(&live).watch_resources(move |line| printer.warn(line)));
     let rolls = listeners.iter().map(Listener::roll).collect();
-    let gateway = behind::begin(&live, admin, rolls, printer).await?;
+    let gateway = behind::begin(&live, agents, (admin, rolls), printer).await?;
     let besides = views::follow(&live, Box::new(gateway.patience(&limits, EARLY)));
     let beside = |listener: Listener| listener.with(besides.clone());
     let listeners = listeners.into_iter().map(beside).collect();
@@ -315,6 +324,6 @@ fn no_signals(error: &io::Error) -> Failure {
     Failure::new(Exit::Other, format!("cannot wait for signals: {error}"))
 }
 
-fn started(runtime: io::Result<Runtime>) -> Result<Runtime, Failure> {
+pub(super) fn started(runtime: io::Result<Runtime>) -> Result<Runtime, Failure> {
     runtime.map_err(|error| Failure::new(Exit::Other, format!("cannot start: {error}")))
 }

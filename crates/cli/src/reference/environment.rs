@@ -58,8 +58,8 @@ const VARIABLES: &[(&str, &str, &str)] = &[
     ),
     (
         "XDG_STATE_HOME",
-        "verbs that take a URL",
-        "where credentials are kept, instead of `~/.local/state`",
+        "verbs that take a URL, `agent`, `invite`, `revoke`, `serve --agents`",
+        "where credentials and certificates are kept, instead of `~/.local/state`",
     ),
 ];
 
