@@ -54,8 +54,14 @@ pub const REPROBE: Duration = Duration::from_secs(60);
 /// The most streams of one link over TCP.
 pub const LINK_STREAMS_MAX: usize = 1024;
 
-/// How long QUIC is tried before TCP is.
+/// How long QUIC is tried.
 pub const UDP_PATIENCE: Duration = Duration::from_secs(3);
+
+/// How long, before TCP is tried beside it.
+pub const UDP_HEADSTART: Duration = Duration::from_millis(700);
+
+/// How long the last word of a link over TCP may take that has ended.
+pub const LAST_WORD_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// The most links that a gateway has at once; the next wait to be accepted.
 pub const LINKS_MAX: usize = 8192;
@@ -80,3 +86,13 @@ pub const REVOKED_LOOK: Duration = Duration::from_secs(5);
 
 /// How soon a certificate is asked for again that did not come.
 pub const RENEWAL_RETRY: Duration = Duration::from_secs(60 * 60);
+
+/// The most calls of one gateway that an agent keeps, those with them that have been answered and
+/// of which the answer has not arrived.
+pub const CALLS_KEPT_MAX: usize = 4096;
+
+/// How many bytes of what comes of one call may be under way.
+pub const CALL_WINDOW: u64 = 256 * 1024;
+
+/// How often in a row the stream of a call may break without its link.
+pub const BROKEN_MAX: u32 = 3;

@@ -2,7 +2,7 @@
 //! is lost on the way holds all of them up, so it is the second choice.
 
 use crate::ending::Ending;
-use crate::limits::{LINK_STREAMS_MAX, SILENCE_MAX};
+use crate::limits::{LAST_WORD_TIME_MAX, LINK_STREAMS_MAX, SILENCE_MAX};
 use crate::link::{Receiving, Sending, Streams};
 use crate::wire::{Incoming, Outgoing};
 use haft_link::limits::CONTROL_FRAME_MAX;
@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf, split};
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::compat::{Compat, FuturesAsyncReadCompatExt, TokioAsyncReadCompatExt};
 use yamux::{Config, Connection, Mode, Stream};
@@ -134,7 +135,7 @@ where
     T: futures_util::AsyncRead + futures_util::AsyncWrite + Unpin,
 {
     let mut order = None;
-    let mut told = ended.subscribe();
+    let (mut told, mut sorting) = (ended.subscribe(), JoinSet::new());
     let why = {
         let moved = poll_fn(|cx| {
             loop {
@@ -154,7 +155,8 @@ where
                 }
                 match connection.poll_next_inbound(cx) {
                     Poll::Ready(Some(Ok(stream))) => {
-                        tokio::spawn(sort(stream, coming.clone(), ended.clone()));
+                        while sorting.try_join_next().is_some() {}
+                        sorting.spawn(sort(stream, coming.clone(), ended.clone()));
                     }
                     Poll::Ready(_) => return Poll::Ready(Why::Broken),
                     Poll::Pending => return Poll::Pending,
@@ -174,6 +176,9 @@ where
         _ = timeout(SILENCE_MAX, say(&mut connection, ending)).await;
     }
     _ = timeout(SILENCE_MAX, poll_fn(|cx| connection.poll_close(cx))).await;
+    drop((connection, coming));
+    // What came last may be the other end's last word.
+    _ = timeout(LAST_WORD_TIME_MAX, async { while sorting.join_next().await.is_some() {} }).await;
     match why {
         Why::Ours(ending) => ending.to_string(),
         Why::Broken | Why::Forgotten | Why::Told => "the connection broke".to_owned(),

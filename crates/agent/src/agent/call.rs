@@ -1,90 +1,88 @@
-//! The calls that one gateway makes to this agent.
+//! One call, at the agent: it is begun once, works whatever becomes of its link, and is answered
+//! over the stream that asked for it last.
 
-use super::Shared;
-use crate::link::{Sending, Streams};
-use crate::wire::{Broken, Outgoing};
+use super::calls::{Attached, Call, Calls, Taken};
+use crate::link::{Receiving, Sending, Streams};
+use crate::wire::{Broken, Incoming, Outgoing};
 use bytes::Bytes;
 use haft_link::limits::PART_MAX;
-use haft_link::{Credit, ExecuteRequest, Frame, Kind, StreamResponse};
+use haft_link::{ExecuteRequest, Frame, Kind, StreamResponse};
 use haft_proto::service::Principal;
 use haft_transport::carried::{Carried, Piece};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch;
-use tokio::task::AbortHandle;
+use tokio::time::sleep;
 
-/// See above.
-pub(super) struct Calls {
-    shared: Arc<Shared>,
-    running: Mutex<HashMap<u64, AbortHandle>>,
-}
-
-impl Calls {
-    pub(super) fn new(shared: &Arc<Shared>) -> Self {
-        Self { shared: Arc::clone(shared), running: Mutex::default() }
-    }
-
-    /// Nobody waits for it any more.
-    pub(super) fn cancel(&self, stream_id: u64) {
-        if let Some(running) = self.lock().remove(&stream_id) {
-            running.abort();
-        }
-    }
-
-    /// What came of it has arrived.
-    pub(super) fn acked(&self, stream_id: u64) {
-        self.lock().remove(&stream_id);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, AbortHandle>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Answers the call of one stream.
+/// Answers what the first frame of a stream asks for.
 pub(super) async fn answer(calls: Arc<Calls>, (mut incoming, mut outgoing): Streams) {
     let Ok(Some(came)) = incoming.next().await else { return };
-    match came.frame() {
+    let (id, taken) = match came.frame() {
         Frame::ExecuteRequest(request) => {
-            let (granted, credit) = watch::channel(request.window);
-            let stream_id = request.stream_id;
-            let executed = execute(&calls, &request, &mut outgoing, credit);
-            let heard = async {
-                while let Ok(Some(came)) = incoming.next().await {
-                    if let Frame::Credit(Credit { bytes, .. }) = came.frame() {
-                        granted.send_replace(bytes);
-                    }
-                }
-            };
-            tokio::select! {
-                _ = executed => {}
-                () = heard => {}
+            let taken = calls.begin(request.stream_id, request.window);
+            if let Taken::Yes(call, _) = &taken {
+                run(&calls, call, &request);
             }
-            calls.lock().remove(&stream_id);
+            (request.stream_id, taken)
         }
         Frame::Resume(resume) => {
-            let response = StreamResponse {
-                stream_id: resume.stream_id,
-                kind: Kind::Lost,
-                ..Default::default()
-            };
-            _ = outgoing.send(response).await;
+            let taken = calls.resume(resume.stream_id, resume.received, resume.window);
+            (resume.stream_id, taken)
         }
-        _ => {}
-    }
+        _ => return,
+    };
+    drop(came);
+    let (kind, detail) = match taken {
+        Taken::Yes(call, attached) => {
+            tokio::select! {
+                _ = send(id, &call, attached, &mut outgoing) => {}
+                () = hear(&call, &mut incoming) => {}
+            }
+            outgoing.stream().finish();
+            return;
+        }
+        Taken::NotBegun(why) => (Kind::NotBegun, why),
+        Taken::Lost(why) => (Kind::Lost, why),
+    };
+    let refusal = StreamResponse { stream_id: id, kind, detail, ..Default::default() };
+    // If the link is lost, it is asked again.
+    _ = outgoing.send(refusal).await;
     outgoing.stream().finish();
 }
 
-async fn execute(
-    calls: &Calls,
-    request: &ExecuteRequest<'_>,
+/// Sends what comes of it, to the last or until another stream does.
+async fn send(
+    stream_id: u64,
+    call: &Call,
+    attached: Attached,
     outgoing: &mut Outgoing<Sending>,
-    mut credit: watch::Receiver<u64>,
 ) -> Result<(), Broken> {
-    let stream_id = request.stream_id;
+    while let Some(response) = call.next(attached).await {
+        outgoing
+            .send(StreamResponse {
+                stream_id,
+                sequence: response.sequence,
+                kind: response.kind,
+                detail: response.detail,
+                payload: &response.payload,
+            })
+            .await?;
+    }
+    Ok(())
+}
+
+/// Hears how much more may be sent, until the stream ends.
+async fn hear(call: &Call, incoming: &mut Incoming<Receiving>) {
+    while let Ok(Some(came)) = incoming.next().await {
+        if let Frame::Credit(credit) = came.frame() {
+            call.grant(credit.bytes);
+        }
+    }
+}
+
+/// Begins to work on it.
+fn run(calls: &Arc<Calls>, call: &Arc<Call>, request: &ExecuteRequest<'_>) {
     let settings = &calls.shared.settings;
-    let mut carried = Carried::begin(
+    let carried = Carried::begin(
         &*calls.shared.service,
         request.message,
         &Principal::Anonymous,
@@ -94,47 +92,43 @@ async fn execute(
         0 => Duration::MAX,
         left => Duration::from_millis(left.into()),
     };
-    let late = tokio::time::sleep(deadline);
-    tokio::pin!(late);
-    let (mut sequence, mut spent) = (0, 0);
+    let working = Working(Arc::clone(call));
+    let task = tokio::spawn(async move {
+        tokio::select! {
+            () = work(&working.0, carried) => {}
+            () = sleep(deadline) => working.0.push(Kind::TooLate, "its time is over", Bytes::new()),
+        }
+    });
+    call.runs_as(task.abort_handle());
+}
+
+/// A call that is worked on. If that ends without an answer, nobody waits for one in vain.
+struct Working(Arc<Call>);
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        self.0.push(Kind::Lost, "the agent gave the call up", Bytes::new());
+    }
+}
+
+/// Takes what comes of it, as fast as it is read.
+async fn work(call: &Call, mut carried: Carried) {
     loop {
-        let piece = tokio::select! {
-            piece = carried.next() => piece,
-            () = &mut late => {
-                let (kind, sequence) = (Kind::TooLate, sequence + 1);
-                let over = StreamResponse { stream_id, sequence, kind, ..Default::default() };
-                return outgoing.send(over).await;
-            }
-        };
-        let (kind, bytes) = match piece {
-            Some(Piece::Notice(bytes)) => (Kind::Notice, bytes),
-            Some(Piece::Part(bytes)) => (Kind::Part, bytes),
-            Some(Piece::End(bytes)) => (Kind::End, bytes),
-            None => (Kind::Lost, Bytes::new()),
-        };
-        let mut rest = &bytes[..];
-        loop {
-            let (payload, left) = match kind {
-                Kind::Notice => (rest, &[][..]),
-                _ => rest.split_at(rest.len().min(PART_MAX)),
-            };
-            let size = payload.len() as u64;
-            _ = credit.wait_for(|granted| spent == 0 || spent + size <= *granted).await;
-            spent += size;
-            sequence += 1;
-            let kind = match (kind, left.is_empty()) {
-                (Kind::End, false) => Kind::Part,
-                (kind, _) => kind,
-            };
-            let detail = "";
-            outgoing.send(StreamResponse { stream_id, sequence, kind, detail, payload }).await?;
-            if kind.is_last() {
-                return Ok(());
-            }
-            rest = left;
-            if rest.is_empty() {
-                break;
-            }
+        call.room().await;
+        match carried.next().await {
+            Some(Piece::Notice(notice)) => call.push(Kind::Notice, "", notice),
+            Some(Piece::Part(part)) => push_parts(call, part, Kind::Part).await,
+            Some(Piece::End(part)) => return push_parts(call, part, Kind::End).await,
+            None => return call.push(Kind::Lost, "the answer broke off", Bytes::new()),
         }
     }
+}
+
+/// Adds a part in pieces that fit into frames; the last is of that kind.
+async fn push_parts(call: &Call, mut part: Bytes, kind: Kind) {
+    while part.len() > PART_MAX {
+        call.push(Kind::Part, "", part.split_to(PART_MAX));
+        call.room().await;
+    }
+    call.push(kind, "", part);
 }

@@ -4,7 +4,7 @@ use super::link::{Stay, stay};
 use super::pause::Pause;
 use super::{Dialled, Shared};
 use crate::ending::Ending;
-use crate::limits::{GREETING_TIME_MAX, LASTED, REPROBE, UDP_PATIENCE};
+use crate::limits::{GREETING_TIME_MAX, LASTED, REPROBE, UDP_HEADSTART, UDP_PATIENCE};
 use crate::link::Link;
 use crate::quic::client_config;
 use crate::tcp::{Mux, Side};
@@ -35,12 +35,13 @@ pub(super) async fn keep(shared: Arc<Shared>, address: String) {
                 if let Some(endpoint) = endpoint {
                     _ = timeout(GREETING_TIME_MAX, endpoint.wait_idle()).await;
                 }
-                if began.elapsed() >= LASTED {
+                let was_of_use = matches!(stayed, Stay::Ended { was_of_use: true, .. });
+                if was_of_use || began.elapsed() >= LASTED {
                     pause.reset();
                 }
                 match stayed {
                     Stay::Stopped => return,
-                    Stay::Ended(why) => (why, pause.next()),
+                    Stay::Ended { why, .. } => (why, pause.next()),
                     // It may be another one's address later.
                     Stay::Duplicate => {
                         if rest(&shared, REPROBE).await {
@@ -92,23 +93,53 @@ pub(super) async fn dial(
 ) -> Result<(Link, Option<Endpoint>), String> {
     let found = lookup_host(address).await.map_err(|error| error.to_string())?;
     let found: Vec<SocketAddr> = found.collect();
-    let mut why = "its name has no address".to_owned();
-    for at in &found {
-        match over_quic(dialling, *at).await {
-            Ok((link, endpoint)) => return Ok((link, Some(endpoint))),
-            Err(Undialled::Refused(why)) => return Err(why),
-            Err(Undialled::Unreached(error)) => why = error,
+    let quic = async {
+        let mut last = Undialled::Unreached("its name has no address".to_owned());
+        for at in &found {
+            match over_quic(dialling, *at).await {
+                Err(unreached @ Undialled::Unreached(_)) => last = unreached,
+                dialled => return dialled,
+            }
         }
-    }
-    for at in found {
-        let dialled = timeout(GREETING_TIME_MAX, over_tcp(dialling, at)).await;
-        match dialled {
-            Ok(Ok(link)) => return Ok((link, None)),
-            Ok(Err(error)) => why = format!("{why}; over TCP: {error}"),
-            Err(_) => why = format!("{why}; over TCP: nobody answers"),
+        Err(last)
+    };
+    tokio::pin!(quic);
+    // Who waits for datagrams that do not pass shall not wait for long.
+    let early = timeout(UDP_HEADSTART, &mut quic).await;
+    let tcp = async {
+        let mut last = "nobody answers".to_owned();
+        for at in &found {
+            match timeout(GREETING_TIME_MAX, over_tcp(dialling, *at)).await {
+                Ok(Ok(link)) => return Ok(link),
+                Ok(Err(error)) => last = error.to_string(),
+                Err(_) => {}
+            }
         }
-    }
-    Err(why)
+        Err(last)
+    };
+    let why = match early {
+        Ok(Ok((link, endpoint))) => return Ok((link, Some(endpoint))),
+        Ok(Err(Undialled::Refused(why))) => return Err(why),
+        Ok(Err(Undialled::Unreached(why))) => why,
+        Err(_) => {
+            tokio::pin!(tcp);
+            return tokio::select! {
+                dialled = &mut quic => match dialled {
+                    Ok((link, endpoint)) => Ok((link, Some(endpoint))),
+                    Err(Undialled::Refused(why)) => Err(why),
+                    Err(Undialled::Unreached(why)) => {
+                        tcp.await.map(|link| (link, None)).map_err(|tcp| both(&why, &tcp))
+                    }
+                },
+                Ok(link) = &mut tcp => Ok((link, None)),
+            };
+        }
+    };
+    tcp.await.map(|link| (link, None)).map_err(|tcp| both(&why, &tcp))
+}
+
+fn both(quic: &str, tcp: &str) -> String {
+    format!("{quic}; over TCP: {tcp}")
 }
 
 /// Why an address was dialled in vain.

@@ -1,7 +1,9 @@
 //! One link, at the agent: it greets, says what it has, and takes calls until the link ends.
 
-use super::call::{Calls, answer};
+use super::call::answer;
+use super::calls::Calls;
 use super::renewal::Renewal;
+use super::roster::Roster;
 use super::{Dialled, Shared};
 use crate::ending::Ending;
 use crate::limits::{GREETING_TIME_MAX, KEPT_TIME};
@@ -9,7 +11,7 @@ use crate::link::{Link, Receiving, Sending, Streams};
 use crate::pulse::Pulse;
 use crate::wire::{Broken, Came, Incoming, Outgoing};
 use haft_link::limits::{CONTROL_FRAME_MAX, REQUEST_FRAME_MAX};
-use haft_link::{Frame, Hello, Join, Ping, Pong, Register, VERSION};
+use haft_link::{Drain, Frame, Hello, Join, Ping, Pong, Register, VERSION};
 use std::sync::Arc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -20,25 +22,31 @@ pub(super) enum Stay {
     Stopped,
     /// There is a link to this gateway already.
     Duplicate,
-    /// For this reason.
-    Ended(String),
+    /// For this reason; calls came over it, if it was of use.
+    Ended { why: String, was_of_use: bool },
+}
+
+impl Stay {
+    fn useless(why: String) -> Self {
+        Self::Ended { why, was_of_use: false }
+    }
 }
 
 /// Stays for as long as the link does.
 pub(super) async fn stay(shared: &Arc<Shared>, address: &str, link: &Link) -> Stay {
     let (mut streams, welcome) = match greet(shared, link).await {
         Ok(greeted) => greeted,
-        Err(broken) => return Stay::Ended(why(link, &broken).await),
+        Err(broken) => return Stay::useless(why(link, &broken).await),
     };
     let Frame::Welcome(said) = welcome.frame() else {
         link.end(Ending::Breach);
-        return Stay::Ended("it did not welcome the agent".to_owned());
+        return Stay::useless("it did not welcome the agent".to_owned());
     };
     if said.version != VERSION {
         link.end(Ending::Version);
-        return Stay::Ended(Ending::Version.to_string());
+        return Stay::useless(Ending::Version.to_string());
     }
-    let Some(_entry) = shared.roster.enter(said.gateway, said.epoch) else {
+    let Some(linked) = Roster::enter(shared, said.gateway, said.goes_on) else {
         link.end(Ending::Duplicate);
         return Stay::Duplicate;
     };
@@ -51,23 +59,25 @@ pub(super) async fn stay(shared: &Arc<Shared>, address: &str, link: &Link) -> St
         gateway: said.gateway.to_owned(),
         is_over_tcp: link.is_over_tcp(),
     });
-    let calls = Arc::new(Calls::new(shared));
+    let calls = &linked.calls;
+    let before = calls.begun();
     let (incoming, outgoing) = (&mut streams.0, &mut streams.1);
     let ended = tokio::select! {
-        ended = converse(link, (shared, &calls), incoming, outgoing) => ended,
-        () = take(&calls, link) => Ok(()),
-        () = shared.stopped() => {
+        ended = converse(link, (shared, calls), incoming, outgoing) => ended,
+        () = take(calls, link) => Ok(()),
+        () = drained(shared, calls) => {
             link.end(Ending::Stopped);
             return Stay::Stopped;
         }
     };
-    match ended {
+    let why = match ended {
         Err(broken @ (Broken::Malformed(_) | Broken::CutShort)) => {
             link.end(Ending::Breach);
-            Stay::Ended(broken.to_string())
+            broken.to_string()
         }
-        _ => Stay::Ended(link.ended().await),
-    }
+        _ => link.ended().await,
+    };
+    Stay::Ended { why, was_of_use: calls.begun() > before }
 }
 
 /// Says who is here; what the gateway says to that.
@@ -114,6 +124,7 @@ async fn converse(
     outgoing: &mut Outgoing<Sending>,
 ) -> Result<(), Broken> {
     let (mut pulse, mut renewal) = (Pulse::of(link), Renewal::new(shared));
+    let mut is_draining = false;
     loop {
         tokio::select! {
             came = incoming.next() => {
@@ -122,13 +133,17 @@ async fn converse(
                 match came.frame() {
                     Frame::Ping(ping) => outgoing.send(Pong { nonce: ping.nonce }).await?,
                     Frame::Joined(joined) => renewal.granted(shared, &joined),
-                    Frame::Cancel(cancel) => calls.cancel(cancel.stream_id),
-                    Frame::Ack(ack) => ack.stream_ids.iter().for_each(|id| calls.acked(id)),
+                    Frame::Cancel(cancel) => calls.forget(cancel.stream_id),
+                    Frame::Ack(ack) => ack.stream_ids.iter().for_each(|id| calls.forget(id)),
                     _ => {}
                 }
             }
             request = renewal.due() => {
                 outgoing.send(Join { token: "", agent: "", request: &request }).await?;
+            }
+            () = shared.stopped(), if !is_draining => {
+                is_draining = true;
+                outgoing.send(Drain { reason: "the agent stops", ..Default::default() }).await?;
             }
             beat = pulse.beat() => {
                 beat?;
@@ -136,6 +151,13 @@ async fn converse(
             }
         }
     }
+}
+
+/// Waits until the agent stops and has no calls any more.
+async fn drained(shared: &Shared, calls: &Calls) {
+    shared.stopped().await;
+    let grace = shared.settings.limits.shutdown_grace;
+    _ = timeout(grace, calls.at_rest()).await;
 }
 
 /// Takes calls, until the link ends.

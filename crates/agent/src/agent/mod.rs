@@ -2,16 +2,19 @@
 //! their calls with a service.
 
 mod call;
+mod calls;
+mod delivery;
 mod dial;
 mod join;
 mod link;
 mod pause;
 mod renewal;
 mod roster;
+mod seen;
 
 pub use join::{JoinError, join};
 
-use crate::limits::CONTROL_QUEUE;
+use crate::limits::{CONTROL_QUEUE, GREETING_TIME_MAX};
 use crate::trust::{Identity, TrustError};
 use haft_link::limits::PEERS_MAX;
 use haft_proto::limits::Limits;
@@ -139,7 +142,7 @@ impl Agent {
             }
         }
         shared.stopping.send_replace(true);
-        let grace = shared.settings.limits.shutdown_grace;
+        let grace = shared.settings.limits.shutdown_grace + GREETING_TIME_MAX;
         let ended = async { while links.join_next().await.is_some() {} };
         _ = tokio::time::timeout(grace, ended).await;
     }

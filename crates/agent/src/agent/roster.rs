@@ -1,34 +1,83 @@
-//! To which gateways there are links: one to each, by whatever address it was found.
+//! To which gateways there are links, one to each, by whatever address it was found; and the calls
+//! of each, which are kept for a while when its link is lost.
 
+use super::Shared;
+use super::calls::Calls;
+use crate::limits::KEPT_TIME;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::time::sleep;
 
-/// See above.
-#[derive(Debug, Default)]
-pub(super) struct Roster(Arc<Mutex<HashMap<Box<str>, u64>>>);
+/// See above, by the names of the gateways.
+#[derive(Default)]
+pub(super) struct Roster(Mutex<HashMap<Box<str>, Entry>>);
 
-/// The link to a gateway is this one's, until it is dropped.
-#[derive(Debug)]
-pub(super) struct Entry {
+struct Entry {
+    calls: Arc<Calls>,
+    /// How many links there have been.
+    links: u64,
+    is_linked: bool,
+}
+
+/// A link to a gateway, until this is dropped.
+pub(super) struct Linked {
+    shared: Arc<Shared>,
     gateway: Box<str>,
-    roster: Arc<Mutex<HashMap<Box<str>, u64>>>,
+    link: u64,
+    pub(super) calls: Arc<Calls>,
 }
 
 impl Roster {
-    /// The only link to a gateway; nothing, if there is one already.
-    pub(super) fn enter(&self, gateway: &str, epoch: u64) -> Option<Entry> {
-        let mut entries = lock(&self.0);
-        if entries.contains_key(gateway) {
+    /// The only link to a gateway; nothing, if there is one already. `goes_on`, if the gateway
+    /// knows calls of before.
+    pub(super) fn enter(shared: &Arc<Shared>, gateway: &str, goes_on: bool) -> Option<Linked> {
+        let mut entries = lock(&shared.roster.0);
+        let before = entries.get(gateway);
+        if before.is_some_and(|entry| entry.is_linked) {
             return None;
         }
-        entries.insert(gateway.into(), epoch);
-        Some(Entry { gateway: gateway.into(), roster: Arc::clone(&self.0) })
+        let links = before.map_or(0, |entry| entry.links) + 1;
+        let calls = match before {
+            Some(entry) if goes_on => Arc::clone(&entry.calls),
+            before => {
+                if let Some(entry) = before {
+                    entry.calls.clear();
+                }
+                // What was forgotten here and not there may have been done.
+                Arc::new(Calls::new(shared, goes_on))
+            }
+        };
+        let entry = Entry { calls: Arc::clone(&calls), links, is_linked: true };
+        entries.insert(gateway.into(), entry);
+        let shared = Arc::clone(shared);
+        Some(Linked { shared, gateway: gateway.into(), link: links, calls })
+    }
+
+    /// The calls have been kept for long enough, unless there has been another link.
+    fn expire(&self, gateway: &str, link: u64) {
+        let mut entries = lock(&self.0);
+        if entries.get(gateway).is_some_and(|entry| entry.links == link && !entry.is_linked)
+            && let Some(entry) = entries.remove(gateway)
+        {
+            entry.calls.clear();
+        }
     }
 }
 
-impl Drop for Entry {
+impl Drop for Linked {
     fn drop(&mut self) {
-        lock(&self.roster).remove(&self.gateway);
+        if let Some(entry) = lock(&self.shared.roster.0).get_mut(&self.gateway) {
+            entry.is_linked = false;
+        }
+        let (shared, gateway, link) =
+            (Arc::clone(&self.shared), std::mem::take(&mut self.gateway), self.link);
+        // Only as the whole agent ends there is no runtime.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                sleep(KEPT_TIME).await;
+                shared.roster.expire(&gateway, link);
+            });
+        }
     }
 }
 

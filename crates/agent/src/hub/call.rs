@@ -1,7 +1,8 @@
 //! One call that a gateway makes to an agent: over one link, and if that is lost, over the next,
 //! where it goes on with what is missing. It is done once at most; what is not known is said to be.
 
-use super::member::{Live, Member, Place};
+use super::member::{Member, Place};
+use crate::limits::{AWAY_PATIENCE, BROKEN_MAX, CALL_WINDOW};
 use crate::link::Streams;
 use crate::wire::{Broken, Came};
 use bytes::{Bytes, BytesMut};
@@ -10,10 +11,7 @@ use haft_link::limits::RESPONSE_FRAME_MAX;
 use haft_link::{Credit, ExecuteRequest, Frame, Kind, Resume, StreamResponse};
 use std::pin::Pin;
 use std::time::Duration;
-use tokio::time::Instant;
-
-/// How many bytes of answers may be under way.
-const WINDOW: u64 = 256 * 1024;
+use tokio::time::{Instant, timeout};
 
 impl Carrier for Member {
     fn carry<'a>(
@@ -79,7 +77,7 @@ impl Call<'_> {
         deadline: Option<Instant>,
         hear: Hear<'_>,
     ) -> Result<Bytes, Uncarried> {
-        let mut was_sent = false;
+        let (mut was_sent, mut broken) = (false, 0);
         loop {
             let Some(live) = self.member.link_of(self.place.session).await else {
                 self.is_over = true;
@@ -117,7 +115,15 @@ impl Call<'_> {
                     self.member.renumber(&mut self.place)?;
                     was_sent = false;
                 }
-                Became::Broken => wait_for_end(&live).await,
+                // A stream breaks because its link does, which may be seen a moment later.
+                Became::Broken => {
+                    let ended = timeout(AWAY_PATIENCE, live.link.ended()).await;
+                    broken = if ended.is_ok() { 0 } else { broken + 1 };
+                    if broken == BROKEN_MAX {
+                        self.end();
+                        return Err(self.member.lost("it breaks off its answers"));
+                    }
+                }
             }
         }
     }
@@ -140,7 +146,7 @@ impl Call<'_> {
             session_id: &self.place.session_id,
             stream_id: self.place.stream_id,
             deadline_ms,
-            window: WINDOW,
+            window: CALL_WINDOW,
             message: request,
             ..Default::default()
         };
@@ -152,7 +158,7 @@ impl Call<'_> {
             session_id: &self.place.session_id,
             stream_id: self.place.stream_id,
             received: self.received,
-            window: self.consumed + WINDOW,
+            window: self.consumed + CALL_WINDOW,
         };
         outgoing.send(resume).await
     }
@@ -179,9 +185,9 @@ impl Call<'_> {
             if let Some(became) = self.take(&came, &said, hear, is_taken_up) {
                 return became;
             }
-            if self.consumed - granted >= WINDOW / 2 {
+            if self.consumed - granted >= CALL_WINDOW / 2 {
                 granted = self.consumed;
-                let (stream_id, bytes) = (self.place.stream_id, self.consumed + WINDOW);
+                let (stream_id, bytes) = (self.place.stream_id, self.consumed + CALL_WINDOW);
                 let credit = Credit { stream_id, messages: u64::MAX, bytes };
                 // Whoever has said all takes no more; a lost link is seen where it is read.
                 _ = outgoing.send(credit).await;
@@ -237,9 +243,4 @@ impl Call<'_> {
         }
         None
     }
-}
-
-/// A stream broke: most often because its link did, which may be seen a moment later.
-async fn wait_for_end(live: &Live) {
-    _ = tokio::time::timeout(crate::limits::AWAY_PATIENCE, live.link.ended()).await;
 }

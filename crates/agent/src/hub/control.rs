@@ -81,6 +81,7 @@ async fn converse(
                 pulse.felt();
                 match came.frame() {
                     Frame::Register(said) => member.registers(live, said.slots),
+                    Frame::Drain(_) => member.drains(live),
                     Frame::Join(join) => {
                         let now = SystemTime::now();
                         // One that cannot be renewed holds for a while, and it asks again.

@@ -74,6 +74,8 @@ struct Known {
     said: u64,
     /// Of the next call.
     stream_id: u64,
+    /// It stops.
+    is_draining: bool,
     lost: Option<Instant>,
 }
 
@@ -175,13 +177,24 @@ impl Member {
         self.presence.send_replace(known.presence());
     }
 
+    /// It will not take calls any more.
+    pub(super) fn drains(&self, live: &Arc<Live>) {
+        let mut slot = self.lock();
+        if let Some(known) = slot.as_mut().filter(|known| known.is_over(live)) {
+            known.is_draining = true;
+            self.presence.send_replace(known.presence());
+        }
+    }
+
     /// The link is lost. How long its calls wait for the next one; nothing, if there is one.
     pub(super) fn leaves(&self, live: &Arc<Live>) -> Option<(u64, Duration)> {
         let mut slot = self.lock();
         let known = slot.as_mut().filter(|known| known.is_over(live))?;
         (known.live, known.lost) = (None, Some(Instant::now()));
         self.presence.send_replace(known.presence());
-        Some((known.number, known.session.keeps.min(KEPT_TIME)))
+        let keeps = known.session.keeps.min(KEPT_TIME);
+        // One that stops has nothing that could be waited for.
+        Some((known.number, if known.is_draining { Duration::ZERO } else { keeps }))
     }
 
     /// Its calls have waited long enough.
@@ -248,6 +261,9 @@ impl Member {
             loop {
                 let (room, away) = match &*self.lock() {
                     None => return Err(self.not_begun("it is not connected")),
+                    Some(known) if known.is_draining => {
+                        return Err(self.not_begun("it is about to stop"));
+                    }
                     Some(known) => {
                         let room = (known.number, Arc::clone(&known.room));
                         (room, known.lost.map(|lost| lost.elapsed()))
@@ -288,13 +304,20 @@ impl Known {
     fn new(session: Session, number: u64) -> Self {
         let (words, room) = (Arc::default(), Arc::new(Semaphore::new(0)));
         let (live, lost) = (None, None);
-        Self { session, number, live, words, room, slots: 0, said: 0, stream_id: 0, lost }
+        let (slots, said, stream_id, is_draining) = (0, 0, 0, false);
+        #[rustfmt::skip]
+        let known = Self {
+            session, number, live, words, room, slots, said, stream_id, is_draining, lost,
+        };
+        known
     }
 
     fn presence(&self) -> Presence {
         match &self.live {
-            Some(_) => Presence::Here { session: self.number, revision: self.said },
-            None => Presence::Away { session: self.number },
+            Some(_) if !self.is_draining => {
+                Presence::Here { session: self.number, revision: self.said }
+            }
+            _ => Presence::Away { session: self.number },
         }
     }
 

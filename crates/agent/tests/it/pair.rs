@@ -8,12 +8,14 @@ use haft_client::{Carrier, Client, Options, connect_carried};
 use haft_proto::limits::Limits;
 use haft_server::{Server, Tool, handler};
 use serde::Deserialize;
+use std::collections::HashMap;
 use std::future::pending;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
 /// A hub, and the port that it is at.
@@ -92,6 +94,7 @@ impl Gateway {
 
 /// An agent that runs.
 pub(crate) struct Running {
+    work: Arc<Work>,
     heard: Arc<Mutex<Vec<Dialled>>>,
     task: JoinHandle<()>,
 }
@@ -116,8 +119,37 @@ impl Running {
                 Arc::new(move |said| heard.lock().expect("no panics").push(said.clone()))
             },
         };
-        let agent = Agent::new(Arc::new(tools()), settings).expect("it has joined");
-        Self { heard, task: tokio::spawn(agent.run(pending())) }
+        let work = Arc::<Work>::default();
+        let agent = Agent::new(Arc::new(tools(&work)), settings).expect("it has joined");
+        Self { work, heard, task: tokio::spawn(agent.run(pending())) }
+    }
+
+    /// How many calls of `wait` and `once` it has begun.
+    pub(crate) fn done(&self) -> u64 {
+        *self.work.begun.borrow()
+    }
+
+    /// Waits until it has begun so many.
+    pub(crate) async fn begun(&self, count: u64) {
+        let mut begun = self.work.begun.subscribe();
+        let waited = tokio::time::timeout(Duration::from_secs(15), begun.wait_for(|n| *n >= count));
+        waited.await.expect("in time").expect("it is told");
+    }
+
+    /// Lets a call of `wait` be answered.
+    pub(crate) fn let_go(&self) {
+        self.work.gate.notify_one();
+    }
+
+    /// How often `once` has said that.
+    pub(crate) fn said(&self, text: &str) -> u64 {
+        self.work.said.lock().expect("no panics").get(text).copied().unwrap_or_default()
+    }
+
+    /// What `once` was asked to say more often than that.
+    pub(crate) fn said_twice(&self) -> Vec<String> {
+        let said = self.work.said.lock().expect("no panics");
+        said.iter().filter(|(_, count)| **count > 1).map(|(text, _)| text.clone()).collect()
     }
 
     /// How it went so far.
@@ -170,11 +202,40 @@ struct Size {
     bytes: usize,
 }
 
+/// What an agent has done.
+#[derive(Default)]
+pub(crate) struct Work {
+    begun: watch::Sender<u64>,
+    gate: Notify,
+    said: Mutex<HashMap<String, u64>>,
+}
+
 /// What the agents of these tests have.
-pub(crate) fn tools() -> Server {
+pub(crate) fn tools(work: &Arc<Work>) -> Server {
     let text = r#"{"type":"object","properties":{"text":{"type":"string"}}}"#;
     let size = r#"{"type":"object","properties":{"bytes":{"type":"integer"}}}"#;
     let echo = Tool::new("echo", handler::function(|words: Words| words.text)).input_schema(text);
     let long = Tool::new("long", handler::function(|size: Size| "~".repeat(size.bytes)));
-    Server::builder("far", "1").tool(echo).tool(long.input_schema(size)).build().expect("right")
+    let wait = {
+        let work = Arc::clone(work);
+        handler::future(move |size: Size, _| {
+            let work = Arc::clone(&work);
+            async move {
+                work.begun.send_modify(|begun| *begun += 1);
+                work.gate.notified().await;
+                "~".repeat(size.bytes)
+            }
+        })
+    };
+    let once = {
+        let work = Arc::clone(work);
+        handler::function(move |words: Words| {
+            work.begun.send_modify(|begun| *begun += 1);
+            *work.said.lock().expect("no panics").entry(words.text.clone()).or_default() += 1;
+            words.text
+        })
+    };
+    let server = Server::builder("far", "1").tool(echo).tool(long.input_schema(size));
+    let server = server.tool(Tool::new("wait", wait).input_schema(size));
+    server.tool(Tool::new("once", once).input_schema(text)).build().expect("right")
 }

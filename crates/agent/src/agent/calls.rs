@@ -1,0 +1,211 @@
+//! The calls that one gateway makes to this agent: which run, and what came of them that has not
+//! arrived. They outlive the link that brought them.
+
+use super::Shared;
+use super::delivery::{Delivery, Missing, Response};
+use super::seen::Seen;
+use crate::limits::CALLS_KEPT_MAX;
+use bytes::Bytes;
+use haft_link::Kind;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::{Notify, watch};
+use tokio::task::AbortHandle;
+
+/// See above.
+pub(super) struct Calls {
+    pub(super) shared: Arc<Shared>,
+    known: Mutex<Known>,
+    /// How many there are.
+    count: watch::Sender<usize>,
+}
+
+struct Known {
+    calls: HashMap<u64, Arc<Call>>,
+    seen: Seen,
+    /// How many have been begun.
+    begun: u64,
+    /// Calls of before may have been begun that nothing is known of any more.
+    has_forgotten: bool,
+}
+
+/// One of them.
+pub(super) struct Call {
+    delivery: Mutex<Delivery>,
+    /// Told when there is more to send.
+    more: Notify,
+    /// Told when there is room for more.
+    room: Notify,
+    /// Over which link it is answered: the latest one.
+    stream: AtomicU64,
+    running: Mutex<Option<AbortHandle>>,
+}
+
+/// What becomes of a call that a gateway wants to begin, or to go on with.
+pub(super) enum Taken {
+    /// It is sent over this stream now.
+    Yes(Arc<Call>, Attached),
+    /// It is not known, and will not be begun.
+    NotBegun(&'static str),
+    /// It was begun, and nothing is known of it.
+    Lost(&'static str),
+}
+
+/// The number of a stream of a call: the greatest is the one that is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Attached(u64);
+
+impl Calls {
+    /// None so far; `has_forgotten`, if the gateway may have some.
+    pub(super) fn new(shared: &Arc<Shared>, has_forgotten: bool) -> Self {
+        let known = Known { calls: HashMap::new(), seen: Seen::default(), begun: 0, has_forgotten };
+        let (known, count) = (Mutex::new(known), watch::Sender::default());
+        Self { shared: Arc::clone(shared), known, count }
+    }
+
+    /// Begins one, unless it may have been before.
+    pub(super) fn begin(&self, id: u64, window: u64) -> Taken {
+        let mut known = self.lock();
+        let running = known.calls.values().filter(|call| call.runs()).count();
+        if running >= self.shared.settings.slots || known.calls.len() >= CALLS_KEPT_MAX {
+            // It will not be begun later either.
+            known.seen.note(id);
+            return Taken::NotBegun("the agent works on as many calls as it may");
+        }
+        if !known.seen.note(id) {
+            return Taken::Lost("the call was begun before");
+        }
+        let call = Arc::new(Call {
+            delivery: Mutex::new(Delivery::new(window)),
+            more: Notify::new(),
+            room: Notify::new(),
+            stream: AtomicU64::new(0),
+            running: Mutex::default(),
+        });
+        known.calls.insert(id, Arc::clone(&call));
+        known.begun += 1;
+        self.count.send_replace(known.calls.len());
+        Taken::Yes(call, Attached(0))
+    }
+
+    /// How many have been begun so far.
+    pub(super) fn begun(&self) -> u64 {
+        self.lock().begun
+    }
+
+    /// Goes on with one over another link.
+    pub(super) fn resume(&self, id: u64, received: u64, granted: u64) -> Taken {
+        let mut known = self.lock();
+        let Some(call) = known.calls.get(&id).map(Arc::clone) else {
+            // From now on it must not be begun, should its request still come.
+            return match known.seen.note(id) && !known.has_forgotten {
+                true => Taken::NotBegun("the request did not arrive"),
+                false => Taken::Lost("the agent has forgotten the call"),
+            };
+        };
+        match lock(&call.delivery).resume(received, granted) {
+            Ok(()) => {}
+            Err(Missing) => return Taken::Lost("the agent does not have what is missing"),
+        }
+        let attached = Attached(call.stream.fetch_add(1, Ordering::AcqRel) + 1);
+        // The stream before hears that it is not the one any more.
+        call.more.notify_waiters();
+        Taken::Yes(call, attached)
+    }
+
+    /// All that came of it has arrived, or nobody waits for it any more.
+    pub(super) fn forget(&self, id: u64) {
+        let mut known = self.lock();
+        known.seen.note(id);
+        if let Some(call) = known.calls.remove(&id) {
+            call.abort();
+        }
+        self.count.send_replace(known.calls.len());
+    }
+
+    /// Nobody will ask for any of them.
+    pub(super) fn clear(&self) {
+        let mut known = self.lock();
+        known.calls.drain().for_each(|(_, call)| call.abort());
+        self.count.send_replace(0);
+    }
+
+    /// Waits until there are none.
+    pub(super) async fn at_rest(&self) {
+        _ = self.count.subscribe().wait_for(|count| *count == 0).await;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        lock(&self.known)
+    }
+}
+
+impl Call {
+    /// It is worked on by this.
+    pub(super) fn runs_as(&self, running: AbortHandle) {
+        *lock(&self.running) = Some(running);
+    }
+
+    /// Adds what comes of it.
+    pub(super) fn push(&self, kind: Kind, detail: &'static str, payload: Bytes) {
+        let mut delivery = lock(&self.delivery);
+        if !delivery.is_over() {
+            delivery.push(kind, detail, payload);
+        }
+        drop(delivery);
+        self.more.notify_waiters();
+    }
+
+    /// Waits until there is room for more.
+    pub(super) async fn room(&self) {
+        loop {
+            let room = self.room.notified();
+            if lock(&self.delivery).has_room() {
+                return;
+            }
+            room.await;
+        }
+    }
+
+    /// More may be sent.
+    pub(super) fn grant(&self, bytes: u64) {
+        lock(&self.delivery).grant(bytes);
+        self.more.notify_waiters();
+        self.room.notify_waiters();
+    }
+
+    /// What is sent next over that stream; nothing, if all was or another stream is used.
+    pub(super) async fn next(&self, attached: Attached) -> Option<Response> {
+        loop {
+            let more = self.more.notified();
+            if self.stream.load(Ordering::Acquire) != attached.0 {
+                return None;
+            }
+            {
+                let mut delivery = lock(&self.delivery);
+                if let Some(response) = delivery.next() {
+                    return Some(response);
+                }
+                if delivery.is_sent() {
+                    return None;
+                }
+            }
+            more.await;
+        }
+    }
+
+    fn runs(&self) -> bool {
+        !lock(&self.delivery).is_over()
+    }
+
+    fn abort(&self) {
+        if let Some(running) = lock(&self.running).take() {
+            running.abort();
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
