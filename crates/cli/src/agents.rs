@@ -59,7 +59,7 @@ pub(crate) async fn begin(
     let authority = Arc::new(args.state.authority()?);
     let now = SystemTime::now();
     let tls = authority.server_config(now).map_err(|error| failed(&error))?;
-    let door = Door::open(address, tls).await;
+    let door = Door::open(address, tls, &authority).await;
     let door = door.map_err(|error| Failure::new(Exit::Other, error.to_string()))?;
     let at = door.address()?;
     printer.always(format_args!("haft: agents may come to {at}"));

@@ -41,6 +41,7 @@ impl Guest {
             }
             why = link.ended() => why,
             ending = revoked(link, authority) => {
+                member.drains(&live);
                 link.end(ending);
                 ending.to_string()
             }

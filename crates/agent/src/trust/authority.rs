@@ -10,6 +10,7 @@ use rcgen::{
     BasicConstraints, CertificateParams, CertificateSigningRequestParams, DnType,
     ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType, SerialNumber,
 };
+use ring::hmac;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, CertificateSigningRequestDer, PrivateKeyDer};
@@ -165,6 +166,12 @@ impl Authority {
         let certificate = params.signed_by(&key, &self.issuer).map_err(no_key)?;
         let chain = vec![certificate.der().clone(), self.certificate.clone()];
         tls::server(&self.certificate, chain, PrivateKeyDer::from(key))
+    }
+
+    /// What gateways with this authority have in common and nobody else knows, for that purpose.
+    pub(crate) fn secret(&self, purpose: &str) -> [u8; 32] {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, &self.issuer.key().serialize_der());
+        hmac::sign(&key, purpose.as_bytes()).as_ref().try_into().expect("it has 32 bytes")
     }
 
     /// Signs what was read, and enters it.

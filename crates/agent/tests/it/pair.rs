@@ -55,7 +55,7 @@ impl Gateway {
         });
         let here = (Ipv4Addr::LOCALHOST, 0).into();
         let tls = authority.server_config(now).expect("keys can be made");
-        let door = Door::open(here, tls).await.expect("a port");
+        let door = Door::open(here, tls, &authority).await.expect("a port");
         let at = door.address().expect("it has one");
         let ended: Arc<Mutex<Vec<String>>> = Arc::default();
         let guests: Guests = {

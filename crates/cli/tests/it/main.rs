@@ -1,5 +1,6 @@
 //! The built command against real servers and clients, in one binary.
 
+mod agents;
 mod arguments;
 mod asking;
 mod bench;
