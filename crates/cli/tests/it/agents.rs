@@ -1,5 +1,5 @@
-//! `haft agent` beside its tools and `haft serve --agents` where its callers are: who comes in, what
-//! is offered, and what becomes of it when either is killed.
+//! `haft agent` beside its tools and `haft serve --agents` where its callers are: who comes in,
+//! what is offered, and what becomes of it when either is killed.
 
 use crate::desk::Desk;
 use crate::gateway::{DEADLINE, Served, called, city, signal, started, tools};
