@@ -9,6 +9,7 @@ mod field;
 mod frame;
 pub mod limits;
 mod message;
+mod pace;
 mod wire;
 
 pub use error::Malformed;
@@ -18,6 +19,7 @@ pub use message::{
     Ack, Cancel, Close, Credit, Drain, ExecuteRequest, Frame, Hello, Join, Joined, Ping, Pong,
     Register, Resume, StreamResponse, Welcome,
 };
+pub use pace::{Outcome, Pace};
 
 /// The version of the protocol that is spoken here.
 pub const VERSION: u32 = 1;
