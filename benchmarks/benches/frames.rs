@@ -1,7 +1,7 @@
-//! What it costs to put messages of a link into bytes, and to take them out: the codec that the link
-//! has beside those that it might have had. `cargo xtask bench frames` sets them beside each other,
-//! in turns; `cargo bench -p haft-benchmarks --bench frames` times each. What they allocate and how
-//! long they are is counted by the test `frame_codecs`.
+//! What it costs to put messages of a link into bytes, and to take them out: the codec that the
+//! link has beside those that it might have had. `cargo xtask bench frames` sets them beside each
+//! other, in turns; `cargo bench -p haft-benchmarks --bench frames` times each. What they allocate
+//! and how long they are is counted by the test `frame_codecs`.
 
 #[path = "frames/codecs.rs"]
 mod codecs;

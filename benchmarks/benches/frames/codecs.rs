@@ -1,5 +1,5 @@
 //! Six ways to put messages of a link into bytes and to take them out: ours, and five that it might
-//! have been. Called by `frames` and the test `frames`; it measures nothing.
+//! have been. Called by `frames` and `frame_codecs`; it measures nothing.
 
 use haft_link::{Credit, ExecuteRequest, Frame, Kind, Read, StreamResponse};
 use serde::{Deserialize, Serialize};

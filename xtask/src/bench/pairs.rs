@@ -1,6 +1,6 @@
 //! What single messages and checks are set beside, and how far haft means to get: the table of
-//! Reach for `codec`, `dispatch`, `frames` and `schemas`. The other modules go through it; nothing is run
-//! here.
+//! Reach for `codec`, `dispatch`, `frames` and `schemas`. The other modules go through it; nothing
+//! is run here.
 
 use serde_json::{Map, Value};
 
@@ -60,13 +60,13 @@ const PMCP: (&str, &str) = ("benchmarks/pforge-dispatch/Cargo.toml", "pmcp =");
 /// What is done with the messages of `benches/frames.rs`.
 const FRAMES: [(&str, &str); 8] = [
     ("read_request_200", "a request with 200 bytes of JSON, read"),
-    ("write_request_200", "the same, written"),
+    ("write_request_200", "a request with 200 bytes of JSON, written"),
     ("read_request_4k", "a request with 4 KiB of JSON, read"),
-    ("write_request_4k", "the same, written"),
+    ("write_request_4k", "a request with 4 KiB of JSON, written"),
     ("read_response", "a response with 1 KiB of JSON, read"),
-    ("write_response", "the same, written"),
+    ("write_response", "a response with 1 KiB of JSON, written"),
     ("read_credit", "credit, read"),
-    ("write_credit", "the same, written"),
+    ("write_credit", "credit, written"),
 ];
 /// Its other codecs, as `READERS`. Without a package it is a layout of fixed places.
 const CODECS: [(&str, &str, Option<f64>, &str); 5] = [

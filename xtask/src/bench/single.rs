@@ -1,6 +1,6 @@
-//! `cargo xtask bench codec`, `… dispatch`, `… frames` and `… schemas`: what single messages and checks take,
-//! each of ours in turns with each of others, on one processor. It builds, measures, keeps and
-//! prints; the cases themselves are in `benchmarks/benches`.
+//! `cargo xtask bench codec`, `… dispatch`, `… frames` and `… schemas`: what single messages and
+//! checks take, each of ours in turns with each of others, on one processor. It builds, measures,
+//! keeps and prints; the cases themselves are in `benchmarks/benches`.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
