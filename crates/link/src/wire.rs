@@ -22,6 +22,7 @@ pub(crate) struct Rest<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Rest<'a> {
     /// The next field's number and type; `None` at the end.
+    #[inline]
     pub(crate) fn tag(&mut self) -> Result<Option<(u32, u8)>, Malformed> {
         if self.0.is_empty() {
             return Ok(None);
@@ -35,7 +36,28 @@ impl<'a> Rest<'a> {
     }
 
     /// A number.
+    #[inline]
     pub(crate) fn varint(&mut self) -> Result<u64, Malformed> {
+        // Most are of one byte, and all that are in their place are shorter than ten.
+        if let [first, rest @ ..] = self.0
+            && *first < 0x80
+        {
+            self.0 = rest;
+            return Ok(u64::from(*first));
+        }
+        let mut value = 0_u64;
+        for (index, &byte) in self.0.iter().take(9).enumerate() {
+            value |= u64::from(byte & 0x7f) << (7 * index);
+            if byte < 0x80 {
+                self.0 = &self.0[index + 1..];
+                return Ok(value);
+            }
+        }
+        self.long_varint()
+    }
+
+    #[cold]
+    fn long_varint(&mut self) -> Result<u64, Malformed> {
         match varint(self.0)? {
             Some((value, length)) => {
                 self.0 = &self.0[length..];
@@ -46,11 +68,13 @@ impl<'a> Rest<'a> {
     }
 
     /// What a length comes before.
+    #[inline]
     pub(crate) fn delimited(&mut self) -> Result<&'a [u8], Malformed> {
         let length = self.varint()?;
         self.take(length)
     }
 
+    #[inline]
     fn take(&mut self, length: u64) -> Result<&'a [u8], Malformed> {
         let length = usize::try_from(length).map_err(|_| Malformed::CutShort)?;
         let (taken, rest) = self.0.split_at_checked(length).ok_or(Malformed::CutShort)?;

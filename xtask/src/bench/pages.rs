@@ -16,8 +16,17 @@ use crate::failure::Failure;
 /// The short page and the long one.
 const PAGES: [&str; 2] = ["README.md", "benchmarks/README.md"];
 /// All that is measured, in the order of the long page.
-const TABLES: [&str; 8] =
-    ["codec", "dispatch", "schemas", "memory", "limits", "peers", "runtimes", gateway::TABLE];
+const TABLES: [&str; 9] = [
+    "codec",
+    "dispatch",
+    "frames",
+    "schemas",
+    "memory",
+    "limits",
+    "peers",
+    "runtimes",
+    gateway::TABLE,
+];
 /// The rows of the short page.
 const REACH: &str = "reach";
 const BEGIN: &str = "<!-- results: ";

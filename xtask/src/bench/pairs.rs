@@ -1,6 +1,6 @@
 //! What single messages and checks are set beside, and how far haft means to get: the table of
-//! Reach for `codec`, `dispatch` and `schemas`. The other modules go through it; nothing is run
-//! here.
+//! Reach for `codec`, `dispatch`, `frames` and `schemas`. The other modules go through it; nothing
+//! is run here.
 
 use serde_json::{Map, Value};
 
@@ -14,6 +14,7 @@ use crate::failure::Failure;
 pub(super) enum Table {
     Codec,
     Dispatch,
+    Frames,
     Schemas,
 }
 
@@ -56,6 +57,26 @@ const CALLS: [(&str, &str, &str); 2] = [
 const PFORGE: (&str, &str) = ("benchmarks/pforge-dispatch/Cargo.toml", "pforge-runtime =");
 const PMCP: (&str, &str) = ("benchmarks/pforge-dispatch/Cargo.toml", "pmcp =");
 
+/// What is done with the messages of `benches/frames.rs`.
+const FRAMES: [(&str, &str); 8] = [
+    ("read_request_200", "a request with 200 bytes of JSON, read"),
+    ("write_request_200", "a request with 200 bytes of JSON, written"),
+    ("read_request_4k", "a request with 4 KiB of JSON, read"),
+    ("write_request_4k", "a request with 4 KiB of JSON, written"),
+    ("read_response", "a response with 1 KiB of JSON, read"),
+    ("write_response", "a response with 1 KiB of JSON, written"),
+    ("read_credit", "credit, read"),
+    ("write_credit", "credit, written"),
+];
+/// Its other codecs, as `READERS`. Without a package it is a layout of fixed places.
+const CODECS: [(&str, &str, Option<f64>, &str); 5] = [
+    ("prost", "prost, messages and buffers of their own", Some(2.0), "prost"),
+    ("prost_warm", "prost, the message and buffer of before", None, "prost"),
+    ("msgpack", "MessagePack, borrowed, the buffer of before", None, "rmp-serde"),
+    ("json", "JSON, raw values, the buffer of before", None, "serde_json"),
+    ("raw", "fixed places, the buffer of before", None, ""),
+];
+
 /// Other ways to find a name.
 const WAYS: [(&str, &str); 3] =
     [("std", "std's map, SipHash"), ("phf", "a perfect hash"), ("sorted", "a sorted list")];
@@ -63,7 +84,7 @@ const WAYS: [(&str, &str); 3] =
 const CHECK: &str = "arguments of eight properties";
 
 impl Table {
-    pub(super) const ALL: [Self; 3] = [Self::Codec, Self::Dispatch, Self::Schemas];
+    pub(super) const ALL: [Self; 4] = [Self::Codec, Self::Dispatch, Self::Frames, Self::Schemas];
 
     pub(super) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|table| table.name() == name)
@@ -73,6 +94,7 @@ impl Table {
         match self {
             Self::Codec => "codec",
             Self::Dispatch => "dispatch",
+            Self::Frames => "frames",
             Self::Schemas => "schemas",
         }
     }
@@ -81,6 +103,7 @@ impl Table {
     pub(super) const fn allocations(self) -> Option<&'static str> {
         match self {
             Self::Codec => Some("readings"),
+            Self::Frames => Some("frame_codecs"),
             Self::Dispatch | Self::Schemas => None,
         }
     }
@@ -90,6 +113,7 @@ impl Table {
         match self {
             Self::Codec => codec(),
             Self::Dispatch => dispatch(),
+            Self::Frames => frames(),
             Self::Schemas => schemas(),
         }
     }
@@ -116,6 +140,10 @@ impl Table {
                     _ => "the message of 2025-11-25 through pforge and pmcp",
                 };
                 Some((call.2.to_owned(), what.to_owned()))
+            }
+            Self::Frames => {
+                let codec = CODECS.iter().find(|known| known.0 == against)?;
+                Some((first(&FRAMES, scenario)?, codec.1.to_owned()))
             }
             Self::Schemas => {
                 let what = match against {
@@ -173,6 +201,26 @@ fn dispatch() -> Vec<Pair> {
         made_of: &[],
     };
     CALLS.into_iter().flat_map(call).chain(WAYS.into_iter().map(way)).collect()
+}
+
+fn frames() -> Vec<Pair> {
+    let turn = |case| Turn { program: Program::Bench("frames"), case };
+    let of = |(scenario, _): (&'static str, &'static str)| {
+        CODECS.map(|(against, _, aim, package)| Pair {
+            scenario,
+            against,
+            theirs: turn(format!("{against}/{scenario}")),
+            ours: turn(format!("ours/{scenario}")),
+            aim,
+            made_of: match package {
+                "prost" => &[(LOCK, "name = \"prost\"")],
+                "rmp-serde" => &[(LOCK, "name = \"rmp-serde\"")],
+                "serde_json" => &[(LOCK, "name = \"serde_json\"")],
+                _ => &[],
+            },
+        })
+    };
+    FRAMES.into_iter().flat_map(of).collect()
 }
 
 fn schemas() -> Vec<Pair> {

@@ -1,6 +1,6 @@
-//! `cargo xtask bench codec`, `… dispatch` and `… schemas`: what single messages and checks take,
-//! each of ours in turns with each of others, on one processor. It builds, measures, keeps and
-//! prints; the cases themselves are in `benchmarks/benches`.
+//! `cargo xtask bench codec`, `… dispatch`, `… frames` and `… schemas`: what single messages and
+//! checks take, each of ours in turns with each of others, on one processor. It builds, measures,
+//! keeps and prints; the cases themselves are in `benchmarks/benches`.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -132,6 +132,7 @@ fn case_of(
             "ns": nanos.iter().map(|nanos| round(*nanos)).collect::<Vec<_>>(),
             "instructions": instructions,
             "allocations": allocations.get(&turn.case),
+            "bytes": allocations.get(&format!("bytes:{}", turn.case)),
         })
     };
     let (theirs, ours) = (&taken[&pair.theirs].0, &taken[&pair.ours].0);

@@ -8,7 +8,7 @@ use super::pairs::Table;
 use super::shown::{aim, grouped, interval, notes};
 
 /// A count of each side, for which there is a pair of columns if any case has it.
-const COUNTS: [&str; 2] = ["instructions", "allocations"];
+const COUNTS: [&str; 3] = ["instructions", "allocations", "bytes"];
 
 /// The table of some cases.
 pub(super) fn of(table: Table, cases: &[Value]) -> String {

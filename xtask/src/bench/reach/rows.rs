@@ -34,6 +34,16 @@ const ONE: &[&str] = &["legacy-echo-1", "modern-echo-1"];
 const MANY: &[&str] = &["legacy-echo-32", "modern-echo-32"];
 
 const DECODED: &[&str] = &["legacy_request", "modern_request", "notification", "response", "error"];
+const FRAMED: &[&str] = &[
+    "read_request_200",
+    "write_request_200",
+    "read_request_4k",
+    "write_request_4k",
+    "read_response",
+    "write_response",
+    "read_credit",
+    "write_credit",
+];
 const CALLED: &[&str] = &["legacy", "modern"];
 const LOADED: &[&str] = &["http-echo-32", "http-64k-1", "http-64k-32"];
 const ALL_LOADED: &[&str] =
@@ -74,6 +84,12 @@ pub(super) const ROWS: &[Row] = &[
         ),
         aim: Aim::AtLeast(30.0),
         words: "dispatch pmcp",
+    },
+    Row {
+        what: "messages of a link, read and written",
+        from: From::Beside("frames", FRAMED, "prost", "prost on fresh buffers"),
+        aim: Aim::AtLeast(2.0),
+        words: "frames prost",
     },
     Row {
         what: "validating arguments, from their text",
