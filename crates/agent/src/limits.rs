@@ -96,3 +96,7 @@ pub const CALL_WINDOW: u64 = 256 * 1024;
 
 /// How often in a row the stream of a call may break without its link.
 pub const BROKEN_MAX: u32 = 3;
+
+/// The most requests of one gateway without a deadline that an agent has at once: those that listen
+/// for changes.
+pub const LISTENING_MAX: usize = 64;

@@ -18,7 +18,7 @@ pub(super) async fn answer(calls: Arc<Calls>, (mut incoming, mut outgoing): Stre
     let Ok(Some(came)) = incoming.next().await else { return };
     let (id, taken) = match came.frame() {
         Frame::ExecuteRequest(request) => {
-            let taken = calls.begin(request.stream_id, request.window);
+            let taken = calls.begin(request.stream_id, request.window, request.deadline_ms > 0);
             if let Taken::Yes(call, _) = &taken {
                 run(&calls, call, &request);
             }

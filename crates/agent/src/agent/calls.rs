@@ -4,7 +4,7 @@
 use super::Shared;
 use super::delivery::{Delivery, Missing, Response};
 use super::seen::Seen;
-use crate::limits::CALLS_KEPT_MAX;
+use crate::limits::{CALLS_KEPT_MAX, LISTENING_MAX};
 use bytes::Bytes;
 use haft_link::Kind;
 use std::collections::HashMap;
@@ -32,6 +32,8 @@ struct Known {
 
 /// One of them.
 pub(super) struct Call {
+    /// It has a deadline. Others listen for as long as they like.
+    is_timed: bool,
     delivery: Mutex<Delivery>,
     /// Told when there is more to send.
     more: Notify,
@@ -65,10 +67,11 @@ impl Calls {
     }
 
     /// Begins one, unless it may have been before.
-    pub(super) fn begin(&self, id: u64, window: u64) -> Taken {
+    pub(super) fn begin(&self, id: u64, window: u64, is_timed: bool) -> Taken {
         let mut known = self.lock();
-        let running = known.calls.values().filter(|call| call.runs()).count();
-        if running >= self.shared.settings.slots || known.calls.len() >= CALLS_KEPT_MAX {
+        let alike = known.calls.values().filter(|call| call.is_timed == is_timed && call.runs());
+        let most = if is_timed { self.shared.settings.slots } else { LISTENING_MAX };
+        if alike.count() >= most || known.calls.len() >= CALLS_KEPT_MAX {
             // It will not be begun later either.
             known.seen.note(id);
             return Taken::NotBegun("the agent works on as many calls as it may");
@@ -77,6 +80,7 @@ impl Calls {
             return Taken::Lost("the call was begun before");
         }
         let call = Arc::new(Call {
+            is_timed,
             delivery: Mutex::new(Delivery::new(window)),
             more: Notify::new(),
             room: Notify::new(),

@@ -8,7 +8,7 @@ use crate::wire::{Broken, Came};
 use bytes::{Bytes, BytesMut};
 use haft_client::{Carrier, Carrying, Hear, Uncarried};
 use haft_link::limits::RESPONSE_FRAME_MAX;
-use haft_link::{Credit, ExecuteRequest, Frame, Kind, Resume, StreamResponse};
+use haft_link::{Credit, ExecuteRequest, Frame, Kind, Outcome, Resume, StreamResponse};
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
@@ -22,7 +22,7 @@ impl Carrier for Member {
     ) -> Carrying<'a> {
         Box::pin(async move {
             let deadline = within.map(|within| Instant::now() + within);
-            let place = self.place().await?;
+            let place = self.place(within.is_some()).await?;
             let answer = BytesMut::new();
             let call =
                 Call { member: self, place, answer, received: 0, consumed: 0, is_over: false };
@@ -104,6 +104,7 @@ impl Call<'_> {
             };
             match became {
                 Became::Answered(answer) => {
+                    self.place.ended(Outcome::Answered);
                     self.end();
                     return Ok(answer);
                 }
@@ -214,6 +215,9 @@ impl Call<'_> {
                 return Some(Became::Failed(why));
             }
             Kind::Lost | Kind::Cancelled | Kind::TooLate => {
+                if said.kind == Kind::TooLate {
+                    self.place.ended(Outcome::TooLate);
+                }
                 let why = self.member.lost(&why("it does not know what became of the call"));
                 return Some(Became::Failed(why));
             }

@@ -1,15 +1,17 @@
 //! One agent, as its gateway knows it: whether it is there, over which link, and how many calls it
 //! has room for. A link that is lost leaves its calls waiting for the next one for a while.
 
+use super::gate::{Gate, NoRoom, Room};
 use super::words::Words;
 use crate::ending::Ending;
-use crate::limits::{AWAY_PATIENCE, KEPT_TIME, PROBE_TIME_MAX, QUEUED_CALLS_MAX};
+use crate::limits::{AWAY_PATIENCE, KEPT_TIME, PROBE_TIME_MAX};
 use crate::link::Link;
 use haft_client::Uncarried;
+use haft_link::Outcome;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
 /// Whether an agent is there.
@@ -50,7 +52,6 @@ pub struct Member {
     known: Mutex<Option<Known>>,
     presence: watch::Sender<Presence>,
     sessions: AtomicU64,
-    waiting: AtomicU64,
 }
 
 /// What an agent says of itself.
@@ -68,7 +69,8 @@ struct Known {
     number: u64,
     live: Option<Arc<Live>>,
     words: Arc<Words>,
-    room: Arc<Semaphore>,
+    /// For calls; nothing before it has said how many it works on.
+    gate: Option<Arc<Gate>>,
     slots: u32,
     /// How often it has said what it has.
     said: u64,
@@ -95,7 +97,8 @@ pub(super) struct Place {
     pub(super) session_id: [u8; 16],
     pub(super) stream_id: u64,
     pub(super) words: Arc<Words>,
-    _permit: OwnedSemaphorePermit,
+    /// Those that go on for as long as their caller likes need none.
+    room: Option<Room>,
 }
 
 impl Member {
@@ -105,7 +108,6 @@ impl Member {
             known: Mutex::default(),
             presence: watch::Sender::default(),
             sessions: AtomicU64::new(0),
-            waiting: AtomicU64::new(0),
         })
     }
 
@@ -121,14 +123,11 @@ impl Member {
         self.presence.subscribe()
     }
 
-    /// How many calls it works on, and how many wait for that.
+    /// How many calls are under way to it, or wait for that.
     #[must_use]
     pub fn load(&self) -> u64 {
         let known = self.lock();
-        let running = known.as_ref().map_or(0, |known| {
-            u64::from(known.slots).saturating_sub(known.room.available_permits() as u64)
-        });
-        running + self.waiting.load(Ordering::Relaxed)
+        known.as_ref().and_then(|known| known.gate.as_ref()).map_or(0, |gate| gate.load())
     }
 
     /// Whether an agent with this session may come now: whether it goes on with what it had.
@@ -170,9 +169,10 @@ impl Member {
     pub(super) fn registers(&self, live: &Arc<Live>, slots: u32) {
         let mut slot = self.lock();
         let Some(known) = slot.as_mut().filter(|known| known.is_over(live)) else { return };
-        let more = slots.saturating_sub(known.slots) as usize;
-        known.room.add_permits(more);
-        known.room.forget_permits(known.slots.saturating_sub(slots) as usize);
+        // What it works on now is what this says, and those under way are soon over.
+        if known.slots != slots || known.gate.is_none() {
+            known.gate = Some(Gate::new(slots));
+        }
         (known.slots, known.said) = (slots, known.said + 1);
         self.presence.send_replace(known.presence());
     }
@@ -206,25 +206,27 @@ impl Member {
         }
     }
 
-    /// A place for a call; waits while all are taken, and a moment for a lost link.
+    /// A place for a call; waits while all are taken, and a moment for a lost link. One that is
+    /// not timed takes none of them.
     ///
     /// # Errors
     /// It is not there, or too many wait.
-    pub(super) async fn place(&self) -> Result<Place, Uncarried> {
-        let most = QUEUED_CALLS_MAX as u64;
-        let waiting = Counted::more(&self.waiting);
-        if waiting.before >= most {
-            return Err(self.not_begun(&format!("{most} calls wait for it already; try later")));
-        }
-        let (session, room) = self.room().await?;
-        let permit = room.acquire_owned().await.map_err(|_| self.gone())?;
+    pub(super) async fn place(&self, is_timed: bool) -> Result<Place, Uncarried> {
+        let (session, gate) = self.gate().await?;
+        let room = match is_timed {
+            false => None,
+            true => Some(gate.enter().await.map_err(|why| match why {
+                NoRoom::Full => self.not_begun("too many calls wait for it already; try later"),
+                NoRoom::Closed => self.gone(),
+            })?),
+        };
         let mut slot = self.lock();
         let known = slot.as_mut().filter(|known| known.number == session);
         let known = known.ok_or_else(|| self.gone())?;
         known.stream_id += 1;
         let (session_id, stream_id) = (known.session.id, known.stream_id);
         let words = Arc::clone(&known.words);
-        Ok(Place { session, session_id, stream_id, words, _permit: permit })
+        Ok(Place { session, session_id, stream_id, words, room })
     }
 
     /// Another number for a call that was never begun.
@@ -255,28 +257,25 @@ impl Member {
     }
 
     /// Where it has room, if it is there or soon is.
-    async fn room(&self) -> Result<(u64, Arc<Semaphore>), Uncarried> {
+    async fn gate(&self) -> Result<(u64, Arc<Gate>), Uncarried> {
         let mut presence = self.presence();
         let here = async {
             loop {
-                let (room, away) = match &*self.lock() {
+                match &*self.lock() {
                     None => return Err(self.not_begun("it is not connected")),
                     Some(known) if known.is_draining => {
                         return Err(self.not_begun("it is about to stop"));
                     }
-                    Some(known) => {
-                        let room = (known.number, Arc::clone(&known.room));
-                        (room, known.lost.map(|lost| lost.elapsed()))
-                    }
-                };
-                match away {
-                    None => return Ok(room),
-                    Some(away) if away > AWAY_PATIENCE => {
-                        let away = away.as_secs();
+                    Some(Known { lost: Some(lost), .. }) if lost.elapsed() > AWAY_PATIENCE => {
+                        let away = lost.elapsed().as_secs();
                         return Err(self.not_begun(&format!("its link is lost since {away} s")));
                     }
-                    Some(_) => _ = presence.changed().await,
+                    Some(Known { gate: Some(gate), lost: None, number, .. }) => {
+                        return Ok((*number, Arc::clone(gate)));
+                    }
+                    Some(_) => {}
                 }
+                _ = presence.changed().await;
             }
         };
         let late = |_| self.not_begun("its link is lost");
@@ -302,12 +301,11 @@ impl Member {
 
 impl Known {
     fn new(session: Session, number: u64) -> Self {
-        let (words, room) = (Arc::default(), Arc::new(Semaphore::new(0)));
-        let (live, lost) = (None, None);
+        let (words, live, gate, lost) = (Arc::default(), None, None, None);
         let (slots, said, stream_id, is_draining) = (0, 0, 0, false);
         #[rustfmt::skip]
         let known = Self {
-            session, number, live, words, room, slots, said, stream_id, is_draining, lost,
+            session, number, live, words, gate, slots, said, stream_id, is_draining, lost,
         };
         known
     }
@@ -326,6 +324,24 @@ impl Known {
     }
 }
 
+impl Place {
+    /// What came of its call.
+    pub(super) fn ended(&mut self, outcome: Outcome) {
+        if let Some(room) = &mut self.room {
+            room.ended(outcome);
+        }
+    }
+}
+
+impl Drop for Known {
+    fn drop(&mut self) {
+        // Nobody waits for what is not there any more.
+        if let Some(gate) = &self.gate {
+            gate.close();
+        }
+    }
+}
+
 impl Live {
     /// Whether somebody is there who answers.
     async fn answers(&self) -> bool {
@@ -337,23 +353,5 @@ impl Live {
             _ = self.link.ended() => false,
             () = sleep(PROBE_TIME_MAX) => false,
         }
-    }
-}
-
-/// One more, until it is dropped.
-struct Counted<'a> {
-    count: &'a AtomicU64,
-    before: u64,
-}
-
-impl<'a> Counted<'a> {
-    fn more(count: &'a AtomicU64) -> Self {
-        Self { before: count.fetch_add(1, Ordering::Relaxed), count }
-    }
-}
-
-impl Drop for Counted<'_> {
-    fn drop(&mut self) {
-        self.count.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -4,6 +4,7 @@
 mod call;
 mod control;
 mod door;
+mod gate;
 mod greeting;
 mod group;
 mod member;
