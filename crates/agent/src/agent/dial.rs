@@ -103,10 +103,9 @@ pub(super) async fn dial(
         }
         Err(last)
     };
-    tokio::pin!(quic);
-    // Who waits for datagrams that do not pass shall not wait for long.
-    let early = timeout(UDP_HEADSTART, &mut quic).await;
     let tcp = async {
+        // Who waits for datagrams that do not pass shall not wait for long.
+        sleep(UDP_HEADSTART).await;
         let mut last = "nobody answers".to_owned();
         for at in &found {
             match timeout(GREETING_TIME_MAX, over_tcp(dialling, *at)).await {
@@ -117,29 +116,24 @@ pub(super) async fn dial(
         }
         Err(last)
     };
-    let why = match early {
-        Ok(Ok((link, endpoint))) => return Ok((link, Some(endpoint))),
-        Ok(Err(Undialled::Refused(why))) => return Err(why),
-        Ok(Err(Undialled::Unreached(why))) => why,
-        Err(_) => {
-            tokio::pin!(tcp);
-            return tokio::select! {
-                dialled = &mut quic => match dialled {
-                    Ok((link, endpoint)) => Ok((link, Some(endpoint))),
-                    Err(Undialled::Refused(why)) => Err(why),
-                    Err(Undialled::Unreached(why)) => {
-                        tcp.await.map(|link| (link, None)).map_err(|tcp| both(&why, &tcp))
-                    }
-                },
-                Ok(link) = &mut tcp => Ok((link, None)),
-            };
+    tokio::pin!(quic, tcp);
+    let (mut no_quic, mut no_tcp) = (None, None);
+    loop {
+        tokio::select! {
+            dialled = &mut quic, if no_quic.is_none() => match dialled {
+                Ok((link, endpoint)) => return Ok((link, Some(endpoint))),
+                Err(Undialled::Refused(why)) => return Err(why),
+                Err(Undialled::Unreached(why)) => no_quic = Some(why),
+            },
+            dialled = &mut tcp, if no_tcp.is_none() => match dialled {
+                Ok(link) => return Ok((link, None)),
+                Err(why) => no_tcp = Some(why),
+            },
         }
-    };
-    tcp.await.map(|link| (link, None)).map_err(|tcp| both(&why, &tcp))
-}
-
-fn both(quic: &str, tcp: &str) -> String {
-    format!("{quic}; over TCP: {tcp}")
+        if let (Some(quic), Some(tcp)) = (&no_quic, &no_tcp) {
+            return Err(format!("{quic}; over TCP: {tcp}"));
+        }
+    }
 }
 
 /// Why an address was dialled in vain.

@@ -59,6 +59,12 @@ pub(super) async fn stay(shared: &Arc<Shared>, address: &str, link: &Link) -> St
         gateway: said.gateway.to_owned(),
         is_over_tcp: link.is_over_tcp(),
     });
+    // Only now does this link take the place of one before.
+    let slots = u32::try_from(shared.settings.slots).unwrap_or(u32::MAX);
+    streams.1.put(Register { slots, digest: &[], sequence: 1 });
+    if let Err(broken) = streams.1.flush().await {
+        return Stay::useless(why(link, &broken).await);
+    }
     let calls = &linked.calls;
     let before = calls.begun();
     let (incoming, outgoing) = (&mut streams.0, &mut streams.1);
@@ -92,8 +98,6 @@ async fn greet(shared: &Shared, link: &Link) -> Result<(Streams, Came), Broken> 
         attempt: 0,
         keeps_ms: KEPT_TIME.as_millis() as u32,
     });
-    let slots = u32::try_from(settings.slots).unwrap_or(u32::MAX);
-    outgoing.put(Register { slots, digest: &[], sequence: 1 });
     outgoing.flush().await?;
     let welcome = timeout(GREETING_TIME_MAX, incoming.next()).await;
     let late = |_| Broken::Stream(std::io::ErrorKind::TimedOut.into());

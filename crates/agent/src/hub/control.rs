@@ -2,7 +2,7 @@
 
 use super::member::{Live, Member, Session};
 use crate::ending::Ending;
-use crate::limits::REVOKED_LOOK;
+use crate::limits::{GREETING_TIME_MAX, REVOKED_LOOK};
 use crate::link::{Link, Receiving, Sending};
 use crate::pulse::Pulse;
 use crate::trust::Authority;
@@ -10,7 +10,7 @@ use crate::wire::{Broken, Incoming, Outgoing};
 use haft_link::{Frame, Joined, Ping, Pong};
 use std::sync::Arc;
 use std::time::SystemTime;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 /// An agent that has said who it is.
 pub(super) struct Guest {
@@ -24,13 +24,25 @@ impl Guest {
     /// Stays until the link ends; why it did.
     pub(super) async fn stay(self, link: &Link, authority: &Authority) -> String {
         let Self { member, session, mut incoming, mut outgoing } = self;
+        // One that has another link already says no more.
+        let register = tokio::select! {
+            came = timeout(GREETING_TIME_MAX, incoming.next()) => came,
+            why = link.ended() => return why,
+        };
+        let slots = match register {
+            Ok(Ok(Some(came))) => match came.frame() {
+                Frame::Register(said) => said.slots,
+                _ => return refused(link, Ending::Breach),
+            },
+            Ok(Ok(None)) => return link.ended().await,
+            Ok(Err(_)) => return refused(link, Ending::Breach),
+            Err(_) => return refused(link, Ending::Silent),
+        };
         let live = match member.comes(session, link) {
             Ok(live) => live,
-            Err(ending) => {
-                link.end(ending);
-                return ending.to_string();
-            }
+            Err(ending) => return refused(link, ending),
         };
+        member.registers(&live, slots);
         let why = tokio::select! {
             ended = converse((&member, authority), &live, &mut incoming, &mut outgoing) => {
                 if matches!(ended, Err(Broken::Malformed(_) | Broken::CutShort)) {
@@ -54,6 +66,11 @@ impl Guest {
         }
         why
     }
+}
+
+fn refused(link: &Link, ending: Ending) -> String {
+    link.end(ending);
+    ending.to_string()
 }
 
 /// Waits until the agent is not let in any more.

@@ -137,8 +137,8 @@ impl Member {
             Some(known) => (known.session.id == session.id, known.live.clone()),
         };
         match live {
-            // It knows better than we whether its link is lost.
-            Some(live) if is_same => live.link.end(Ending::Replaced),
+            // It says itself whether this link is to take the place of the other.
+            Some(_) if is_same => {}
             Some(live) if live.answers().await => return Err(Ending::Taken),
             Some(live) => live.link.end(Ending::Replaced),
             None => {}
@@ -158,6 +158,9 @@ impl Member {
             *slot = Some(Known::new(session, self.sessions.fetch_add(1, Ordering::Relaxed)));
         }
         let known = slot.as_mut().expect("it has just been filled");
+        if let Some(before) = &known.live {
+            before.link.end(Ending::Replaced);
+        }
         let ponged = watch::Sender::default();
         let live = Arc::new(Live { link: link.clone(), words: Arc::clone(&known.words), ponged });
         (known.live, known.lost) = (Some(Arc::clone(&live)), None);

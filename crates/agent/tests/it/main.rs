@@ -2,6 +2,8 @@
 
 mod calls;
 mod cuts;
+mod nat;
 mod pair;
+mod replicas;
 mod trust;
 mod without_udp;

@@ -168,7 +168,7 @@ impl Running {
 
     /// Waits until it hears that it has no link for that reason.
     pub(crate) async fn fails_with(&self, why: &str) {
-        let waited = tokio::time::timeout(Duration::from_secs(15), async {
+        let waited = tokio::time::timeout(Duration::from_secs(30), async {
             while !self.failures().iter().any(|said| said == why) {
                 tokio::task::yield_now().await;
             }

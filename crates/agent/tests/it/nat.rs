@@ -1,0 +1,155 @@
+//! What happens to datagrams on their way: an address that changes, and a way that is cut for a
+//! while. Over QUIC, through a relay that is what is between an agent and its gateway.
+
+use crate::pair::{Gateway, Running, client, here};
+use haft_client::{Client, ClientError, Passed};
+use serde_json::json;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::UdpSocket;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+/// How the relay treats datagrams.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Way {
+    is_cut: bool,
+    /// Changes whenever the agent gets another address.
+    address: u32,
+}
+
+/// One that an agent dials instead of its gateway.
+struct Relay {
+    at: SocketAddr,
+    way: watch::Sender<Way>,
+    task: JoinHandle<io::Result<()>>,
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Relay {
+    async fn to(gateway: SocketAddr) -> Self {
+        let inside = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
+        let at = inside.local_addr().expect("it has one");
+        let way = watch::Sender::new(Way { is_cut: false, address: 0 });
+        let task = tokio::spawn(relay(inside, gateway, way.subscribe()));
+        Self { at, way, task }
+    }
+
+    fn change_address(&self) {
+        self.way.send_modify(|way| way.address += 1);
+    }
+
+    fn cut(&self, is_cut: bool) {
+        self.way.send_modify(|way| way.is_cut = is_cut);
+    }
+}
+
+async fn relay(
+    inside: UdpSocket,
+    gateway: SocketAddr,
+    mut way: watch::Receiver<Way>,
+) -> io::Result<()> {
+    let (mut agent, mut from_agent, mut from_gateway) = (None, vec![0; 65536], vec![0; 65536]);
+    loop {
+        let now = *way.borrow_and_update();
+        let outside = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        outside.connect(gateway).await?;
+        while way.borrow().address == now.address {
+            tokio::select! {
+                came = inside.recv_from(&mut from_agent) => {
+                    let (length, from) = came?;
+                    agent = Some(from);
+                    if !way.borrow().is_cut {
+                        // Nobody may be there.
+                        _ = outside.send(&from_agent[..length]).await;
+                    }
+                }
+                came = outside.recv(&mut from_gateway) => {
+                    let is_cut = way.borrow().is_cut;
+                    if let (Ok(length), Some(agent), false) = (came, agent, is_cut) {
+                        _ = inside.send_to(&from_gateway[..length], agent).await;
+                    }
+                }
+                _ = way.changed() => {}
+            }
+        }
+    }
+}
+
+async fn through_relay() -> (Gateway, Relay, Running, Arc<Client>) {
+    let gateway = Gateway::new().await;
+    let relay = Relay::to(gateway.at).await;
+    let member = gateway.member("plant-7");
+    let agent = Running::begin(gateway.joined("plant-7").await, &[relay.at]);
+    here(&member).await;
+    let client = Arc::new(client(&member).await);
+    (gateway, relay, agent, client)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_of_address_is_not_noticed() {
+    let (gateway, relay, agent, client) = through_relay().await;
+    for number in 0..20 {
+        if number % 5 == 4 {
+            relay.change_address();
+        }
+        let text = json!({"text": number.to_string()}).to_string();
+        client.call_tool_raw("once", &text, &mut |_| {}).await.expect("it comes");
+    }
+    assert_eq!((agent.done(), agent.failures()), (20, Vec::new()));
+    assert_eq!(gateway.ended(), ["it has joined"]);
+}
+
+/// A call that is made.
+type Calling = JoinHandle<Result<Passed, ClientError>>;
+
+/// Cuts the way, until something, while a call runs and another begins: what becomes of both.
+async fn cut_until(until: impl AsyncFnOnce(&Running, &mut Calling)) -> (Running, [bool; 2]) {
+    let (_gateway, relay, agent, client) = through_relay().await;
+    let call = |tool: &'static str, arguments: String| {
+        let client = Arc::clone(&client);
+        tokio::spawn(async move { client.call_tool_raw(tool, &arguments, &mut |_| {}).await })
+    };
+    let mut running = call("wait", json!({"bytes": 100_000}).to_string());
+    agent.begun(1).await;
+    relay.cut(true);
+    let begun = call("once", json!({"text": "meanwhile"}).to_string());
+    agent.let_go();
+    until(&agent, &mut running).await;
+    assert!(!running.is_finished() && !begun.is_finished());
+    relay.cut(false);
+    let mut came = [false; 2];
+    for (call, came) in [running, begun].into_iter().zip(&mut came) {
+        let ended = timeout(Duration::from_secs(40), call).await;
+        *came = matches!(ended.expect("in time").expect("no panic"), Ok(Passed::Whole(_)));
+    }
+    assert_eq!((agent.done(), agent.said_twice()), (2, Vec::new()));
+    (agent, came)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_cut_for_a_second_comes_after_it() {
+    let second = async |_: &Running, running: &mut Calling| {
+        let late = timeout(Duration::from_secs(1), running).await;
+        assert!(late.is_err(), "nothing passes");
+    };
+    let (agent, came) = cut_until(second).await;
+    assert_eq!((came, agent.failures()), ([true; 2], Vec::new()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_cut_for_longer_than_a_link_lasts_comes_over_the_next() {
+    let given_up = async |agent: &Running, _: &mut Calling| {
+        agent.fails_with("nothing came over it any more").await;
+    };
+    let (_agent, came) = cut_until(given_up).await;
+    assert_eq!(came, [true; 2]);
+}
