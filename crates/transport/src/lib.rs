@@ -14,3 +14,4 @@ mod questions;
 pub mod stdio;
 pub mod stop;
 mod talk;
+mod websocket;

@@ -3,12 +3,13 @@
 //! writes what it holds; it moves no bytes itself.
 
 use crate::asking::{Asked, Call, refuse, take};
-use crate::batch::{Batch, batches_refused};
+use crate::batch::{Batch, answers_wanted, batches_refused};
+use crate::bounds::{Bound, Share, overloaded, oversubscribed};
 use crate::conversation::{Conversation, Ticket};
-use crate::feeds::Feeds;
+use crate::feeds::{Feeds, Subscription};
 use crate::leaving::Leaving;
 use crate::outlet::{Queue, Sink};
-use haft_proto::envelope::{self, Envelope, Incoming, Rejected};
+use haft_proto::envelope::{self, Envelope, Id, Incoming, Kind, Rejected};
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
 use haft_proto::service::{Principal, Service};
@@ -48,8 +49,20 @@ pub(crate) struct Talk<F> {
     leaving: Leaving,
     /// Whether every call has been refused.
     pub(crate) is_stopping: bool,
+    /// `None` where nobody else is.
+    room: Option<Room>,
     framing: PhantomData<F>,
 }
+
+/// What a connection shares with others of its listener.
+#[derive(Clone)]
+pub(crate) struct Room {
+    pub(crate) in_flight: Arc<Bound>,
+    pub(crate) subscriptions: Arc<Bound>,
+}
+
+/// The listener has no room for a request.
+struct Full;
 
 /// Calls that were answered together, with their message.
 pub(crate) struct Finished {
@@ -71,6 +84,7 @@ impl<F: Framing> Talk<F> {
         limits: &Limits,
         principal: Principal,
         reads: Reads,
+        room: Option<Room>,
     ) -> Self {
         Self {
             service,
@@ -84,6 +98,7 @@ impl<F: Framing> Talk<F> {
             sent: 0,
             leaving: Leaving::default(),
             is_stopping: false,
+            room,
             framing: PhantomData,
         }
     }
@@ -139,6 +154,14 @@ impl<F: Framing> Talk<F> {
     }
 
     fn take_one(&mut self, message: &Envelope<'_>, trip: &Trip) {
+        // What is no request must get through: it may be what a request in flight waits for.
+        let wanted = usize::from(message.kind == Kind::Request);
+        let Ok(place) = self.place(wanted) else {
+            let refusal = overloaded(&self.limits);
+            return self.frame(|out| {
+                refuse(out, message.id, &refusal);
+            });
+        };
         let start = self.out.len();
         F::begin(&mut self.out);
         let (service, queue) = (&*self.service, &self.queue);
@@ -153,11 +176,11 @@ impl<F: Framing> Talk<F> {
             }
             Asked::Later(call) => {
                 self.out.truncate(start);
-                self.run(call, trip.clone());
+                self.run(call, trip.clone(), place);
             }
             Asked::Stream(subscription) => {
                 self.out.truncate(start);
-                self.feeds.subscribe(subscription);
+                self.subscribe(subscription, message.id);
             }
             Asked::Silent => {
                 self.out.truncate(start);
@@ -175,18 +198,48 @@ impl<F: Framing> Talk<F> {
         self.conversation.borrow().has_batches()
     }
 
+    fn subscribe(&mut self, subscription: Subscription, id: Option<Id<'_>>) {
+        let place = self.room.as_ref().map(|room| {
+            let mut place = room.subscriptions.share();
+            (place.take(1), place)
+        });
+        match place {
+            Some((false, _)) => {
+                self.conversation.borrow_mut().ended(&subscription.ticket);
+                let refusal = oversubscribed(&self.limits);
+                self.frame(|out| {
+                    refuse(out, id, &refusal);
+                });
+            }
+            place => self.feeds.subscribe(subscription, place.map(|(_, place)| place)),
+        }
+    }
+
+    /// Places for so many requests, if they are counted.
+    fn place(&self, wanted: usize) -> Result<Option<Share>, Full> {
+        let Some(room) = self.room.as_ref().filter(|_| wanted > 0) else { return Ok(None) };
+        let mut place = room.in_flight.share();
+        if place.take(wanted) { Ok(Some(place)) } else { Err(Full) }
+    }
+
     fn take_batch(&mut self, messages: &[Result<Envelope<'_>, Rejected<'_>>]) {
+        let Ok(place) = self.place(answers_wanted(messages)) else {
+            return self.refuse(&overloaded(&self.limits));
+        };
         let sink = || Arc::<Queue>::clone(&self.queue) as Arc<dyn Sink>;
         let batch = Batch::take(&self.conversation, &*self.service, messages, None, &sink);
         let (tickets, has_more, trip) = (batch.tickets(), batch.has_answers(), Trip::default());
         self.running.spawn(async move {
-            Finished { tickets, has_more, message: batch.finish().await, trip }
+            let message = batch.finish().await;
+            drop(place);
+            Finished { tickets, has_more, message, trip }
         });
     }
 
-    fn run(&mut self, call: Call, trip: Trip) {
+    fn run(&mut self, call: Call, trip: Trip, place: Option<Share>) {
         self.running.spawn(async move {
             let (ticket, reply) = call.await;
+            drop(place);
             Finished {
                 tickets: vec![ticket],
                 has_more: false,
@@ -244,7 +297,7 @@ impl<F: Framing> Talk<F> {
         let stopping = Refusal::new(Mistake::Cancelled, "Cancelled: the server is stopping");
         let ids = self.conversation.borrow().ids();
         for id in ids {
-            if let Ok(id) = envelope::Id::from_raw(&id, usize::MAX) {
+            if let Ok(id) = Id::from_raw(&id, usize::MAX) {
                 self.frame(|out| {
                     refuse(out, Some(id), &stopping);
                 });

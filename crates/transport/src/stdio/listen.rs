@@ -103,7 +103,7 @@ const LAST_WRITE: Duration = Duration::from_secs(1);
 impl Connection {
     fn new(service: Arc<dyn Service>, limits: &Limits, input: &Pipe) -> Self {
         Self {
-            talk: Talk::new(service, limits, Principal::Local, input.reads.clone()),
+            talk: Talk::new(service, limits, Principal::Local, input.reads.clone(), None),
             lines: Lines::new(limits.message_bytes),
             has_lines: false,
             is_reading: true,
