@@ -44,11 +44,11 @@ impl Endpoint {
     pub(super) fn upgrade(&self, parts: &Parts, heads: &Heads<'_>) -> Response<Answer> {
         let key = match key_of(heads) {
             Ok(key) => key,
-            Err(response) => return response,
+            Err(wrong) => return wrong.refuse(),
         };
         let on = parts.extensions.get::<OnUpgrade>().cloned();
         let (Some(on), Ok(accept)) = (on, HeaderValue::from_str(&derive_accept_key(key))) else {
-            return bad("Bad handshake: a WebSocket begins with a GET of HTTP/1.1");
+            return Wrong::Http.refuse();
         };
         let mut response = answer::empty(StatusCode::SWITCHING_PROTOCOLS);
         let headers = response.headers_mut();
@@ -83,30 +83,61 @@ impl Upgrade {
     }
 }
 
+/// What is wrong with a handshake.
+#[derive(Clone, Copy, Debug)]
+enum Wrong {
+    Connection,
+    Http,
+    Key,
+    Protocol,
+    Version,
+}
+
+impl Wrong {
+    fn refuse(self) -> Response<Answer> {
+        let (status, message) = match self {
+            Self::Connection => {
+                (StatusCode::BAD_REQUEST, "Bad handshake: `Connection` must say `Upgrade`")
+            }
+            Self::Http => (
+                StatusCode::BAD_REQUEST,
+                "Bad handshake: a WebSocket begins with a GET of HTTP/1.1",
+            ),
+            Self::Key => (
+                StatusCode::BAD_REQUEST,
+                "Bad handshake: `Sec-WebSocket-Key` must be 16 bytes in base64, once",
+            ),
+            Self::Protocol => {
+                (StatusCode::BAD_REQUEST, "Bad handshake: `Sec-WebSocket-Protocol` must list `mcp`")
+            }
+            Self::Version => {
+                (StatusCode::UPGRADE_REQUIRED, "Bad handshake: `Sec-WebSocket-Version` must be 13")
+            }
+        };
+        let mut response = refused(status, &Refusal::new(Mistake::InvalidRequest, message));
+        if matches!(self, Self::Version) {
+            let version = HeaderValue::from_static("13");
+            response.headers_mut().insert(header::SEC_WEBSOCKET_VERSION, version);
+        }
+        response
+    }
+}
+
 /// The key of a handshake that is as it should be.
-fn key_of<'a>(heads: &Heads<'a>) -> Result<&'a [u8], Response<Answer>> {
+fn key_of<'a>(heads: &Heads<'a>) -> Result<&'a [u8], Wrong> {
     if !has_token(heads, &header::CONNECTION, |token| token.eq_ignore_ascii_case("upgrade")) {
-        return Err(bad("Bad handshake: `Connection` must say `Upgrade`"));
+        return Err(Wrong::Connection);
     }
     if !has_token(heads, &header::SEC_WEBSOCKET_VERSION, |token| token == "13") {
-        let mut response = refused(
-            StatusCode::UPGRADE_REQUIRED,
-            &Refusal::new(
-                Mistake::InvalidRequest,
-                "Bad handshake: `Sec-WebSocket-Version` must be 13",
-            ),
-        );
-        let version = HeaderValue::from_static("13");
-        response.headers_mut().insert(header::SEC_WEBSOCKET_VERSION, version);
-        return Err(response);
+        return Err(Wrong::Version);
     }
     if !has_token(heads, &header::SEC_WEBSOCKET_PROTOCOL, |token| token == PROTOCOL) {
-        return Err(bad("Bad handshake: `Sec-WebSocket-Protocol` must list `mcp`"));
+        return Err(Wrong::Protocol);
     }
     let mut keys = heads.all.get_all(header::SEC_WEBSOCKET_KEY).iter().map(HeaderValue::as_bytes);
     match (keys.next(), keys.next()) {
         (Some(key), None) if is_key(key) => Ok(key),
-        _ => Err(bad("Bad handshake: `Sec-WebSocket-Key` must be 16 bytes in base64, once")),
+        _ => Err(Wrong::Key),
     }
 }
 
@@ -119,8 +150,4 @@ fn is_key(key: &[u8]) -> bool {
 fn has_token(heads: &Heads<'_>, name: &HeaderName, is_it: impl Fn(&str) -> bool) -> bool {
     let values = heads.all.get_all(name).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|token| is_it(token.trim()))
-}
-
-fn bad(message: &'static str) -> Response<Answer> {
-    refused(StatusCode::BAD_REQUEST, &Refusal::new(Mistake::InvalidRequest, message))
 }

@@ -170,8 +170,9 @@ impl Frames {
 
     fn write(&mut self, out: &mut Vec<u8>, message: Message) {
         let mut io = Io { stream: &mut tokio::io::empty(), cx: None, out, read: None };
-        // A vector takes all there is; what is over takes nothing more, rightly.
-        _ = self.context.write(&mut io, message).and_then(|()| self.context.flush(&mut io));
+        // A pong that is due comes before. A vector takes all there is; what is over takes nothing
+        // more, rightly.
+        _ = self.context.flush(&mut io).and_then(|()| self.context.write(&mut io, message));
     }
 }
 

@@ -73,7 +73,7 @@ impl Parting {
             ),
         };
         // A control frame has 125 bytes, two of which are the code.
-        let cut = reason.floor_char_boundary(123);
-        CloseFrame { code, reason: reason[..cut].into() }
+        let reason: String = reason.chars().take(123).collect();
+        CloseFrame { code, reason: reason.into() }
     }
 }

@@ -10,7 +10,8 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-use tokio_tungstenite::{WebSocketStream, client_async};
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 /// One that keeps the rules.
 pub(crate) struct WebSocket(WebSocketStream<TcpStream>);
@@ -21,7 +22,9 @@ impl WebSocket {
         let protocol = "mcp".parse().expect("a header");
         request.headers_mut().insert("sec-websocket-protocol", protocol);
         let stream = TcpStream::connect(address).await.expect("the server listens");
-        let (stream, response) = client_async(request, stream).await.expect("a handshake");
+        let any = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
+        let (stream, response) =
+            client_async_with_config(request, stream, Some(any)).await.expect("a handshake");
         assert_eq!(response.headers()["sec-websocket-protocol"], "mcp");
         Self(stream)
     }

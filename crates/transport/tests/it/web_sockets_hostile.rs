@@ -250,6 +250,5 @@ async fn a_web_socket_is_one_of_the_connections() {
         () = is_well(&mut socket) => {}
     }
     socket.close().await;
-    let mut waiting = RawClient::connect(fixture.address).await;
-    assert_eq!(waiting.ask(&modern("tools/call", HELLO)).await.status, 200);
+    assert_eq!(waiting.answer().await.status, 200);
 }
