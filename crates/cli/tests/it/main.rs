@@ -52,3 +52,4 @@ mod stdio;
 mod threads;
 mod two_paths;
 mod watched;
+mod web_sockets;
