@@ -11,7 +11,7 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest message: a line on stdio, a body on HTTP.
+    /// The longest message: a line on stdio, a body on HTTP, all fragments over WebSocket.
     pub message_bytes: usize,
     /// The deepest nesting of arrays and objects in a message. At most 128.
     pub depth: usize,
@@ -19,8 +19,8 @@ pub struct Limits {
     pub id_bytes: usize,
     /// The most messages in one batch (only 2025-03-26 has batches).
     pub batch_messages: usize,
-    /// The most requests that one stdio connection, HTTP session or HTTP listener may have
-    /// unanswered.
+    /// The most requests that one stdio connection, WebSocket, HTTP session or HTTP
+    /// listener may have unanswered.
     pub requests_in_flight: usize,
     /// The deepest that calls of tools from within calls of tools may nest.
     pub call_depth: usize,
@@ -28,17 +28,18 @@ pub struct Limits {
     pub calls_within: usize,
     /// How long a request may take, unless its tool has a `timeout`.
     pub request_timeout: Duration,
-    /// The most unsent bytes of answers on one connection; more requests wait on stdio, and are
-    /// refused over HTTP.
+    /// The most unsent bytes of answers on one connection; more requests wait on stdio and
+    /// WebSocket, and are refused over HTTP.
     pub output_bytes: usize,
-    /// The most notifications that wait for a slow reader, on one stdio connection or of one HTTP
-    /// call; further ones are dropped.
+    /// The most notifications that wait for a slow reader, on one stdio connection or WebSocket,
+    /// or of one HTTP call; further ones are dropped.
     pub queued_notifications: usize,
     /// The most bytes of such notifications.
     pub queued_bytes: usize,
-    /// The most bytes of request bodies that one HTTP listener holds at once.
+    /// The most bytes of request bodies, and of unfinished messages over WebSocket, that one HTTP
+    /// listener holds at once.
     pub bodies_bytes: usize,
-    /// The most connections of one HTTP listener; the next ones wait to be accepted.
+    /// The most connections of one HTTP listener, WebSockets too; the next ones wait to be accepted.
     pub connections: usize,
     /// The most requests at once on one HTTP/2 connection.
     pub streams_per_connection: u32,
@@ -59,12 +60,17 @@ pub struct Limits {
     /// How long the headers of an HTTP request may take to arrive, and an HTTP/1.1 connection may
     /// be idle.
     pub header_timeout: Duration,
-    /// How long the body of an HTTP request may take to arrive.
+    /// How long the body of an HTTP request may take to arrive, and a message over WebSocket.
     pub body_timeout: Duration,
     /// How long a client may read nothing while it has an answer to read.
     pub write_stall: Duration,
-    /// How long an open response may be silent before a comment keeps it alive.
+    /// How long an open response may be silent before a comment keeps it alive, and a WebSocket
+    /// client before it is pinged. One that says nothing for [`write_stall`](Self::write_stall)
+    /// after that is gone.
     pub keep_alive: Duration,
+    /// The most pings and pongs of a WebSocket client in the time of
+    /// [`keep_alive`](Self::keep_alive).
+    pub pings: usize,
     /// The most legacy HTTP sessions; the next one takes the place of the one idle longest.
     pub sessions: usize,
     /// How long a legacy HTTP session may be idle before it is forgotten.
@@ -148,6 +154,7 @@ impl Default for Limits {
             body_timeout: Duration::from_secs(30),
             write_stall: Duration::from_secs(30),
             keep_alive: Duration::from_secs(15),
+            pings: 256,
             sessions: 10_000,
             session_idle: Duration::from_secs(30 * 60),
             shutdown_grace: Duration::from_secs(1),

@@ -2,6 +2,7 @@
 //! unasked. Polled by the connection when it has room for what they say; a feed that has nothing
 //! new is not polled.
 
+use crate::bounds::Share;
 use crate::conversation::Ticket;
 use futures_util::future::{AbortHandle, AbortRegistration};
 use futures_util::task::AtomicWaker;
@@ -35,6 +36,8 @@ struct Entry {
     flag: Arc<Flag>,
     /// Raises the flag.
     waker: Waker,
+    /// Its place among the subscriptions of a listener.
+    _place: Option<Share>,
 }
 
 /// Whether a feed may have something new.
@@ -59,25 +62,30 @@ impl Subscription {
 }
 
 impl Feeds {
-    /// A subscription begins.
-    pub(crate) fn subscribe(&mut self, subscription: Subscription) {
+    /// A subscription begins, which takes that place until it ends.
+    pub(crate) fn subscribe(&mut self, subscription: Subscription, place: Option<Share>) {
         let Subscription { ticket, feed, abort } = subscription;
-        self.add(feed, Some((ticket, abort)));
+        self.add(feed, Some((ticket, abort)), place);
     }
 
     /// What is told unasked from now on, in place of what was.
     pub(crate) fn tell(&mut self, news: Option<Box<dyn Feed>>) {
         self.entries.retain(|entry| entry.request.is_some());
         if let Some(feed) = news {
-            self.add(feed, None);
+            self.add(feed, None, None);
         }
     }
 
-    fn add(&mut self, feed: Box<dyn Feed>, request: Option<(Ticket, AbortHandle)>) {
+    fn add(
+        &mut self,
+        feed: Box<dyn Feed>,
+        request: Option<(Ticket, AbortHandle)>,
+        place: Option<Share>,
+    ) {
         let is_up = AtomicBool::new(true);
         let flag = Arc::new(Flag { is_up, bell: Arc::clone(&self.bell) });
         let waker = Waker::from(Arc::clone(&flag));
-        self.entries.push(Entry { feed, request, flag, waker });
+        self.entries.push(Entry { feed, request, flag, waker, _place: place });
     }
 
     /// Drops the subscriptions that have been cancelled.
@@ -202,9 +210,9 @@ mod tests {
     fn a_feed_that_ends_keeps_no_other_from_being_heard() {
         let mut feeds = Feeds::default();
         let subscription = |feed| Subscription::new(Ticket::default(), feed).0;
-        feeds.subscribe(subscription(feed(&[], false)));
+        feeds.subscribe(subscription(feed(&[], false)), None);
         feeds.tell(Some(feed(&[], true)));
-        feeds.subscribe(subscription(feed(&["heard"], false)));
+        feeds.subscribe(subscription(feed(&["heard"], false)), None);
         // The next turn is that of the first.
         feeds.turn = 2;
         let mut out = Vec::new();

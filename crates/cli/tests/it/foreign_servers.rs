@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 /// A server that listens, until it is dropped.
 pub(crate) struct Listening {
     pub(crate) url: String,
-    child: Child,
+    pub(crate) child: Child,
 }
 
 impl Drop for Listening {

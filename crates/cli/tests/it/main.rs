@@ -53,3 +53,4 @@ mod stdio;
 mod threads;
 mod two_paths;
 mod watched;
+mod web_sockets;

@@ -4,10 +4,11 @@
 use super::endpoint::Endpoint;
 use super::stall::StallGuard;
 use super::timed::{Departures, Timed};
+use super::upgrade::Upgrade;
 use crate::bounds::Bound;
 use crate::stop::Stop;
 use haft_proto::limits::Limits;
-use http::Request;
+use http::{Request, StatusCode};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -15,11 +16,14 @@ use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::{GracefulConnection, GracefulShutdown};
 use std::convert::Infallible;
 use std::error::Error;
-use std::sync::Arc;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 /// See the head of this file.
 pub(super) struct Connections {
@@ -27,12 +31,23 @@ pub(super) struct Connections {
     builder: Builder<TokioExecutor>,
     graceful: GracefulShutdown,
     tasks: JoinSet<()>,
+    /// How many of them are WebSockets.
+    sockets: Arc<Bound>,
 }
+
+/// How much longer than its requests a WebSocket may take to end.
+const PARTING: Duration = Duration::from_millis(600);
 
 impl Connections {
     pub(super) fn new(endpoint: Arc<Endpoint>) -> Self {
         let builder = builder(&endpoint.limits);
-        Self { endpoint, builder, graceful: GracefulShutdown::new(), tasks: JoinSet::new() }
+        Self {
+            endpoint,
+            builder,
+            graceful: GracefulShutdown::new(),
+            tasks: JoinSet::new(),
+            sockets: Bound::new(usize::MAX),
+        }
     }
 
     /// Serves one; `places` are what it takes up, until it ends.
@@ -40,10 +55,16 @@ impl Connections {
         // A reply is one write; waiting to fill a packet would only delay it. Failing is harmless.
         let _ = stream.set_nodelay(true);
         let stream = StallGuard::new(stream, &self.endpoint.limits);
-        let connection = self.graceful.watch(begin(&self.builder, &self.endpoint, stream));
+        let (connection, after) = begin(&self.builder, &self.endpoint, stream);
+        let connection = self.graceful.watch(connection);
+        let sockets = Arc::clone(&self.sockets);
         self.tasks.spawn(async move {
             // As above: there is nobody to tell.
             let _ = connection.await;
+            if let Some(socket) = after.take() {
+                let _counted = sockets.share_of(1);
+                socket.await;
+            }
             drop(places);
         });
     }
@@ -60,7 +81,13 @@ impl Connections {
         if stop == Stop::Gracefully {
             self.endpoint.stop();
             let grace = self.endpoint.limits.shutdown_grace;
-            let _ = timeout(grace, self.graceful.shutdown()).await;
+            let end = Instant::now() + grace;
+            let _ = timeout_at(end, self.graceful.shutdown()).await;
+            // These end by themselves.
+            let _ = timeout_at(end + PARTING, async {
+                while self.sockets.taken() > 0 && self.tasks.join_next().await.is_some() {}
+            })
+            .await;
         }
         self.tasks.shutdown().await;
     }
@@ -85,27 +112,57 @@ pub(super) fn builder(limits: &Limits) -> Builder<TokioExecutor> {
     builder
 }
 
-/// One connection, to be awaited.
+/// What the requests of one connection share.
+struct Shared {
+    endpoint: Arc<Endpoint>,
+    unread: Arc<Bound>,
+    departures: Departures,
+    /// What the connection becomes.
+    upgrade: Mutex<Option<Upgrade>>,
+}
+
+/// What may come after HTTP on a connection.
+pub(super) struct After(Arc<Shared>);
+
+impl After {
+    /// What the connection has become, if it is HTTP no longer. Small, as most never do.
+    pub(super) fn take(&self) -> Option<Pin<Box<dyn Future<Output = ()> + Send + '_>>> {
+        let upgrade = self.0.upgrade.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        Some(Box::pin(upgrade.serve(&self.0.departures)))
+    }
+}
+
+/// One connection, to be awaited, and what comes after it.
 pub(super) fn begin<S>(
     builder: &Builder<TokioExecutor>,
     endpoint: &Arc<Endpoint>,
     stream: S,
-) -> impl GracefulConnection<Output = Result<(), Box<dyn Error + Send + Sync>>> + Send + 'static
+) -> (
+    impl GracefulConnection<Output = Result<(), Box<dyn Error + Send + Sync>>> + Send + 'static,
+    After,
+)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let unread = Bound::new(endpoint.limits.output_bytes);
     let departures = Departures::default();
     let stream = Timed::new(stream, departures.clone());
-    let shared = Arc::new((Arc::clone(endpoint), unread, departures));
+    let (endpoint, upgrade) = (Arc::clone(endpoint), Mutex::default());
+    let shared = Arc::new(Shared { endpoint, unread, departures, upgrade });
+    let after = After(Arc::clone(&shared));
     let service = service_fn(move |request: Request<Incoming>| {
         // Here, where HTTP has just taken it from what was read.
-        let (shared, trip) = (Arc::clone(&shared), shared.2.begin());
+        let (shared, trip) = (Arc::clone(&shared), shared.departures.begin());
         async move {
-            let (endpoint, unread, departures) = &*shared;
+            let Shared { endpoint, unread, departures, upgrade } = &*shared;
             let departure = departures.of(trip.clone());
-            Ok::<_, Infallible>(endpoint.answer(request, unread, &trip, departure).await)
+            let mut response = endpoint.answer(request, unread, &trip, departure).await;
+            if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+                let mut upgrade = upgrade.lock().unwrap_or_else(PoisonError::into_inner);
+                *upgrade = response.extensions_mut().remove();
+            }
+            Ok::<_, Infallible>(response)
         }
     });
-    builder.serve_connection(TokioIo::new(stream), service).into_owned()
+    (builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned(), after)
 }

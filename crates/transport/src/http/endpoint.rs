@@ -18,6 +18,7 @@ use super::stopping::Stopping;
 use super::timed::Departure;
 use super::two_paths::{Open, TwoPaths};
 use super::unread::{self, Sent};
+use super::upgrade;
 use crate::bounds::{Bound, overloaded};
 use bytes::Bytes;
 use haft_proto::admit;
@@ -44,9 +45,9 @@ pub(super) struct Endpoint {
     /// Requests that are not answered yet.
     pub(super) in_flight: Arc<Bound>,
     /// Bytes of bodies.
-    bodies: Arc<Bound>,
+    pub(super) bodies: Arc<Bound>,
     pub(super) subscriptions: Arc<Bound>,
-    pub(super) stopping: Stopping,
+    pub(super) stopping: Arc<Stopping>,
     pub(super) two_paths: Option<TwoPaths>,
     /// The conversations on the two paths.
     pub(super) open: Arc<Open>,
@@ -80,7 +81,7 @@ impl Endpoint {
             in_flight: Bound::new(limits.requests_in_flight),
             bodies: Bound::new(limits.bodies_bytes),
             subscriptions: Bound::new(limits.subscriptions),
-            stopping: Stopping::default(),
+            stopping: Arc::default(),
             two_paths: options.two_paths.clone(),
             open: Arc::default(),
             others: Others::default(),
@@ -100,7 +101,7 @@ impl Endpoint {
             in_flight: Arc::clone(&self.in_flight),
             bodies: Arc::clone(&self.bodies),
             subscriptions: Arc::clone(&self.subscriptions),
-            stopping: Stopping::default(),
+            stopping: Arc::default(),
             two_paths: None,
             open: Arc::default(),
             others: Others::default(),
@@ -190,6 +191,7 @@ impl Endpoint {
                 try_again(None, Era::Modern, &unread::unread(&self.limits))
             }
             Verb::POST => self.post(heads, body, unread, trip).await,
+            Verb::GET if upgrade::is_wanted(&heads) => self.upgrade(parts, &heads),
             Verb::GET => self.get(&heads),
             Verb::DELETE => self.delete(&heads),
             Verb::OPTIONS => preflight(&parts.headers),

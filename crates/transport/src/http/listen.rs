@@ -122,9 +122,12 @@ pub async fn serve_stream<S>(
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let endpoint = Arc::new(Endpoint::new(service, address, options, limits));
-    let connection = connections::begin(&connections::builder(limits), &endpoint, stream);
+    let (connection, after) = connections::begin(&connections::builder(limits), &endpoint, stream);
     // Whatever ends a connection, its client has noticed already.
     let _ = connection.await;
+    if let Some(socket) = after.take() {
+        socket.await;
+    }
     // Nobody else can come back to its sessions.
     endpoint.sessions.end_all();
 }

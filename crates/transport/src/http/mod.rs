@@ -31,6 +31,7 @@ mod timed;
 mod two_paths;
 mod unkept;
 mod unread;
+mod upgrade;
 
 pub use address::address;
 pub use beside::{Beside, Besides};

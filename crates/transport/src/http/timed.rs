@@ -35,6 +35,11 @@ impl Departures {
         trip.is_timed().then(|| Departure { trip, departures: self.clone() })
     }
 
+    /// When the connection was read last.
+    pub(super) fn reads(&self) -> Reads {
+        self.reads.clone()
+    }
+
     fn end(&self) {
         if is_on() {
             let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,6 +1,5 @@
 //! One message a line over standard input and output (Transports, "stdio").
 
-mod leaving;
 mod listen;
 mod pipe;
 

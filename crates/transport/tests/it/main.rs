@@ -18,3 +18,6 @@ mod said_before;
 mod subscriptions;
 mod threads;
 mod two_paths;
+mod web_socket_client;
+mod web_sockets;
+mod web_sockets_hostile;

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 /// Trips by where their answers end, counted from the first byte that was ever written.
 #[derive(Debug, Default)]
-pub(super) struct Leaving {
+pub(crate) struct Leaving {
     trips: VecDeque<(u64, Trip)>,
     /// How many bytes have been taken out of the buffer.
     gone: u64,
@@ -14,14 +14,14 @@ pub(super) struct Leaving {
 
 impl Leaving {
     /// The answer to a request ends where the buffer does now.
-    pub(super) fn put(&mut self, trip: Trip, buffered: usize) {
+    pub(crate) fn put(&mut self, trip: Trip, buffered: usize) {
         if trip.is_timed() {
             self.trips.push_back((self.gone + buffered as u64, trip));
         }
     }
 
     /// So much of the buffer has been written.
-    pub(super) fn written(&mut self, sent: usize) {
+    pub(crate) fn written(&mut self, sent: usize) {
         while let Some((end, trip)) = self.trips.front()
             && *end <= self.gone + sent as u64
         {
@@ -31,7 +31,7 @@ impl Leaving {
     }
 
     /// So much is taken out of the buffer.
-    pub(super) fn removed(&mut self, count: usize) {
+    pub(crate) fn removed(&mut self, count: usize) {
         self.gone += count as u64;
     }
 }
