@@ -39,7 +39,8 @@ pub struct Limits {
     /// The most bytes of request bodies, and of unfinished messages over WebSocket, that one HTTP
     /// listener holds at once.
     pub bodies_bytes: usize,
-    /// The most connections of one HTTP listener, WebSockets too; the next ones wait to be accepted.
+    /// The most connections of one HTTP listener, WebSockets too; the next ones wait to be
+    /// accepted.
     pub connections: usize,
     /// The most requests at once on one HTTP/2 connection.
     pub streams_per_connection: u32,

@@ -42,6 +42,10 @@ pub(super) fn shown(name: &str, expression: &str) -> String {
             return time(Duration::from_millis(number * unit_ms));
         }
     }
+    // How many times as much.
+    if expression.contains('.') && expression.parse::<f64>().is_ok() {
+        return expression.to_owned();
+    }
     let number = product(expression);
     match name.to_lowercase().contains("bytes") || name.ends_with("_SIZE_MAX") {
         true => bytes(number),
@@ -96,6 +100,7 @@ fn values_are_shown_as_people_read_them() {
     assert_eq!(shown("A_BYTES_MAX", "8 * 1024 * 1024"), "8 MiB");
     assert_eq!(shown("A_BYTES_MAX", "10_000_000"), "10,000,000 bytes");
     assert_eq!(shown("DEPTH_MAX", "128"), "128");
+    assert_eq!(shown("TOLERANCE", "1.5"), "1.5");
     assert_eq!(shown("GRACE", "Duration::from_millis(250)"), "250 ms");
     assert_eq!(shown("IDLE", "Duration::from_secs(30 * 60)"), "30 min");
     assert_eq!(shown("TTL", "Duration::from_secs(24 * 60 * 60)"), "24 h");

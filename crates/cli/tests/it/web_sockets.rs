@@ -1,5 +1,5 @@
-//! Real processes over WebSocket: `haft serve` with a client that others wrote, and the server of the
-//! conformance suite, which has to say over it all that it says over stdio.
+//! Real processes over WebSocket: `haft serve` with a client that others wrote, and the server of
+//! the conformance suite, which has to say over it all that it says over stdio.
 
 use crate::foreign;
 use crate::foreign_servers::own;

@@ -1,5 +1,5 @@
-//! The frames of one connection: what the peer sends becomes messages, read from the socket into the
-//! buffer that they are taken from; what is said to it is framed where it is written. Knows no
+//! The frames of one connection: what the peer sends becomes messages, read from the socket into
+//! the buffer that they are taken from; what is said to it is framed where it is written. Knows no
 //! JSON, and waits for nothing.
 
 use crate::bounds::{Bound, Share};

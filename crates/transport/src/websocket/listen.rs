@@ -31,8 +31,8 @@ pub(crate) struct Peer {
 /// long again until it has closed the connection.
 const LAST_WRITE: Duration = Duration::from_millis(250);
 
-/// Serves until the client goes or breaks the rules, or the order to stop comes and everything asked
-/// is answered.
+/// Serves until the client goes or breaks the rules, or the order to stop comes and everything
+/// asked is answered.
 pub(crate) async fn converse<S>(
     peer: Peer,
     stream: S,

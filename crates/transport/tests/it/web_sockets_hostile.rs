@@ -1,5 +1,5 @@
-//! What is not taken over WebSocket: wrong handshakes, broken frames, clients that do not come to an
-//! end, and those that read nothing. Each is told why, and nobody else notices.
+//! What is not taken over WebSocket: wrong handshakes, broken frames, clients that do not come to
+//! an end, and those that read nothing. Each is told why, and nobody else notices.
 
 use crate::changes::Changes;
 use crate::fixture::Fixture;
