@@ -2,6 +2,7 @@
 
 mod calls;
 mod cuts;
+mod hostile;
 mod nat;
 mod pair;
 mod replicas;

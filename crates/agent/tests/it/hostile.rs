@@ -1,0 +1,121 @@
+//! Who comes to a gateway and breaks the rules: the link is closed with a reason that both ends
+//! hear, and nobody else notices.
+
+use crate::pair::{Gateway, client, here};
+use haft_agent::ALPN;
+use haft_agent::trust::Identity;
+use haft_link::{Frame, Hello, Register, StreamResponse, VERSION, write};
+use quinn::crypto::rustls::QuicClientConfig;
+use quinn::{ClientConfig, Connection, ConnectionError, Endpoint};
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use tokio::time::timeout;
+
+/// Somebody who says what an agent never would.
+struct Stranger {
+    link: Connection,
+    _endpoint: Endpoint,
+}
+
+impl Stranger {
+    /// With the certificate of an agent of that name.
+    async fn named(gateway: &Gateway, name: &str) -> Self {
+        let identity = gateway.joined(name).await;
+        let identity = Identity::load(&identity, SystemTime::now()).expect("it has joined");
+        Self::with(gateway, identity.client_config().expect("they fit")).await
+    }
+
+    async fn with(gateway: &Gateway, tls: Arc<rustls::ClientConfig>) -> Self {
+        let config = QuicClientConfig::try_from(tls).expect("it has ciphers");
+        let endpoint = Endpoint::client((Ipv4Addr::LOCALHOST, 0).into()).expect("a port");
+        let config = ClientConfig::new(Arc::new(config));
+        let link = endpoint.connect_with(config, gateway.at, "gateway.haft.internal");
+        let link = link.expect("it can be dialled").await.expect("it is let in by TLS");
+        Self { link, _endpoint: endpoint }
+    }
+
+    /// Says that on the control stream; why the link ended then.
+    async fn says(&self, bytes: &[u8]) -> String {
+        let (mut send, _receive) = self.link.open_bi().await.expect("it may open one");
+        send.write_all(bytes).await.expect("it is sent");
+        let closed = timeout(Duration::from_secs(20), self.link.closed()).await;
+        match closed.expect("in time") {
+            ConnectionError::ApplicationClosed(close) => {
+                String::from_utf8_lossy(&close.reason).into_owned()
+            }
+            error => error.to_string(),
+        }
+    }
+}
+
+fn said(frames: &[Frame<'_>]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    frames.iter().for_each(|frame| write(frame, &mut bytes));
+    bytes
+}
+
+fn hello(agent: &str) -> Frame<'_> {
+    Hello { version: VERSION, agent, session_id: &[7; 16], ..Default::default() }.into()
+}
+
+#[tokio::test]
+async fn whoever_breaks_the_rules_is_sent_away_with_a_reason() {
+    let gateway = Gateway::new().await;
+    let member = gateway.member("plant-7");
+    let _agent = gateway.agent("plant-7").await;
+    here(&member).await;
+    let client = client(&member).await;
+    gateway.member("stranger");
+    let breach = "it broke the rules of the link";
+    let register: Frame<'_> = Register { slots: 4, ..Default::default() }.into();
+    let huge = [0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f];
+    let no_session: Frame<'_> =
+        Hello { version: VERSION, agent: "stranger", ..Default::default() }.into();
+    let newer = Hello { version: VERSION + 1, agent: "stranger", ..Default::default() }.into();
+    let mut then_huge = said(&[hello("stranger"), register.clone()]);
+    then_huge.extend_from_slice(&huge);
+    for (bytes, expected) in [
+        (huge.to_vec(), breach),
+        (vec![0x0a, 3, 0x12, 1, 0xff], breach),
+        (said(&[register]), breach),
+        (said(&[no_session]), breach),
+        (said(&[hello("stranger"), StreamResponse::default().into()]), breach),
+        (then_huge, breach),
+        (said(&[newer]), "it speaks another version of the link: update the older one"),
+        (said(&[hello("plant-7")]), "its certificate is not that of the name that it gives"),
+    ] {
+        let stranger = Stranger::named(&gateway, "stranger").await;
+        assert_eq!(stranger.says(&bytes).await, expected, "{bytes:?}");
+        assert!(gateway.ended().iter().any(|why| why == expected || why.contains("4294967295")));
+        client.list_tools().await.expect("nobody else notices");
+    }
+}
+
+#[tokio::test]
+async fn who_has_no_certificate_or_says_nothing_is_sent_away() {
+    let gateway = Gateway::new().await;
+    gateway.member("stranger");
+    let now = SystemTime::now();
+    let token = gateway.authority.invite("stranger", now, Duration::from_secs(60)).expect("one");
+    let nobody = Identity::joining(&token).expect("it can be dialled");
+    assert_eq!(nobody.alpn_protocols, [ALPN]);
+    let stranger = Stranger::with(&gateway, nobody).await;
+    let said = stranger.says(&said(&[hello("stranger")])).await;
+    assert_eq!(said, "it has no certificate: join with a token first");
+    let silent = Stranger::named(&gateway, "stranger").await;
+    // The beginning of a frame, which never comes whole.
+    assert_eq!(silent.says(&[0x0a, 9]).await, "it did not say who it is");
+}
+
+#[tokio::test]
+async fn an_agent_may_open_one_stream_and_no_flood_of_them() {
+    let gateway = Gateway::new().await;
+    gateway.member("stranger");
+    let stranger = Stranger::named(&gateway, "stranger").await;
+    let _first = stranger.link.open_bi().await.expect("the control stream");
+    let second = timeout(Duration::from_millis(300), stranger.link.open_bi()).await;
+    assert!(second.is_err(), "the gateway lets no other be opened");
+    let one_way = timeout(Duration::from_millis(300), stranger.link.open_uni()).await;
+    assert!(one_way.is_err());
+}
