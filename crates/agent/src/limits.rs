@@ -100,3 +100,10 @@ pub const BROKEN_MAX: u32 = 3;
 /// The most requests of one gateway without a deadline that an agent has at once: those that listen
 /// for changes.
 pub const LISTENING_MAX: usize = 64;
+
+/// The longest answer to a call of a gateway.
+pub const ANSWER_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// How many links must be there before a gateway has those that come prove their addresses, which
+/// costs them a round trip.
+pub const LINKS_UNPROVEN: usize = 1024;

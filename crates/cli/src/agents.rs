@@ -72,7 +72,8 @@ pub(crate) async fn begin(
         authority,
     });
     let guests: Guests = Arc::new(move |from, why| {
-        printer.note(format_args!("the link from {from} has ended: {why}"));
+        // What somebody else may have written has no line ends left then.
+        printer.remark(&format!("the link from {from} has ended: {why}"));
     });
     tokio::spawn(door.serve(Arc::clone(&hub), guests));
     Ok(Some(hub))

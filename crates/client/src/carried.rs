@@ -48,6 +48,8 @@ pub enum Uncarried {
     NotBegun(Box<str>),
     /// It may have been done or not, for this reason.
     Lost(Box<str>),
+    /// Its answer is longer than so many bytes.
+    TooLong(usize),
 }
 
 /// See above.
@@ -84,6 +86,7 @@ impl Carried {
         let method = ask.method.name();
         let last = last.map_err(|why| match why {
             Uncarried::NotBegun(reason) => ClientError::NotCarried { reason: reason.into() },
+            Uncarried::TooLong(limit) => ClientError::MessageTooLarge { limit },
             Uncarried::Lost(reason) => ClientError::LostOnTheWay { method, reason: reason.into() },
         })?;
         if let Some(error) = first_wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {

@@ -2,7 +2,7 @@
 //! where it goes on with what is missing. It is done once at most; what is not known is said to be.
 
 use super::member::{Member, Place};
-use crate::limits::{AWAY_PATIENCE, BROKEN_MAX, CALL_WINDOW};
+use crate::limits::{ANSWER_BYTES_MAX, AWAY_PATIENCE, BROKEN_MAX, CALL_WINDOW};
 use crate::link::Streams;
 use crate::wire::{Broken, Came};
 use bytes::{Bytes, BytesMut};
@@ -68,6 +68,8 @@ enum Became {
     /// The agent has never heard of it, and will not begin it.
     NeverCame,
     Failed(Uncarried),
+    /// Its answer is longer than any may be, and is given up.
+    TooLong,
 }
 
 impl Call<'_> {
@@ -112,6 +114,8 @@ impl Call<'_> {
                     self.end();
                     return Err(why);
                 }
+                // Taken back as it is dropped: there is nothing to acknowledge.
+                Became::TooLong => return Err(Uncarried::TooLong(ANSWER_BYTES_MAX)),
                 Became::NeverCame => {
                     self.member.renumber(&mut self.place)?;
                     was_sent = false;
@@ -230,6 +234,9 @@ impl Call<'_> {
         }
         if said.sequence != self.received + 1 || said.stream_id != self.place.stream_id {
             return Some(Became::Failed(self.member.lost("a response is missing")));
+        }
+        if self.answer.len() + said.payload.len() > ANSWER_BYTES_MAX {
+            return Some(Became::TooLong);
         }
         self.received = said.sequence;
         self.consumed += said.payload.len() as u64;

@@ -2,7 +2,7 @@
 //! a task of its own.
 
 use super::Hub;
-use crate::limits::{GREETING_TIME_MAX, LINKS_MAX};
+use crate::limits::{GREETING_TIME_MAX, LINKS_MAX, LINKS_UNPROVEN};
 use crate::link::Link;
 use crate::quic::server_config;
 use crate::tcp::{Mux, Side};
@@ -92,8 +92,9 @@ impl Door {
             let (hub, guests) = (Arc::clone(&hub), Arc::clone(&guests));
             tokio::select! {
                 Some(incoming) = self.endpoint.accept() => {
-                    // An address that anybody could have written costs no handshake.
-                    if !incoming.remote_address_validated() && incoming.may_retry() {
+                    // In a flood, an address that anybody could have written costs no handshake.
+                    let is_many = LINKS_MAX - room.available_permits() > LINKS_UNPROVEN;
+                    if is_many && !incoming.remote_address_validated() && incoming.may_retry() {
                         _ = incoming.retry();
                         continue;
                     }

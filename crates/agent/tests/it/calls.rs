@@ -2,6 +2,7 @@
 
 use crate::pair::{Gateway, Running, client, here};
 use haft_agent::Presence;
+use haft_agent::limits::ANSWER_BYTES_MAX;
 use serde_json::json;
 use serde_json::value::to_raw_value;
 use std::time::Duration;
@@ -79,4 +80,18 @@ async fn one_that_is_started_again_takes_the_place_of_the_one_before() {
     let waited = tokio::time::timeout(Duration::from_secs(30), presence.wait_for(is_new)).await;
     waited.expect("in time").expect("it is told");
     client(&member).await.list_tools().await.expect("it answers");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_too_long_is_given_up_and_the_next_call_is_answered() {
+    let gateway = Gateway::new().await;
+    let member = gateway.member("plant-7");
+    let _agent = gateway.agent("plant-7").await;
+    here(&member).await;
+    let client = client(&member).await;
+    let arguments = format!(r#"{{"bytes":{ANSWER_BYTES_MAX}}}"#);
+    let long = client.call_tool_raw("long", &arguments, &mut |_| {}).await;
+    let said = long.expect_err("it is too long").to_string();
+    assert!(said.contains(&ANSWER_BYTES_MAX.to_string()), "{said}");
+    client.list_tools().await.expect("it answers");
 }

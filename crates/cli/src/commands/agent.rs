@@ -6,7 +6,7 @@ use crate::agents::failed;
 use crate::behind;
 use crate::edits::{Hangups, Places, Teller};
 use crate::exit::{Exit, Failure};
-use crate::print::Printer;
+use crate::print::{Printer, one_line};
 use crate::state;
 use haft_agent::limits::SLOTS;
 use haft_agent::trust::{Identity, Token, TrustError};
@@ -126,7 +126,8 @@ async fn identity(args: &Args, name: &str, printer: Printer) -> Result<PathBuf, 
 fn tell(said: &Dialled, printer: Printer) {
     match said {
         Dialled::Linked { address, is_over_tcp, .. } => {
-            printer.always(format_args!("haft: linked to {address}"));
+            // A gateway may have named it.
+            printer.always(format_args!("haft: linked to {}", one_line(address)));
             if *is_over_tcp {
                 printer.warn(&format!(
                     "no datagrams pass to {address}: the link is over TCP, where calls may wait \
