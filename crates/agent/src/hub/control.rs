@@ -2,7 +2,7 @@
 
 use super::member::{Live, Member, Session};
 use crate::ending::Ending;
-use crate::limits::{GREETING_TIME_MAX, REVOKED_LOOK};
+use crate::limits::{GREETING_TIME_MAX, LAST_WORD_TIME_MAX, REVOKED_LOOK};
 use crate::link::{Link, Receiving, Sending};
 use crate::pulse::Pulse;
 use crate::trust::Authority;
@@ -34,7 +34,8 @@ impl Guest {
                 Frame::Register(said) => said.slots,
                 _ => return refused(link, Ending::Breach),
             },
-            Ok(Ok(None)) => return link.ended().await,
+            // It ends as its link does, which knows why.
+            Ok(Ok(None) | Err(Broken::Stream(_))) => return link.ended().await,
             Ok(Err(_)) => return refused(link, Ending::Breach),
             Err(_) => return refused(link, Ending::Silent),
         };
@@ -45,11 +46,15 @@ impl Guest {
         member.registers(&live, slots);
         let why = tokio::select! {
             ended = converse((&member, authority), &live, &mut incoming, &mut outgoing) => {
-                if matches!(ended, Err(Broken::Malformed(_) | Broken::CutShort)) {
-                    link.end(Ending::Breach);
+                match ended {
+                    Err(broken @ (Broken::Malformed(_) | Broken::CutShort)) => {
+                        format!("{}: {broken}", refused(link, Ending::Breach))
+                    }
+                    Ok(()) | Err(Broken::Stream(_)) => {
+                        let said = timeout(LAST_WORD_TIME_MAX, link.ended()).await;
+                        said.unwrap_or_else(|_| "it ended its control stream".to_owned())
+                    }
                 }
-                let why = ended.err().map(|why| why.to_string());
-                why.unwrap_or_else(|| "it ended its control stream".to_owned())
             }
             why = link.ended() => why,
             ending = revoked(link, authority) => {

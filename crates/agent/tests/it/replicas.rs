@@ -4,6 +4,7 @@ use crate::pair::{Gateway, Running, client, here};
 use haft_agent::Dialled;
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 use tempfile::TempDir;
 
 #[tokio::test]
@@ -25,8 +26,13 @@ async fn an_agent_keeps_a_link_to_each_replica_by_whatever_address_it_heard_of_i
     });
     let linked: Vec<String> = linked.collect();
     assert_eq!(linked.iter().collect::<HashSet<_>>().len(), linked.len(), "{linked:?}");
-    while !second.ended().iter().any(|why| why.starts_with("this gateway is connected already")) {
-        tokio::task::yield_now().await;
-    }
+    let is_told = |why: &String| why.starts_with("this gateway is connected already");
+    let told = async {
+        while !second.ended().iter().any(is_told) {
+            tokio::task::yield_now().await;
+        }
+    };
+    let told = tokio::time::timeout(Duration::from_secs(15), told).await;
+    assert!(told.is_ok(), "{:?}", second.ended());
     assert_eq!(agent.failures(), Vec::<String>::new());
 }
