@@ -78,6 +78,8 @@ endings! {
     14 Joined "it has joined",
     /// The gateway cannot sign, which is in its log.
     15 Unsigned "the gateway could not sign a certificate: see its log",
+    /// Its certificate does not hold any more.
+    16 Over "the time of its certificate is over: join again, unless it has a newer one",
 }
 
 impl From<&TrustError> for Ending {
@@ -87,6 +89,7 @@ impl From<&TrustError> for Ending {
             TrustError::LateToken => Self::LateToken,
             TrustError::BadRequest => Self::Breach,
             TrustError::Revoked => Self::Revoked,
+            TrustError::Over => Self::Over,
             TrustError::Foreign => Self::Uncertified,
             _ => Self::Unsigned,
         }

@@ -81,6 +81,21 @@ pub const CERTIFICATE_LIFE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// How much the clocks of an agent and its gateway may differ.
 pub const CLOCK_SLACK: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// The most bytes of a file that says who may join and who has, or who an agent is.
+pub const KEPT_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// How long after a handshake the next needs no certificates.
+pub const TICKET_LIFE: Duration = Duration::from_secs(2 * 60 * 60);
+
+/// The most bytes of what a handshake leaves behind for the next.
+pub const TICKET_BYTES_MAX: usize = 8 * 1024;
+
+/// The most that handshakes have left behind in a directory, before one is removed.
+pub const SESSIONS_MAX: usize = 8192;
+
+/// How many more there may be before a replica looks.
+pub const SESSIONS_SWEEP: usize = 256;
+
 /// How often a gateway looks whether an agent that is there has been revoked.
 pub const REVOKED_LOOK: Duration = Duration::from_secs(5);
 

@@ -4,7 +4,7 @@
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
 use crate::state;
-use haft_agent::trust::{Authority, TrustError};
+use haft_agent::trust::{Authority, EarlyData, TrustError};
 use haft_agent::{Door, Guests, Hub, HubSettings};
 use haft_transport::http;
 use std::net::SocketAddr;
@@ -58,7 +58,7 @@ pub(crate) async fn begin(
     let Some(address) = args.agents else { return Ok(None) };
     let authority = Arc::new(args.state.authority()?);
     let now = SystemTime::now();
-    let tls = authority.server_config(now).map_err(|error| failed(&error))?;
+    let tls = authority.server_config(now, EarlyData::Refused).map_err(|error| failed(&error))?;
     let door = Door::open(address, tls, &authority).await;
     let door = door.map_err(|error| Failure::new(Exit::Other, error.to_string()))?;
     let at = door.address()?;

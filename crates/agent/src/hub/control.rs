@@ -83,7 +83,7 @@ async fn revoked(link: &Link, authority: &Authority) -> Ending {
     loop {
         sleep(REVOKED_LOOK).await;
         let chain = link.certificates().unwrap_or_default();
-        if let Err(error) = authority.agent_of(&chain) {
+        if let Err(error) = authority.agent_of(&chain, SystemTime::now()) {
             return Ending::from(&error);
         }
     }

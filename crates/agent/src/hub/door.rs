@@ -72,7 +72,10 @@ impl Door {
         let endpoint =
             Endpoint::new(known_again(authority), Some(config), socket, Arc::new(TokioRuntime));
         let endpoint = endpoint.map_err(taken)?;
-        Ok(Self { endpoint, listener, acceptor: TlsAcceptor::from(tls) })
+        // QUIC's windows bound what is said early; over TCP it would be kept, whatever it is.
+        let mut tls = Arc::unwrap_or_clone(tls);
+        tls.max_early_data_size = 0;
+        Ok(Self { endpoint, listener, acceptor: TlsAcceptor::from(Arc::new(tls)) })
     }
 
     /// Where it is.

@@ -30,7 +30,7 @@ impl Hub {
             return Err(Ending::Version);
         }
         let chain = link.certificates().ok_or(Ending::Uncertified)?;
-        let name = self.settings.authority.agent_of(&chain);
+        let name = self.settings.authority.agent_of(&chain, SystemTime::now());
         let name = name.map_err(|error| Ending::from(&error))?;
         if hello.agent != name {
             return Err(Ending::Name);

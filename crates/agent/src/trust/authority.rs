@@ -1,14 +1,15 @@
 //! The gateway's own authority: signs its certificate and those of its agents, and says which of
 //! them hold.
 
-use super::register::{Entries, Register, Registered, seconds};
+use super::register::{Entries, Register, Registered, Stamp, seconds};
 use super::token::Token;
-use super::{TrustError, checked_name, files, tls};
+use super::{EarlyData, TrustError, checked_name, files, tls};
 use crate::limits::{CERTIFICATE_LIFE, CLOCK_SLACK};
 use rcgen::string::Ia5String;
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateSigningRequestParams, DnType,
-    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType, SerialNumber,
+    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, PublicKeyData, SanType,
+    SerialNumber,
 };
 use ring::hmac;
 use rustls::ServerConfig;
@@ -16,20 +17,23 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, CertificateSigningRequestDer, PrivateKeyDer};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use time::OffsetDateTime;
+use x509_parser::certification_request::X509CertificationRequest;
 use x509_parser::extensions::GeneralName;
 use x509_parser::parse_x509_certificate;
+use x509_parser::prelude::FromDer;
 
 /// See above.
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
     certificate: CertificateDer<'static>,
+    directory: PathBuf,
     register: Register,
     /// The register as it was read last.
-    known: Mutex<(Option<SystemTime>, Entries)>,
+    known: Mutex<(Option<Stamp>, Entries)>,
 }
 
 /// A certificate of an agent.
@@ -64,7 +68,7 @@ impl Authority {
     /// # Errors
     /// [`TrustError`].
     pub fn open(directory: &Path, now: SystemTime) -> Result<Self, TrustError> {
-        files::directory(directory)?;
+        files::own_directory(directory)?;
         let path = directory.join("authority.pem");
         let _held = files::hold(directory)?;
         let text = match files::read(&path)? {
@@ -82,7 +86,8 @@ impl Authority {
         let issuer = Issuer::from_ca_cert_der(&certificate, key);
         let issuer = issuer.map_err(|error| damaged(error.to_string()))?;
         let (register, known) = (Register::at(directory), Mutex::default());
-        Ok(Self { issuer, certificate, register, known })
+        let directory = directory.to_owned();
+        Ok(Self { issuer, certificate, directory, register, known })
     }
 
     /// A token with which somebody can join as that agent, once and soon. An agent that has the
@@ -137,12 +142,20 @@ impl Authority {
         self.register.read().map(Entries::agents)
     }
 
-    /// Whose a chain of certificates is, which TLS has found to be good.
+    /// Whose a chain of certificates is, which TLS has found to be good, now or before.
     ///
     /// # Errors
-    /// It was revoked, or is no agent's.
-    pub fn agent_of(&self, chain: &[CertificateDer<'_>]) -> Result<String, TrustError> {
-        let (name, serial) = chain.first().and_then(named).ok_or(TrustError::Foreign)?;
+    /// It was revoked, is over, or is no agent's.
+    pub fn agent_of(
+        &self,
+        chain: &[CertificateDer<'_>],
+        now: SystemTime,
+    ) -> Result<String, TrustError> {
+        let Named { name, serial, until } =
+            chain.first().and_then(named).ok_or(TrustError::Foreign)?;
+        if seconds(now) > until {
+            return Err(TrustError::Over);
+        }
         let stamp = self.register.stamp();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.0 != stamp || stamp.is_none() {
@@ -154,18 +167,29 @@ impl Authority {
         }
     }
 
-    /// How a gateway answers, over QUIC or TCP: whoever has no certificate may join.
+    /// How a gateway answers, over QUIC or TCP: whoever has no certificate may join. An agent that
+    /// was at any gateway of this authority within
+    /// [`TICKET_LIFE`](crate::limits::TICKET_LIFE) needs no certificate again: TLS does not look
+    /// at it, so whoever takes a link asks [`Authority::agent_of`].
     ///
     /// # Errors
-    /// [`TrustError::NoKey`].
-    pub fn server_config(&self, now: SystemTime) -> Result<Arc<ServerConfig>, TrustError> {
+    /// [`TrustError::NoKey`], and [`TrustError::File`] if early data is taken and nothing can be
+    /// kept.
+    pub fn server_config(
+        &self,
+        now: SystemTime,
+        early: EarlyData,
+    ) -> Result<Arc<ServerConfig>, TrustError> {
         let key = KeyPair::generate().map_err(no_key)?;
         let mut params = CertificateParams::new(vec![GATEWAY_NAME.to_owned()]).map_err(no_key)?;
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         (params.not_before, params.not_after) = span(now, AUTHORITY_LIFE);
         let certificate = params.signed_by(&key, &self.issuer).map_err(no_key)?;
         let chain = vec![certificate.der().clone(), self.certificate.clone()];
-        tls::server(&self.certificate, chain, PrivateKeyDer::from(key))
+        let mut config = tls::server(&self.certificate, chain, PrivateKeyDer::from(key))?;
+        let sessions = self.directory.join("sessions");
+        tls::resume(&mut config, early, &self.secret("tickets"), &sessions)?;
+        Ok(Arc::new(config))
     }
 
     /// What gateways with this authority have in common and nobody else knows, for that purpose.
@@ -229,19 +253,38 @@ fn span(now: SystemTime, life: Duration) -> (OffsetDateTime, OffsetDateTime) {
 }
 
 fn read_request(request: &[u8]) -> Result<CertificateSigningRequestParams, TrustError> {
-    let request = CertificateSigningRequestDer::from(request.to_vec());
-    CertificateSigningRequestParams::from_der(&request).map_err(|_| TrustError::BadRequest)
+    let der = CertificateSigningRequestDer::from(request.to_vec());
+    let read = CertificateSigningRequestParams::from_der(&der);
+    let read = read.map_err(|_| TrustError::BadRequest)?;
+    // What kind of key it is was guessed from the signature: it may be of a kind that was not
+    // meant, for which the certificate would be of no use, though the token was used up.
+    let (rest, parsed) =
+        X509CertificationRequest::from_der(request).map_err(|_| TrustError::BadRequest)?;
+    let meant = parsed.certification_request_info.subject_pki.raw;
+    match rest.is_empty() && read.public_key.subject_public_key_info() == meant {
+        true => Ok(read),
+        false => Err(TrustError::BadRequest),
+    }
 }
 
-/// The agent's name and number that a certificate has.
-fn named(certificate: &CertificateDer<'_>) -> Option<(String, String)> {
+/// What a certificate says of an agent.
+struct Named {
+    name: String,
+    serial: String,
+    /// Seconds since 1970.
+    until: u64,
+}
+
+fn named(certificate: &CertificateDer<'_>) -> Option<Named> {
     let (_, certificate) = parse_x509_certificate(certificate).ok()?;
     let names = certificate.subject_alternative_name().ok()??;
     let name = names.value.general_names.iter().find_map(|name| match name {
         GeneralName::URI(uri) => uri.strip_prefix(AGENT_URI),
         _ => None,
     });
-    Some((checked_name(name?).ok()?.to_owned(), hexadecimal(certificate.raw_serial())))
+    let name = checked_name(name?).ok()?.to_owned();
+    let until = u64::try_from(certificate.validity().not_after.timestamp()).ok()?;
+    Some(Named { name, serial: hexadecimal(certificate.raw_serial()), until })
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

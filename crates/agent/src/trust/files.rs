@@ -1,25 +1,37 @@
 //! Files that only their owner can read, written whole or not at all.
 
 use super::TrustError;
+use crate::limits::KEPT_BYTES_MAX;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, DirBuilder, File, Permissions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use tempfile::NamedTempFile;
 
 /// What is in such a file; nothing, if there is none.
 pub(super) fn read(path: &Path) -> Result<Option<String>, TrustError> {
     let failed = |error| TrustError::File { path: path.to_owned(), error };
-    let metadata = match fs::metadata(path) {
-        Ok(metadata) => metadata,
+    let file = match File::open(path) {
+        Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(error)),
     };
+    // Of the file that was opened, whatever its name stands for by now.
+    let metadata = file.metadata().map_err(failed)?;
     if metadata.permissions().mode() & 0o077 != 0 {
         return Err(TrustError::Readable { path: path.to_owned() });
     }
-    fs::read_to_string(path).map(Some).map_err(failed)
+    let mut text = String::new();
+    let most = KEPT_BYTES_MAX as u64;
+    let read = file.take(most + 1).read_to_string(&mut text).map_err(failed)?;
+    match read as u64 <= most {
+        true => Ok(Some(text)),
+        false => {
+            let what = format!("it has more than {most} bytes");
+            Err(TrustError::Damaged { path: path.to_owned(), what })
+        }
+    }
 }
 
 /// Puts another in its place.
@@ -43,11 +55,23 @@ pub(super) fn directory(path: &Path) -> Result<(), TrustError> {
     made.map_err(|error| TrustError::File { path: path.to_owned(), error })
 }
 
+/// The same; and one that is there is refused if others could put files of theirs into it.
+pub(super) fn own_directory(path: &Path) -> Result<(), TrustError> {
+    directory(path)?;
+    let metadata = fs::metadata(path);
+    let metadata = metadata.map_err(|error| TrustError::File { path: path.to_owned(), error })?;
+    match metadata.permissions().mode() & 0o022 {
+        0 => Ok(()),
+        _ => Err(TrustError::Writable { path: path.to_owned() }),
+    }
+}
+
 /// Waits until nobody else holds a directory, and holds it until what is returned is dropped.
 pub(super) fn hold(directory: &Path) -> Result<File, TrustError> {
     let path = directory.join("lock");
     let held = || {
-        let file = File::options().create(true).truncate(false).write(true).open(&path)?;
+        let file =
+            File::options().create(true).truncate(false).write(true).mode(0o600).open(&path)?;
         flock(&file, FlockOperation::LockExclusive)?;
         Ok(file)
     };

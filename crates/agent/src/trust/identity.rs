@@ -9,7 +9,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 use x509_parser::parse_x509_certificate;
 
@@ -21,6 +21,8 @@ pub struct Identity {
     name: String,
     from: SystemTime,
     until: SystemTime,
+    /// As it dialled before: what the last handshake left behind is in there.
+    dialling: OnceLock<Arc<ClientConfig>>,
 }
 
 /// A key, and the request for a certificate for it.
@@ -93,7 +95,8 @@ impl Identity {
         let validity = parsed.validity();
         let from = at(validity.not_before.timestamp());
         let until = at(validity.not_after.timestamp());
-        Ok(Self { key, certificate, authority, name, from, until })
+        let dialling = OnceLock::new();
+        Ok(Self { key, certificate, authority, name, from, until, dialling })
     }
 
     /// What the agent is called.
@@ -110,12 +113,16 @@ impl Identity {
         begun + life / 3 * 2
     }
 
-    /// How it dials its gateway.
+    /// How it dials its gateway: once there, it needs no certificate for a while.
     ///
     /// # Errors
     /// The key and the certificate do not fit.
     pub fn client_config(&self) -> Result<Arc<ClientConfig>, TrustError> {
-        tls::client(&self.authority, self.certificate.clone(), self.key.clone_key())
+        if let Some(dialling) = self.dialling.get() {
+            return Ok(Arc::clone(dialling));
+        }
+        let made = tls::client(&self.authority, self.certificate.clone(), self.key.clone_key())?;
+        Ok(Arc::clone(self.dialling.get_or_init(|| made)))
     }
 
     /// How whoever has a token dials the gateway that gave it out.

@@ -5,12 +5,15 @@ mod authority;
 mod files;
 mod identity;
 mod register;
+mod sessions;
+mod tickets;
 mod tls;
 mod token;
 
 pub use authority::{Authority, Issued};
 pub use identity::Identity;
 pub use register::Registered;
+pub use tls::EarlyData;
 pub use token::Token;
 
 pub(crate) use authority::GATEWAY_NAME;
@@ -48,6 +51,9 @@ pub enum TrustError {
     /// A certificate that is not among those that hold.
     #[error("the certificate was revoked, or replaced by a newer one; join again")]
     Revoked,
+    /// A certificate whose time was over while its agent was here, or before it came again.
+    #[error("the time of the certificate is over; join again, unless there is a newer one")]
+    Over,
     /// A certificate that this gateway did not sign for an agent.
     #[error("the certificate is not one of this gateway's agents")]
     Foreign,
@@ -61,6 +67,12 @@ pub enum TrustError {
     #[error("others can read {0}, which holds a key; run: chmod 600 {0}", path.display())]
     Readable {
         /// The file.
+        path: PathBuf,
+    },
+    /// Others can put files where secret ones are.
+    #[error("others can write into {0}, where keys are; run: chmod 700 {0}", path.display())]
+    Writable {
+        /// The directory.
         path: PathBuf,
     },
     /// What is in a file is not what was written there.

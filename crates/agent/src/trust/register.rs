@@ -5,6 +5,7 @@ use super::{TrustError, files};
 use crate::limits::{AGENTS_MAX, INVITATIONS_MAX};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -12,6 +13,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 #[derive(Debug)]
 pub(super) struct Register {
     directory: PathBuf,
+}
+
+/// Two changes within one tick of the system's clock have one time, but a file each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    changed: (i64, i64),
+    number: u64,
+    bytes: u64,
 }
 
 /// What is in the file.
@@ -63,9 +72,11 @@ impl Register {
             .map_err(|error| TrustError::Damaged { path, what: error.to_string() })
     }
 
-    /// When it was changed last, for who looks whether it has been.
-    pub(super) fn stamp(&self) -> Option<SystemTime> {
-        std::fs::metadata(self.path()).and_then(|metadata| metadata.modified()).ok()
+    /// Which file it is, for who looks whether it has been changed.
+    pub(super) fn stamp(&self) -> Option<Stamp> {
+        let metadata = std::fs::metadata(self.path()).ok()?;
+        let changed = (metadata.mtime(), metadata.mtime_nsec());
+        Some(Stamp { changed, number: metadata.ino(), bytes: metadata.len() })
     }
 
     /// Changes it, alone.

@@ -2,6 +2,8 @@
 //! gateway's own.
 
 use super::authority::GATEWAY_NAME;
+use super::sessions::Sessions;
+use super::tickets::Tickets;
 use super::{Token, TrustError};
 use crate::quic::ALPN;
 use rustls::client::WebPkiServerVerifier;
@@ -13,7 +15,18 @@ use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, ServerConfig,
     SignatureScheme,
 };
+use std::path::Path;
 use std::sync::Arc;
+
+/// Whether a gateway hears what an agent says before the handshake has ended. Somebody on the way
+/// could say it again; where it is heard, the second time it is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EarlyData {
+    /// It does not: tickets carry what the next handshake needs, and nothing is kept.
+    Refused,
+    /// It does: what the next handshake needs is a file beside the authority, and is used once.
+    Taken,
+}
 
 /// What an agent asks for, wherever the gateway is.
 pub(crate) fn gateway_name() -> ServerName<'static> {
@@ -25,7 +38,7 @@ pub(super) fn server(
     authority: &CertificateDer<'static>,
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
-) -> Result<Arc<ServerConfig>, TrustError> {
+) -> Result<ServerConfig, TrustError> {
     let provider = Arc::new(ring::default_provider());
     let verifier =
         WebPkiClientVerifier::builder_with_provider(roots(authority)?, Arc::clone(&provider));
@@ -38,7 +51,28 @@ pub(super) fn server(
         .with_single_cert(chain, key);
     let mut config = config.map_err(no_key)?;
     config.alpn_protocols = vec![ALPN.to_vec()];
-    Ok(Arc::new(config))
+    Ok(config)
+}
+
+/// Lets handshakes be short that come soon after another, at any gateway with that secret; files
+/// are kept in that directory.
+pub(super) fn resume(
+    config: &mut ServerConfig,
+    early: EarlyData,
+    secret: &[u8; 32],
+    directory: &Path,
+) -> Result<(), TrustError> {
+    let tickets = Tickets::new(secret, Arc::clone(&config.time_provider));
+    match early {
+        // With a ticketer rustls takes no early data, whatever the rest of its settings says.
+        EarlyData::Refused => config.ticketer = Arc::new(tickets),
+        EarlyData::Taken => {
+            config.session_storage = Arc::new(Sessions::at(directory, tickets)?);
+            // All that QUIC knows is this or nothing.
+            config.max_early_data_size = u32::MAX;
+        }
+    }
+    Ok(())
 }
 
 /// That of an agent that has joined.

@@ -2,9 +2,11 @@
 
 mod calls;
 mod cuts;
+mod handshakes;
 mod hostile;
 mod nat;
 mod pair;
 mod replicas;
+mod requests;
 mod trust;
 mod without_udp;

@@ -1,6 +1,6 @@
 //! A gateway's end and agents' ends, each on a socket of its own, with an authority in a directory.
 
-use haft_agent::trust::Authority;
+use haft_agent::trust::{Authority, EarlyData};
 use haft_agent::{
     Agent, AgentSettings, Dialled, Door, Guests, Hub, HubSettings, Member, Presence, join,
 };
@@ -54,7 +54,7 @@ impl Gateway {
             authority: Arc::clone(&authority),
         });
         let here = (Ipv4Addr::LOCALHOST, 0).into();
-        let tls = authority.server_config(now).expect("keys can be made");
+        let tls = authority.server_config(now, EarlyData::Refused).expect("keys can be made");
         let door = Door::open(here, tls, &authority).await.expect("a port");
         let at = door.address().expect("it has one");
         let ended: Arc<Mutex<Vec<String>>> = Arc::default();

@@ -29,7 +29,12 @@ impl Gateway {
 }
 
 /// The file of an agent that joined at a time.
-fn kept(authority: &Authority, name: &str, now: SystemTime, directory: &Path) -> PathBuf {
+pub(crate) fn kept(
+    authority: &Authority,
+    name: &str,
+    now: SystemTime,
+    directory: &Path,
+) -> PathBuf {
     let token = authority.invite(name, now, DAY).expect("it may join").reveal();
     let key = KeyPair::generate().expect("a key");
     let request = CertificateParams::default().serialize_request(&key).expect("a request");
