@@ -15,8 +15,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Where agents come in, and who lets them in.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct AgentsArgs {
-    /// Let agents that have joined dial in here, over QUIC or TLS: [::]:7443, :7443 or 7443. Those
-    /// of the file's upstreams with `agent`
+    /// Let agents that have joined dial in here, over QUIC or TLS: 0.0.0.0:7443, :7443 or 7443.
+    /// Those of the file's upstreams with `agent`
     #[arg(long, value_name = "ADDRESS", value_parser = http::address)]
     pub(crate) agents: Option<SocketAddr>,
     /// Tell agents to dial this replica of the gateway as well; may be repeated

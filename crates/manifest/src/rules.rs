@@ -228,7 +228,7 @@ pub(crate) fn tools(
 pub(crate) fn check_described(tree: &Tree) -> Result<(), Wrong> {
     let keys = ["include", "exclude"].into_iter();
     keys.into_iter().try_for_each(|key| {
-        no_keys(tree.get(key), &["tools", "resources", "prompts"], "command` or `url")
+        no_keys(tree.get(key), &["tools", "resources", "prompts"], "command`, `url` or `agent")
     })
 }
 

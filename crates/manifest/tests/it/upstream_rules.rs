@@ -112,7 +112,7 @@ fn keys_of_a_filter_belong_to_one_kind_of_upstream() {
     check(
         "openapi: a.yaml\nexclude: { tools: [b] }",
         &[
-            "haft.yaml:5:16: `tools` belongs to upstreams with `command` or `url`",
+            "haft.yaml:5:16: `tools` belongs to upstreams with `command`, `url` or `agent`",
             "5 |     exclude: { tools: [b] }",
             "  |                ^^^^^",
         ],
@@ -120,7 +120,7 @@ fn keys_of_a_filter_belong_to_one_kind_of_upstream() {
     check(
         "openapi: a.yaml\ntools: { b: { hidden: [c] } }",
         &[
-            "haft.yaml:5:5: `tools` belongs to upstreams with `command` or `url`",
+            "haft.yaml:5:5: `tools` belongs to upstreams with `command`, `url` or `agent`",
             "5 |     tools: { b: { hidden: [c] } }",
             "  |     ^^^^^",
         ],
