@@ -87,6 +87,12 @@ pub const KEPT_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// How long after a handshake the next needs no certificates.
 pub const TICKET_LIFE: Duration = Duration::from_secs(2 * 60 * 60);
 
+/// The most bytes that an agent may say before a handshake has ended, if nobody says how many.
+pub const EARLY_BYTES: usize = 8 * 1024;
+
+/// The fewest bytes of a secret that tickets are sealed with.
+pub const SECRET_BYTES_MIN: usize = 32;
+
 /// The most bytes of what a handshake leaves behind for the next.
 pub const TICKET_BYTES_MAX: usize = 8 * 1024;
 

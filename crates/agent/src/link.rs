@@ -4,17 +4,22 @@
 use crate::ending::Ending;
 use crate::tcp::{Mux, Reading, Writing};
 use crate::wire::{Incoming, Outgoing};
-use quinn::{Connection, RecvStream, SendStream, VarInt};
+use quinn::{Connection, RecvStream, SendStream, VarInt, ZeroRttAccepted};
 use rustls::pki_types::CertificateDer;
 use std::fmt;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::watch;
 
 /// See above. All clones are the same link.
 #[derive(Clone)]
-pub struct Link(Kind);
+pub struct Link {
+    kind: Kind,
+    /// Whether the handshake has ended, of a link that was there before that.
+    proof: Option<watch::Receiver<bool>>,
+}
 
 #[derive(Clone)]
 enum Kind {
@@ -42,26 +47,56 @@ const UNWANTED: VarInt = VarInt::from_u32(1);
 
 impl From<Connection> for Link {
     fn from(connection: Connection) -> Self {
-        Self(Kind::Quic(connection))
+        Self { kind: Kind::Quic(connection), proof: None }
     }
 }
 
 impl From<Mux> for Link {
     fn from(mux: Mux) -> Self {
-        Self(Kind::Tcp(mux))
+        Self { kind: Kind::Tcp(mux), proof: None }
     }
 }
 
 impl Link {
+    /// One whose other end has said who it is by what an earlier handshake left behind, and has not
+    /// shown that it says so now: somebody may repeat what it said.
+    pub(crate) fn unproven(connection: Connection, accepted: ZeroRttAccepted) -> Self {
+        let (ended, proof) = watch::channel(false);
+        let waiting = connection.clone();
+        tokio::spawn(async move {
+            _ = accepted.await;
+            if waiting.close_reason().is_none() {
+                // Nobody may wait for it any more.
+                _ = ended.send(true);
+            }
+        });
+        Self { proof: Some(proof), ..connection.into() }
+    }
+
+    /// Whether the other end has shown that it is there.
+    pub(crate) fn is_proven(&self) -> bool {
+        self.proof.as_ref().is_none_or(|proof| *proof.borrow())
+    }
+
+    /// Waits until it has.
+    ///
+    /// # Errors
+    /// The link has ended before.
+    pub(crate) async fn proven(&self) -> io::Result<()> {
+        let Some(proof) = &self.proof else { return Ok(()) };
+        let proven = proof.clone().wait_for(|is_proven| *is_proven).await.map(drop);
+        proven.map_err(|_| io::ErrorKind::ConnectionAborted.into())
+    }
+
     /// Whether it is over TCP, and so has its streams wait for one another.
     #[must_use]
     pub fn is_over_tcp(&self) -> bool {
-        matches!(self.0, Kind::Tcp(_))
+        matches!(self.kind, Kind::Tcp(_))
     }
 
     /// Opens a stream on which frames of so many bytes may come.
     pub(crate) async fn open(&self, most: usize) -> io::Result<Streams> {
-        match &self.0 {
+        match &self.kind {
             Kind::Quic(connection) => Ok(of_quic(connection.open_bi().await?, most)),
             Kind::Tcp(mux) => mux.open(most).await,
         }
@@ -69,7 +104,7 @@ impl Link {
 
     /// The next stream that the other end opens.
     pub(crate) async fn accept(&self, most: usize) -> io::Result<Streams> {
-        match &self.0 {
+        match &self.kind {
             Kind::Quic(connection) => Ok(of_quic(connection.accept_bi().await?, most)),
             Kind::Tcp(mux) => mux.accept(most).await,
         }
@@ -77,7 +112,7 @@ impl Link {
 
     /// Ends it so, which the other end is told.
     pub(crate) fn end(&self, ending: Ending) {
-        match &self.0 {
+        match &self.kind {
             Kind::Quic(connection) => {
                 let code = VarInt::from_u32(ending.code());
                 connection.close(code, ending.to_string().as_bytes());
@@ -88,14 +123,14 @@ impl Link {
 
     /// Waits until it has ended; why.
     pub(crate) async fn ended(&self) -> String {
-        match &self.0 {
+        match &self.kind {
             Kind::Quic(connection) => Ending::why(&connection.closed().await),
             Kind::Tcp(mux) => mux.ended().await,
         }
     }
 
     pub(crate) fn has_ended(&self) -> bool {
-        match &self.0 {
+        match &self.kind {
             Kind::Quic(connection) => connection.close_reason().is_some(),
             Kind::Tcp(mux) => mux.has_ended(),
         }
@@ -103,7 +138,7 @@ impl Link {
 
     /// What the other end has shown of itself, which TLS has found to be good.
     pub(crate) fn certificates(&self) -> Option<Vec<CertificateDer<'static>>> {
-        match &self.0 {
+        match &self.kind {
             Kind::Quic(connection) => {
                 let chain = connection.peer_identity()?.downcast::<Vec<CertificateDer<'_>>>();
                 chain.ok().map(|chain| *chain)

@@ -36,6 +36,11 @@ pub(crate) struct Incoming<R> {
 pub(crate) struct Came(Bytes);
 
 impl Came {
+    /// How many bytes it took.
+    pub(crate) fn length(&self) -> usize {
+        self.0.len()
+    }
+
     /// What it says.
     pub(crate) fn frame(&self) -> Frame<'_> {
         match read(&self.0, self.0.len()) {
@@ -61,6 +66,11 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
     /// The same with its stream as another type, and frames of so many bytes.
     pub(crate) fn over<S>(self, stream: impl FnOnce(R) -> S, most: usize) -> Incoming<S> {
         Incoming { stream: stream(self.stream), buffer: self.buffer, most }
+    }
+
+    /// From now on no frame is longer than so many bytes.
+    pub(crate) fn at_most(&mut self, most: usize) {
+        self.most = most;
     }
 
     /// Whether what comes begins as a frame of that number.
@@ -110,6 +120,11 @@ impl<W: AsyncWrite + Unpin> Outgoing<W> {
     /// Puts one beside those that wait to be sent.
     pub(crate) fn put<'a>(&mut self, frame: impl Into<Frame<'a>>) {
         write(&frame.into(), &mut self.buffer);
+    }
+
+    /// Puts frames there that were written before.
+    pub(crate) fn put_written(&mut self, frames: &[u8]) {
+        self.buffer.extend_from_slice(frames);
     }
 
     /// How many bytes wait.

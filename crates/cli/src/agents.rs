@@ -4,13 +4,16 @@
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
 use crate::state;
-use haft_agent::trust::{Authority, EarlyData, TrustError};
+use haft_agent::limits::EARLY_BYTES;
+use haft_agent::trust::{Authority, EarlyData, TicketSecret, TrustError};
 use haft_agent::{Door, Guests, Hub, HubSettings};
 use haft_transport::http;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
 /// Where agents come in, and who lets them in.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -22,6 +25,14 @@ pub(crate) struct AgentsArgs {
     /// Tell agents to dial this replica of the gateway as well; may be repeated
     #[arg(long = "agents-peer", value_name = "HOST:PORT", requires = "agents")]
     pub(crate) peers: Vec<String>,
+    /// Hear so many bytes of an agent that was here before its handshake has ended, which saves it
+    /// a round trip; 0 for none
+    #[arg(long, value_name = "BYTES", default_value_t = EARLY_BYTES, requires = "agents")]
+    pub(crate) early_data: usize,
+    /// A file with a secret of 32 bytes or more, which only its owner can read: replicas with the
+    /// same know each other's agents again, if they do not share a directory
+    #[arg(long, value_name = "FILE", requires = "agents")]
+    pub(crate) ticket_secret: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) state: StateArgs,
 }
@@ -47,18 +58,42 @@ impl StateArgs {
     }
 }
 
+/// The door, while it is open.
+pub(crate) struct Agents {
+    hub: Arc<Hub>,
+    door: JoinHandle<()>,
+}
+
+impl Agents {
+    /// Where they are, once they have come.
+    pub(crate) fn hub(&self) -> Arc<Hub> {
+        Arc::clone(&self.hub)
+    }
+}
+
+/// Ends the links, if there is a door, which agents are told.
+pub(crate) async fn stop(agents: Option<Agents>) {
+    if let Some(Agents { hub, door }) = agents {
+        hub.stop();
+        // It takes a moment at most.
+        _ = door.await;
+    }
+}
+
 /// Opens the door, if there is to be one, and says where it is.
 ///
 /// # Errors
 /// A failure if nothing can listen there, or the authority is of no use.
-pub(crate) async fn begin(
-    args: &AgentsArgs,
-    printer: Printer,
-) -> Result<Option<Arc<Hub>>, Failure> {
+pub(crate) async fn begin(args: &AgentsArgs, printer: Printer) -> Result<Option<Agents>, Failure> {
     let Some(address) = args.agents else { return Ok(None) };
     let authority = Arc::new(args.state.authority()?);
     let now = SystemTime::now();
-    let tls = authority.server_config(now, EarlyData::Refused).map_err(|error| failed(&error))?;
+    let early = if args.early_data == 0 { EarlyData::Refused } else { EarlyData::Taken };
+    let secret = args.ticket_secret.as_deref().map(TicketSecret::read).transpose();
+    let secret = secret.map_err(|error| failed(&error))?;
+    let tls =
+        authority.server_config(now, early, secret.as_ref()).map_err(|error| failed(&error))?;
+    tokio::spawn(tell_echoes(authority.echoes(), printer));
     let door = Door::open(address, tls, &authority).await;
     let door = door.map_err(|error| Failure::new(Exit::Other, error.to_string()))?;
     let at = door.address()?;
@@ -70,13 +105,22 @@ pub(crate) async fn begin(
         peers: args.peers.clone(),
         software: concat!("haft ", env!("CARGO_PKG_VERSION")).into(),
         authority,
+        early_bytes: args.early_data,
     });
     let guests: Guests = Arc::new(move |from, why| {
         // What somebody else may have written has no line ends left then.
         printer.remark(&format!("the link from {from} has ended: {why}"));
     });
-    tokio::spawn(door.serve(Arc::clone(&hub), guests));
-    Ok(Some(hub))
+    let door = tokio::spawn(door.serve(Arc::clone(&hub), guests));
+    Ok(Some(Agents { hub, door }))
+}
+
+/// Says how often what was said early came again.
+async fn tell_echoes(mut echoes: watch::Receiver<u64>, printer: Printer) {
+    while echoes.changed().await.is_ok() {
+        let count = *echoes.borrow_and_update();
+        printer.remark(&format!("early data came again and was not heard: {count} times so far"));
+    }
 }
 
 /// What is wrong with whom is trusted.

@@ -5,11 +5,13 @@ use crate::desk::Desk;
 use crate::error::{ClientError, excerpt};
 use crate::message::{Ask, Heard, Listener, hear};
 use crate::options::Options;
+use crate::tools::Tool;
 use bytes::Bytes;
 use haft_proto::envelope::{self, Incoming};
 use haft_proto::limits::Limits;
 use haft_proto::method::Method;
 use serde_json::value::RawValue;
+use std::collections::HashSet;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,21 +19,28 @@ use std::time::Duration;
 
 /// Somebody who carries requests to a server, and back what comes of them.
 pub trait Carrier: fmt::Debug + Send + Sync {
-    /// Carries one request, which is waited for so long: what belongs to it is heard as it comes,
-    /// message for message; the last is returned, or nothing of one whose answer are the messages
-    /// before. Dropping the future takes the request back.
+    /// Carries one request: what belongs to it is heard as it comes, message for message; the last
+    /// is returned, or nothing of one whose answer are the messages before. Dropping the future
+    /// takes the request back.
     ///
     /// # Errors
     /// [`Uncarried`].
-    fn carry<'a>(
-        &'a self,
-        request: Vec<u8>,
-        within: Option<Duration>,
-        hear: Hear<'a>,
-    ) -> Carrying<'a>;
+    fn carry<'a>(&'a self, parcel: Parcel, hear: Hear<'a>) -> Carrying<'a>;
 
     /// Waits until nobody is there whom anything can be carried to.
     fn gone<'a>(&'a self) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+}
+
+/// A request that is to be carried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parcel {
+    /// JSON-RPC, on one line.
+    pub message: Vec<u8>,
+    /// How long it is waited for, if not for ever.
+    pub within: Option<Duration>,
+    /// It may be done twice without harm: it reads, or its tool is said to be `readOnlyHint` or
+    /// `idempotentHint`.
+    pub is_repeatable: bool,
 }
 
 /// Whoever hears messages that belong to a request.
@@ -59,12 +68,31 @@ pub(crate) struct Carried {
     desk: Arc<Desk>,
     timeout: Duration,
     limits: Limits,
+    /// The tools of which it is known that calls may be made twice.
+    repeatable: Mutex<HashSet<String>>,
 }
 
 impl Carried {
     pub(crate) fn new(carrier: &Arc<dyn Carrier>, desk: Arc<Desk>, options: &Options) -> Self {
         let (carrier, limits) = (Arc::clone(carrier), options.limits.clone());
-        Self { carrier, desk, timeout: options.timeout, limits }
+        Self { carrier, desk, timeout: options.timeout, limits, repeatable: Mutex::default() }
+    }
+
+    /// What the server has, as it said last.
+    pub(crate) fn has(&self, tools: &[Tool]) {
+        let repeatable = tools.iter().filter(|tool| tool.is_repeatable);
+        let names = repeatable.map(|tool| tool.name.clone()).collect();
+        *self.repeatable.lock().unwrap_or_else(PoisonError::into_inner) = names;
+    }
+
+    fn is_repeatable(&self, ask: &Ask) -> bool {
+        match (ask.method, &ask.target) {
+            (Method::ToolsCall, Some(tool)) => {
+                self.repeatable.lock().unwrap_or_else(PoisonError::into_inner).contains(tool)
+            }
+            (Method::ToolsCall | Method::TasksUpdate, _) => false,
+            _ => true,
+        }
     }
 
     /// Asks and waits for the answer. Dropping the future takes the request back.
@@ -82,7 +110,9 @@ impl Carried {
         };
         // Who listens does so for as long as it likes.
         let within = (ask.method != Method::SubscriptionsListen).then_some(self.timeout);
-        let last = self.carrier.carry(ask.message(), within, &mut hear).await;
+        let is_repeatable = self.is_repeatable(ask);
+        let parcel = Parcel { message: ask.message(), within, is_repeatable };
+        let last = self.carrier.carry(parcel, &mut hear).await;
         let method = ask.method.name();
         let last = last.map_err(|why| match why {
             Uncarried::NotBegun(reason) => ClientError::NotCarried { reason: reason.into() },

@@ -83,6 +83,7 @@ impl Client {
         let list: ToolList = self.list(Method::ToolsList, "tools", read).await?.into();
         let headers = list.tools.iter().map(|t| (t.name.clone(), t.param_headers.clone()));
         *self.param_headers.lock().unwrap_or_else(PoisonError::into_inner) = headers.collect();
+        self.wire.server_has(&list.tools);
         Ok(list)
     }
 

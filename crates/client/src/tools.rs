@@ -23,6 +23,9 @@ pub struct Tool {
     pub description: Option<String>,
     /// The JSON Schema of its arguments.
     pub input_schema: Value,
+    /// Whether it says that a call may be made twice without harm: its annotations have
+    /// `readOnlyHint` or `idempotentHint`.
+    pub is_repeatable: bool,
     /// All of it, as it came.
     pub raw: Box<RawValue>,
     pub(crate) param_headers: ParamHeaders,
@@ -122,15 +125,23 @@ fn read_tool(raw: Box<RawValue>) -> Result<Tool, serde_json::Error> {
         input_schema: Value,
         annotations: Option<Annotations>,
     }
-    #[derive(Deserialize)]
+    #[derive(Default, Deserialize)]
+    #[serde(rename_all = "camelCase")]
     struct Annotations {
         title: Option<String>,
+        // What is no truth value is no promise, and no reason to leave the tool out.
+        #[serde(default)]
+        read_only_hint: Value,
+        #[serde(default)]
+        idempotent_hint: Value,
     }
     let tool: Written = serde_json::from_str(raw.get())?;
+    let hints = tool.annotations.unwrap_or_default();
     Ok(Tool {
         name: tool.name,
         // Before tools had a title of their own, it was an annotation.
-        title: tool.title.or_else(|| tool.annotations.and_then(|annotations| annotations.title)),
+        title: tool.title.or(hints.title),
+        is_repeatable: [hints.read_only_hint, hints.idempotent_hint].contains(&Value::Bool(true)),
         description: tool.description,
         input_schema: tool.input_schema,
         raw,

@@ -12,6 +12,7 @@ use crate::options::Options;
 use crate::passing::Passing;
 use crate::standing::{self, Standing};
 use crate::stdio::Stdio;
+use crate::tools::Tool;
 use haft_proto::method::Method;
 use haft_proto::version::{Era, Revision};
 use http::{HeaderName, HeaderValue};
@@ -166,6 +167,13 @@ impl Wire {
         match &self.kind {
             Kind::Http(http) => Some(http),
             Kind::Carried(_) | Kind::OldSse(_) | Kind::Stdio(_) => None,
+        }
+    }
+
+    /// Tells whoever must know which calls may be made twice what tools there are.
+    pub(crate) fn server_has(&self, tools: &[Tool]) {
+        if let Kind::Carried(carried) = &self.kind {
+            carried.has(tools);
         }
     }
 

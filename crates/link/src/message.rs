@@ -128,6 +128,9 @@ messages! {
         5 attempt: u64,
         /// How long it keeps calls whose link is lost, in milliseconds.
         6 keeps_ms: u32,
+        /// The replica that it expects here, as it was here last: to that one it says at once what
+        /// it has. Another one does not look at that, and hears it again after its welcome.
+        7 expects: &'a str,
     }
 
     /// The gateway's first words.

@@ -1,15 +1,16 @@
 //! Keeps a link to whoever answers at one address: dials, stays, and dials again when it is lost.
 
-use super::link::{Stay, stay};
+use super::link::{FirstWords, Stay, stay};
 use super::pause::Pause;
 use super::{Dialled, Shared};
 use crate::ending::Ending;
 use crate::limits::{GREETING_TIME_MAX, LASTED, REPROBE, UDP_HEADSTART, UDP_PATIENCE};
-use crate::link::Link;
+use crate::link::{Link, Streams};
 use crate::quic::client_config;
 use crate::tcp::{Mux, Side};
 use crate::trust::{GATEWAY_NAME, gateway_name};
-use quinn::{ClientConfig, ConnectionError, Endpoint};
+use haft_link::limits::CONTROL_FRAME_MAX;
+use quinn::{ClientConfig, Connecting, ConnectionError, Endpoint};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -21,16 +22,19 @@ use tokio_rustls::TlsConnector;
 /// Does so until the agent stops.
 pub(super) async fn keep(shared: Arc<Shared>, address: String) {
     let mut pause = Pause::new(seed(&shared, &address));
+    let mut met = String::new();
     loop {
+        let first = FirstWords::new(&shared, &met);
         let tried = tokio::select! {
-            tried = dial_as(&shared, &address) => tried,
+            tried = dial_as(&shared, &address, &first) => tried,
             () = shared.stopped() => return,
         };
         let (why, again) = match tried {
             Err(why) => (why, pause.next()),
-            Ok((link, endpoint)) => {
+            Ok(Reached { link, endpoint, control }) => {
                 let began = Instant::now();
-                let stayed = stay(&shared, &address, &link).await;
+                let at = (&*address, &mut met);
+                let stayed = stay(&shared, at, &first, (&link, control)).await;
                 // What was said last is on its way.
                 if let Some(endpoint) = endpoint {
                     _ = timeout(GREETING_TIME_MAX, endpoint.wait_idle()).await;
@@ -67,30 +71,42 @@ async fn rest(shared: &Shared, time: Duration) -> bool {
     }
 }
 
-async fn dial_as(shared: &Shared, address: &str) -> Result<(Link, Option<Endpoint>), String> {
+async fn dial_as(shared: &Shared, address: &str, first: &FirstWords) -> Result<Reached, String> {
     let tls = shared.identity().client_config().map_err(|error| error.to_string())?;
-    dial(&Dialling::new(tls, shared.settings.slots)?, address).await
+    let early = first.frames.clone();
+    dial(&Dialling::new(tls, shared.settings.slots, early)?, address).await
 }
 
 /// How it is dialled.
 pub(super) struct Dialling {
     quic: ClientConfig,
     tls: Arc<rustls::ClientConfig>,
+    /// What is said before the handshake has ended, if the gateway hears that; or nothing.
+    early: Vec<u8>,
 }
 
 impl Dialling {
-    pub(super) fn new(tls: Arc<rustls::ClientConfig>, slots: usize) -> Result<Self, String> {
+    pub(super) fn new(
+        tls: Arc<rustls::ClientConfig>,
+        slots: usize,
+        early: Vec<u8>,
+    ) -> Result<Self, String> {
         let quic = client_config(Arc::clone(&tls), slots).map_err(|error| error.to_string())?;
-        Ok(Self { quic, tls })
+        Ok(Self { quic, tls, early })
     }
 }
 
-/// A link by the first address that answers: over QUIC, or else over TCP. An endpoint must be there
-/// for as long as a link of its own.
-pub(super) async fn dial(
-    dialling: &Dialling,
-    address: &str,
-) -> Result<(Link, Option<Endpoint>), String> {
+/// A link that is there.
+pub(super) struct Reached {
+    pub(super) link: Link,
+    /// It must be there for as long as the link, if it is that one's own.
+    pub(super) endpoint: Option<Endpoint>,
+    /// The stream on which was said what was to be said early, and was heard.
+    pub(super) control: Option<Streams>,
+}
+
+/// A link by the first address that answers: over QUIC, or else over TCP.
+pub(super) async fn dial(dialling: &Dialling, address: &str) -> Result<Reached, String> {
     let found = lookup_host(address).await.map_err(|error| error.to_string())?;
     let found: Vec<SocketAddr> = found.collect();
     let quic = async {
@@ -121,12 +137,12 @@ pub(super) async fn dial(
     loop {
         tokio::select! {
             dialled = &mut quic, if no_quic.is_none() => match dialled {
-                Ok((link, endpoint)) => return Ok((link, Some(endpoint))),
+                Ok(reached) => return Ok(reached),
                 Err(Undialled::Refused(why)) => return Err(why),
                 Err(Undialled::Unreached(why)) => no_quic = Some(why),
             },
             dialled = &mut tcp, if no_tcp.is_none() => match dialled {
-                Ok(link) => return Ok((link, None)),
+                Ok(link) => return Ok(Reached { link, endpoint: None, control: None }),
                 Err(why) => no_tcp = Some(why),
             },
         }
@@ -144,7 +160,7 @@ enum Undialled {
     Unreached(String),
 }
 
-async fn over_quic(dialling: &Dialling, at: SocketAddr) -> Result<(Link, Endpoint), Undialled> {
+async fn over_quic(dialling: &Dialling, at: SocketAddr) -> Result<Reached, Undialled> {
     let here: SocketAddr = match at {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
         SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
@@ -154,11 +170,39 @@ async fn over_quic(dialling: &Dialling, at: SocketAddr) -> Result<(Link, Endpoin
     let endpoint = Endpoint::client(here).map_err(|error| unreached(error.to_string()))?;
     let connecting = endpoint.connect_with(dialling.quic.clone(), at, GATEWAY_NAME);
     let connecting = connecting.map_err(|error| Undialled::Refused(error.to_string()))?;
-    match timeout(UDP_PATIENCE, connecting).await {
-        Ok(Ok(link)) => Ok((link.into(), endpoint)),
+    match timeout(UDP_PATIENCE, connected(connecting, &dialling.early)).await {
+        Ok(Ok((link, control))) => Ok(Reached { link, endpoint: Some(endpoint), control }),
         Ok(Err(error @ ConnectionError::TimedOut)) => Err(unreached(error.to_string())),
         Ok(Err(error)) => Err(Undialled::Refused(Ending::why(&error))),
         Err(_) => Err(unreached("nobody answers over UDP".to_owned())),
+    }
+}
+
+/// A link once its handshake has ended, and the stream on which something was said before, if that
+/// was heard.
+async fn connected(
+    connecting: Connecting,
+    early: &[u8],
+) -> Result<(Link, Option<Streams>), ConnectionError> {
+    if early.is_empty() {
+        return Ok((connecting.await?.into(), None));
+    }
+    let (connection, accepted) = match connecting.into_0rtt() {
+        Ok(begun) => begun,
+        Err(connecting) => return Ok((connecting.await?.into(), None)),
+    };
+    let link = Link::from(connection.clone());
+    let said = async {
+        let mut control = link.open(CONTROL_FRAME_MAX).await.ok()?;
+        control.1.put_written(early);
+        control.1.flush().await.ok()?;
+        Some(control)
+    };
+    // What was said and not heard is said again, on another stream.
+    let (control, is_heard) = tokio::join!(said, accepted);
+    match connection.close_reason() {
+        Some(error) => Err(error),
+        None => Ok((link, control.filter(|_| is_heard))),
     }
 }
 

@@ -1,6 +1,6 @@
 //! How an agent comes by its certificate: it brings a token, and keeps what it gets for it.
 
-use super::dial::{Dialling, dial};
+use super::dial::{Dialling, Reached, dial};
 use crate::ending::Ending;
 use crate::limits::GREETING_TIME_MAX;
 use crate::link::Link;
@@ -40,9 +40,10 @@ pub async fn join(
         |address: &str, why: String| JoinError::Refused { address: address.to_owned(), why };
     let mut last = refused("no gateway", "none was named".to_owned());
     for address in gateways {
-        let dialling = Dialling::new(tls.clone(), 1).map_err(|why| refused(address, why))?;
-        let (link, _endpoint) = match dial(&dialling, address).await {
-            Ok(dialled) => dialled,
+        let dialling =
+            Dialling::new(tls.clone(), 1, Vec::new()).map_err(|why| refused(address, why))?;
+        let Reached { link, endpoint: _endpoint, .. } = match dial(&dialling, address).await {
+            Ok(reached) => reached,
             Err(why) => {
                 last = refused(address, why);
                 continue;

@@ -11,7 +11,7 @@ use crate::link::{Link, Receiving, Sending, Streams};
 use crate::pulse::Pulse;
 use crate::wire::{Broken, Came, Incoming, Outgoing};
 use haft_link::limits::{CONTROL_FRAME_MAX, REQUEST_FRAME_MAX};
-use haft_link::{Drain, Frame, Hello, Join, Ping, Pong, Register, VERSION};
+use haft_link::{Drain, Frame, Hello, Join, Ping, Pong, Register, VERSION, write};
 use std::sync::Arc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -32,9 +32,16 @@ impl Stay {
     }
 }
 
-/// Stays for as long as the link does.
-pub(super) async fn stay(shared: &Arc<Shared>, address: &str, link: &Link) -> Stay {
-    let (mut streams, welcome) = match greet(shared, link).await {
+/// Stays for as long as the link does, which was dialled for this. Over `control` the first words
+/// were said early. `met` is whoever was met there.
+pub(super) async fn stay(
+    shared: &Arc<Shared>,
+    (address, met): (&str, &mut String),
+    first: &FirstWords,
+    (link, control): (&Link, Option<Streams>),
+) -> Stay {
+    let is_early = control.is_some();
+    let (mut streams, welcome) = match greet(link, control, first).await {
         Ok(greeted) => greeted,
         Err(broken) => return Stay::useless(why(link, &broken).await),
     };
@@ -58,12 +65,15 @@ pub(super) async fn stay(shared: &Arc<Shared>, address: &str, link: &Link) -> St
         address: address.to_owned(),
         gateway: said.gateway.to_owned(),
         is_over_tcp: link.is_over_tcp(),
+        is_early,
     });
-    // Only now does this link take the place of one before.
-    let slots = u32::try_from(shared.settings.slots).unwrap_or(u32::MAX);
-    streams.1.put(Register { slots, digest: &[], sequence: 1 });
-    if let Err(broken) = streams.1.flush().await {
-        return Stay::useless(why(link, &broken).await);
+    said.gateway.clone_into(met);
+    if said.gateway != first.expects {
+        // Only now does this link take the place of one before.
+        streams.1.put(register(shared));
+        if let Err(broken) = streams.1.flush().await {
+            return Stay::useless(why(link, &broken).await);
+        }
     }
     let calls = &linked.calls;
     let before = calls.begun();
@@ -86,19 +96,61 @@ pub(super) async fn stay(shared: &Arc<Shared>, address: &str, link: &Link) -> St
     Stay::Ended { why, was_of_use: calls.begun() > before }
 }
 
-/// Says who is here; what the gateway says to that.
-async fn greet(shared: &Shared, link: &Link) -> Result<(Streams, Came), Broken> {
-    let (mut incoming, mut outgoing) = link.open(CONTROL_FRAME_MAX).await?;
-    let (settings, identity) = (&shared.settings, shared.identity());
-    outgoing.put(Hello {
+/// What an agent says first, to whoever it expects to meet: who it is; and what it has, if it has
+/// no other link to that gateway.
+pub(super) struct FirstWords {
+    /// That gateway, if any.
+    expects: String,
+    pub(super) frames: Vec<u8>,
+}
+
+impl FirstWords {
+    pub(super) fn new(shared: &Shared, met: &str) -> Self {
+        let expects = if shared.roster.is_linked(met) { "" } else { met };
+        let frames = greeting(shared, expects);
+        Self { expects: expects.to_owned(), frames }
+    }
+}
+
+fn greeting(shared: &Shared, expects: &str) -> Vec<u8> {
+    let mut words = Vec::new();
+    let identity = shared.identity();
+    let hello = Hello {
         version: VERSION,
         agent: identity.name(),
-        software: &settings.software,
+        software: &shared.settings.software,
         session_id: &shared.session_id,
         attempt: 0,
         keeps_ms: KEPT_TIME.as_millis() as u32,
-    });
-    outgoing.flush().await?;
+        expects,
+    };
+    write(&hello.into(), &mut words);
+    if !expects.is_empty() {
+        write(&register(shared).into(), &mut words);
+    }
+    words
+}
+
+fn register(shared: &Shared) -> Register<'static> {
+    let slots = u32::try_from(shared.settings.slots).unwrap_or(u32::MAX);
+    Register { slots, digest: &[], sequence: 1 }
+}
+
+/// Says who is here, unless that was said early; what the gateway says to that.
+async fn greet(
+    link: &Link,
+    control: Option<Streams>,
+    first: &FirstWords,
+) -> Result<(Streams, Came), Broken> {
+    let (mut incoming, outgoing) = match control {
+        Some(control) => control,
+        None => {
+            let mut control = link.open(CONTROL_FRAME_MAX).await?;
+            control.1.put_written(&first.frames);
+            control.1.flush().await?;
+            control
+        }
+    };
     let welcome = timeout(GREETING_TIME_MAX, incoming.next()).await;
     let late = |_| Broken::Stream(std::io::ErrorKind::TimedOut.into());
     let ended = || Broken::Stream(std::io::ErrorKind::UnexpectedEof.into());

@@ -67,6 +67,8 @@ pub enum Dialled {
         gateway: String,
         /// No datagrams pass: calls may wait for one another.
         is_over_tcp: bool,
+        /// The agent was heard before the handshake had ended.
+        is_early: bool,
     },
     /// There is none, or no more.
     Failed {

@@ -53,6 +53,11 @@ impl Roster {
         Some(Linked { shared, gateway: gateway.into(), link: links, calls })
     }
 
+    /// Whether there is a link to that gateway.
+    pub(super) fn is_linked(&self, gateway: &str) -> bool {
+        lock(&self.0).get(gateway).is_some_and(|entry| entry.is_linked)
+    }
+
     /// The calls have been kept for long enough, unless there has been another link.
     fn expire(&self, gateway: &str, link: u64) {
         let mut entries = lock(&self.0);

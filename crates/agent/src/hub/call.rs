@@ -6,27 +6,21 @@ use crate::limits::{ANSWER_BYTES_MAX, AWAY_PATIENCE, BROKEN_MAX, CALL_WINDOW};
 use crate::link::Streams;
 use crate::wire::{Broken, Came};
 use bytes::{Bytes, BytesMut};
-use haft_client::{Carrier, Carrying, Hear, Uncarried};
+use haft_client::{Carrier, Carrying, Hear, Parcel, Uncarried};
 use haft_link::limits::RESPONSE_FRAME_MAX;
 use haft_link::{Credit, ExecuteRequest, Frame, Kind, Outcome, Resume, StreamResponse};
 use std::pin::Pin;
-use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
 impl Carrier for Member {
-    fn carry<'a>(
-        &'a self,
-        request: Vec<u8>,
-        within: Option<Duration>,
-        hear: Hear<'a>,
-    ) -> Carrying<'a> {
+    fn carry<'a>(&'a self, parcel: Parcel, hear: Hear<'a>) -> Carrying<'a> {
         Box::pin(async move {
-            let deadline = within.map(|within| Instant::now() + within);
-            let place = self.place(within.is_some()).await?;
+            let deadline = parcel.within.map(|within| Instant::now() + within);
+            let place = self.place(parcel.within.is_some()).await?;
             let answer = BytesMut::new();
             let call =
                 Call { member: self, place, answer, received: 0, consumed: 0, is_over: false };
-            call.run(&request, deadline, hear).await
+            call.run(&parcel, deadline, hear).await
         })
     }
 
@@ -75,7 +69,7 @@ enum Became {
 impl Call<'_> {
     async fn run(
         mut self,
-        request: &[u8],
+        parcel: &Parcel,
         deadline: Option<Instant>,
         hear: Hear<'_>,
     ) -> Result<Bytes, Uncarried> {
@@ -88,12 +82,19 @@ impl Call<'_> {
                     false => self.member.not_begun("it has gone"),
                 });
             };
-            let became = match live.link.open(RESPONSE_FRAME_MAX).await {
+            let opened = async {
+                // Of an agent that may be an echo nobody knows what becomes of what it is told.
+                if !parcel.is_repeatable {
+                    live.link.proven().await?;
+                }
+                live.link.open(RESPONSE_FRAME_MAX).await
+            };
+            let became = match opened.await {
                 Err(_) => Became::Broken,
                 Ok(mut streams) => {
                     let sent = match was_sent {
                         true => self.resume(&mut streams).await,
-                        false => self.execute(request, deadline, &mut streams).await,
+                        false => self.execute(parcel, deadline, &mut streams).await,
                     };
                     let is_taken_up = std::mem::replace(&mut was_sent, true);
                     let heard = match sent {
@@ -141,7 +142,7 @@ impl Call<'_> {
 
     async fn execute(
         &self,
-        request: &[u8],
+        parcel: &Parcel,
         deadline: Option<Instant>,
         (_, outgoing): &mut Streams,
     ) -> Result<(), Broken> {
@@ -152,7 +153,8 @@ impl Call<'_> {
             stream_id: self.place.stream_id,
             deadline_ms,
             window: CALL_WINDOW,
-            message: request,
+            repeatable: parcel.is_repeatable,
+            message: &parcel.message,
             ..Default::default()
         };
         outgoing.send(execute).await

@@ -7,6 +7,7 @@ use crate::link::{Link, Receiving, Sending};
 use crate::pulse::Pulse;
 use crate::trust::Authority;
 use crate::wire::{Broken, Incoming, Outgoing};
+use haft_link::limits::CONTROL_FRAME_MAX;
 use haft_link::{Frame, Joined, Ping, Pong};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -16,39 +17,30 @@ use tokio::time::{sleep, timeout};
 pub(super) struct Guest {
     pub(super) member: Arc<Member>,
     pub(super) session: Session,
+    /// What it says at once is for another replica.
+    pub(super) expects_another: bool,
     pub(super) incoming: Incoming<Receiving>,
     pub(super) outgoing: Outgoing<Sending>,
 }
 
 impl Guest {
     /// Stays until the link ends; why it did.
-    pub(super) async fn stay(self, link: &Link, authority: &Authority) -> String {
-        let Self { member, session, mut incoming, mut outgoing } = self;
-        // One that has another link already says no more.
-        let register = tokio::select! {
-            came = timeout(GREETING_TIME_MAX, incoming.next()) => came,
-            why = link.ended() => return why,
+    pub(super) async fn stay(mut self, link: &Link, authority: &Authority) -> String {
+        let slots = match self.register(link).await {
+            Ok(slots) => slots,
+            Err(why) => return why,
         };
-        let slots = match register {
-            Ok(Ok(Some(came))) => match came.frame() {
-                Frame::Register(said) => said.slots,
-                _ => return refused(link, Ending::Breach),
-            },
-            // It ends as its link does, which knows why.
-            Ok(Ok(None) | Err(Broken::Stream(_))) => return link.ended().await,
-            Ok(Err(_)) => return refused(link, Ending::Breach),
-            Err(_) => return refused(link, Ending::Silent),
-        };
+        let Self { member, session, mut incoming, mut outgoing, .. } = self;
         let live = match member.comes(session, link) {
             Ok(live) => live,
-            Err(ending) => return refused(link, ending),
+            Err(ending) => return refused(link, ending).await,
         };
         member.registers(&live, slots);
         let why = tokio::select! {
             ended = converse((&member, authority), &live, &mut incoming, &mut outgoing) => {
                 match ended {
                     Err(broken @ (Broken::Malformed(_) | Broken::CutShort)) => {
-                        format!("{}: {broken}", refused(link, Ending::Breach))
+                        format!("{}: {broken}", refused(link, Ending::Breach).await)
                     }
                     Ok(()) | Err(Broken::Stream(_)) => {
                         let said = timeout(LAST_WORD_TIME_MAX, link.ended()).await;
@@ -71,9 +63,36 @@ impl Guest {
         }
         why
     }
+
+    /// Hears how many calls it works on at once; why the link ended, if it says nothing of that.
+    async fn register(&mut self, link: &Link) -> Result<u32, String> {
+        let mut is_for_another = self.expects_another;
+        loop {
+            // One that has another link already says no more.
+            let register = tokio::select! {
+                came = timeout(GREETING_TIME_MAX, self.incoming.next()) => came,
+                why = link.ended() => return Err(why),
+            };
+            let came = match register {
+                Ok(Ok(Some(came))) => came,
+                // It ends as its link does, which knows why.
+                Ok(Ok(None) | Err(Broken::Stream(_))) => return Err(link.ended().await),
+                Ok(Err(_)) => return Err(refused(link, Ending::Breach).await),
+                Err(_) => return Err(refused(link, Ending::Silent).await),
+            };
+            match came.frame() {
+                Frame::Register(_) if is_for_another => is_for_another = false,
+                Frame::Register(said) => return Ok(said.slots),
+                _ => return Err(refused(link, Ending::Breach).await),
+            }
+        }
+    }
 }
 
-fn refused(link: &Link, ending: Ending) -> String {
+/// Sends an agent away, as soon as it can be told why.
+pub(super) async fn refused(link: &Link, ending: Ending) -> String {
+    // Before the handshake has ended, QUIC has no words for that.
+    _ = timeout(GREETING_TIME_MAX, link.proven()).await;
     link.end(ending);
     ending.to_string()
 }
@@ -98,8 +117,14 @@ async fn converse(
 ) -> Result<(), Broken> {
     let mut pulse = Pulse::of(&live.link);
     loop {
+        let came = async {
+            // What changes anything is not heard from an echo.
+            live.link.proven().await?;
+            incoming.at_most(CONTROL_FRAME_MAX);
+            incoming.next().await
+        };
         tokio::select! {
-            came = incoming.next() => {
+            came = came => {
                 let Some(came) = came? else { return Ok(()) };
                 pulse.felt();
                 match came.frame() {

@@ -2,12 +2,13 @@
 //! a task of its own.
 
 use super::Hub;
-use crate::limits::{GREETING_TIME_MAX, LINKS_MAX, LINKS_UNPROVEN};
+use crate::ending::Ending;
+use crate::limits::{GREETING_TIME_MAX, LAST_WORD_TIME_MAX, LINKS_MAX, LINKS_UNPROVEN};
 use crate::link::Link;
 use crate::quic::server_config;
 use crate::tcp::{Mux, Side};
 use crate::trust::Authority;
-use quinn::{Endpoint, EndpointConfig, TokioRuntime};
+use quinn::{ConnectionError, Endpoint, EndpointConfig, Incoming, TokioRuntime, VarInt};
 use quinn_proto::HashedConnectionIdGenerator;
 use ring::hmac;
 use rustls::ServerConfig;
@@ -86,7 +87,8 @@ impl Door {
         self.endpoint.local_addr()
     }
 
-    /// Lets agents in, for ever. Dropping the future ends all links.
+    /// Lets agents in until the hub stops, and then waits until they have been told, if that does
+    /// not take long. Dropping the future ends all links.
     pub async fn serve(self, hub: Arc<Hub>, guests: Guests) {
         let (mut links, room) = (JoinSet::new(), Arc::new(Semaphore::new(LINKS_MAX)));
         loop {
@@ -94,6 +96,7 @@ impl Door {
             let place = Arc::clone(&room).acquire_owned().await.expect("it is never closed");
             let (hub, guests) = (Arc::clone(&hub), Arc::clone(&guests));
             tokio::select! {
+                () = hub.stopped() => break,
                 Some(incoming) = self.endpoint.accept() => {
                     // In a flood, an address that anybody could have written costs no handshake.
                     let is_many = LINKS_MAX - room.available_permits() > LINKS_UNPROVEN;
@@ -103,8 +106,8 @@ impl Door {
                     }
                     links.spawn(async move {
                         let from = incoming.remote_address();
-                        match timeout(GREETING_TIME_MAX, incoming).await {
-                            Ok(Ok(link)) => guests(from, &hub.serve(link.into()).await),
+                        match timeout(GREETING_TIME_MAX, over_quic(incoming)).await {
+                            Ok(Ok(link)) => guests(from, &hub.serve(link).await),
                             Ok(Err(error)) => guests(from, &error.to_string()),
                             Err(_) => {}
                         }
@@ -124,6 +127,19 @@ impl Door {
                 }
             }
         }
+        let told = async {
+            while links.join_next().await.is_some() {}
+            self.endpoint.wait_idle().await;
+        };
+        _ = timeout(LAST_WORD_TIME_MAX, told).await;
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        // Others may hold links, and would keep them.
+        let code = VarInt::from_u32(Ending::Stopped.code());
+        self.endpoint.close(code, Ending::Stopped.to_string().as_bytes());
     }
 }
 
@@ -136,6 +152,22 @@ fn known_again(authority: &Authority) -> EndpointConfig {
     let mut config = EndpointConfig::new(Arc::new(reset));
     config.cid_generator(move || Box::new(HashedConnectionIdGenerator::from_key(ids)));
     config
+}
+
+/// A link as soon as it is known whose it is: by what an earlier handshake left behind, that is
+/// before this one has ended.
+async fn over_quic(incoming: Incoming) -> Result<Link, ConnectionError> {
+    let mut connecting = incoming.accept()?;
+    connecting.handshake_data().await?;
+    let (connection, accepted) = match connecting.into_0rtt() {
+        Ok(begun) => begun,
+        Err(connecting) => return connecting.await.map(Link::from),
+    };
+    if connection.peer_identity().is_some() {
+        return Ok(Link::unproven(connection, accepted));
+    }
+    _ = accepted.await;
+    connection.close_reason().map_or_else(|| Ok(connection.into()), Err)
 }
 
 async fn over_tls(acceptor: TlsAcceptor, socket: TcpStream) -> io::Result<Link> {

@@ -15,7 +15,8 @@ use tokio::time::timeout;
 impl Hub {
     /// Hears who has come.
     pub(super) async fn greet(&self, link: &Link) -> Result<Guest, Ending> {
-        let opened = timeout(GREETING_TIME_MAX, link.accept(CONTROL_FRAME_MAX)).await;
+        let most = if link.is_proven() { CONTROL_FRAME_MAX } else { self.settings.early_bytes };
+        let opened = timeout(GREETING_TIME_MAX, link.accept(most)).await;
         let (mut incoming, mut outgoing) =
             opened.map_err(|_| Ending::Silent)?.map_err(|_| Ending::Silent)?;
         let first = timeout(GREETING_TIME_MAX, incoming.next()).await;
@@ -23,7 +24,10 @@ impl Hub {
         let first = first.ok_or(Ending::Silent)?;
         let hello = match first.frame() {
             Frame::Hello(hello) => hello,
-            Frame::Join(join) => return Err(self.join(link, &join, &mut outgoing).await),
+            Frame::Join(join) => {
+                link.proven().await.map_err(|_| Ending::Silent)?;
+                return Err(self.join(link, &join, &mut outgoing).await);
+            }
             _ => return Err(Ending::Breach),
         };
         if hello.version != VERSION {
@@ -49,7 +53,9 @@ impl Hub {
             software: &settings.software,
         };
         outgoing.send(welcome).await.map_err(|_| Ending::Silent)?;
-        Ok(Guest { member, session, incoming, outgoing })
+        incoming.at_most(most - first.length().min(most));
+        let expects_another = !hello.expects.is_empty() && hello.expects != &*settings.gateway;
+        Ok(Guest { member, session, expects_another, incoming, outgoing })
     }
 
     /// Lets somebody in who brings a token; how the link ends.

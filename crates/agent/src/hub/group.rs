@@ -2,12 +2,11 @@
 //! there.
 
 use super::member::{Member, Presence};
-use haft_client::{Carrier, Carrying, Hear};
+use haft_client::{Carrier, Carrying, Hear, Parcel};
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
 use tokio::sync::watch;
 
 /// See above. It has one at least.
@@ -51,13 +50,8 @@ impl Group {
 }
 
 impl Carrier for Group {
-    fn carry<'a>(
-        &'a self,
-        request: Vec<u8>,
-        within: Option<Duration>,
-        hear: Hear<'a>,
-    ) -> Carrying<'a> {
-        self.next().carry(request, within, hear)
+    fn carry<'a>(&'a self, parcel: Parcel, hear: Hear<'a>) -> Carrying<'a> {
+        self.next().carry(parcel, hear)
     }
 
     fn gone<'a>(&'a self) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {

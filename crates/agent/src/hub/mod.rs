@@ -21,6 +21,7 @@ use crate::trust::Authority;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::watch;
 
 /// What a hub is told.
 #[derive(Clone)]
@@ -35,6 +36,8 @@ pub struct HubSettings {
     pub software: Box<str>,
     /// Who lets agents in.
     pub authority: Arc<Authority>,
+    /// How many bytes an agent may say before a handshake has ended.
+    pub early_bytes: usize,
 }
 
 impl fmt::Debug for HubSettings {
@@ -49,13 +52,14 @@ impl fmt::Debug for HubSettings {
 pub struct Hub {
     settings: HubSettings,
     members: Mutex<HashMap<Box<str>, Arc<Member>>>,
+    stopping: watch::Sender<bool>,
 }
 
 impl Hub {
     /// One to which nobody has come.
     #[must_use]
     pub fn new(settings: HubSettings) -> Arc<Self> {
-        Arc::new(Self { settings, members: Mutex::default() })
+        Arc::new(Self { settings, members: Mutex::default(), stopping: watch::Sender::default() })
     }
 
     /// The agent of that name, whether it is there or not. Only agents that were asked for so may
@@ -80,13 +84,28 @@ impl Hub {
 
     /// Serves one link until it ends; why it did.
     pub async fn serve(&self, link: Link) -> String {
-        match self.greet(&link).await {
-            Ok(guest) => guest.stay(&link, &self.settings.authority).await,
-            Err(ending) => {
-                link.end(ending);
-                ending.to_string()
+        let served = async {
+            match self.greet(&link).await {
+                Ok(guest) => guest.stay(&link, &self.settings.authority).await,
+                Err(ending) => control::refused(&link, ending).await,
+            }
+        };
+        tokio::select! {
+            why = served => why,
+            () = self.stopped() => {
+                link.end(Ending::Stopped);
+                "this gateway stops".to_owned()
             }
         }
+    }
+
+    /// Ends all links, which agents are told, and those that come from now on.
+    pub fn stop(&self) {
+        self.stopping.send_replace(true);
+    }
+
+    async fn stopped(&self) {
+        _ = self.stopping.subscribe().wait_for(|is_stopping| *is_stopping).await;
     }
 
     fn known(&self, name: &str) -> Option<Arc<Member>> {

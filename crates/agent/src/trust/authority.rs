@@ -2,6 +2,8 @@
 //! them hold.
 
 use super::register::{Entries, Register, Registered, Stamp, seconds};
+use super::sessions::Echoes;
+use super::tickets::TicketSecret;
 use super::token::Token;
 use super::{EarlyData, TrustError, checked_name, files, tls};
 use crate::limits::{CERTIFICATE_LIFE, CLOCK_SLACK};
@@ -21,6 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use time::OffsetDateTime;
+use tokio::sync::watch;
 use x509_parser::certification_request::X509CertificationRequest;
 use x509_parser::extensions::GeneralName;
 use x509_parser::parse_x509_certificate;
@@ -34,6 +37,7 @@ pub struct Authority {
     register: Register,
     /// The register as it was read last.
     known: Mutex<(Option<Stamp>, Entries)>,
+    echoes: Echoes,
 }
 
 /// A certificate of an agent.
@@ -86,8 +90,8 @@ impl Authority {
         let issuer = Issuer::from_ca_cert_der(&certificate, key);
         let issuer = issuer.map_err(|error| damaged(error.to_string()))?;
         let (register, known) = (Register::at(directory), Mutex::default());
-        let directory = directory.to_owned();
-        Ok(Self { issuer, certificate, directory, register, known })
+        let (directory, echoes) = (directory.to_owned(), Echoes::default());
+        Ok(Self { issuer, certificate, directory, register, known, echoes })
     }
 
     /// A token with which somebody can join as that agent, once and soon. An agent that has the
@@ -170,7 +174,8 @@ impl Authority {
     /// How a gateway answers, over QUIC or TCP: whoever has no certificate may join. An agent that
     /// was at any gateway of this authority within
     /// [`TICKET_LIFE`](crate::limits::TICKET_LIFE) needs no certificate again: TLS does not look
-    /// at it, so whoever takes a link asks [`Authority::agent_of`].
+    /// at it, so whoever takes a link asks [`Authority::agent_of`]. Tickets are sealed with a secret
+    /// of the authority's own, if there is no other.
     ///
     /// # Errors
     /// [`TrustError::NoKey`], and [`TrustError::File`] if early data is taken and nothing can be
@@ -179,6 +184,7 @@ impl Authority {
         &self,
         now: SystemTime,
         early: EarlyData,
+        secret: Option<&TicketSecret>,
     ) -> Result<Arc<ServerConfig>, TrustError> {
         let key = KeyPair::generate().map_err(no_key)?;
         let mut params = CertificateParams::new(vec![GATEWAY_NAME.to_owned()]).map_err(no_key)?;
@@ -188,8 +194,15 @@ impl Authority {
         let chain = vec![certificate.der().clone(), self.certificate.clone()];
         let mut config = tls::server(&self.certificate, chain, PrivateKeyDer::from(key))?;
         let sessions = self.directory.join("sessions");
-        tls::resume(&mut config, early, &self.secret("tickets"), &sessions)?;
+        let secret = secret.map_or_else(|| self.secret("tickets"), |secret| *secret.bytes());
+        tls::resume(&mut config, early, &secret, (&sessions, self.echoes.clone()))?;
         Ok(Arc::new(config))
+    }
+
+    /// How often somebody has said early what had been said before, and was not heard.
+    #[must_use]
+    pub fn echoes(&self) -> watch::Receiver<u64> {
+        self.echoes.subscribe()
     }
 
     /// What gateways with this authority have in common and nobody else knows, for that purpose.

@@ -13,6 +13,7 @@ mod token;
 pub use authority::{Authority, Issued};
 pub use identity::Identity;
 pub use register::Registered;
+pub use tickets::TicketSecret;
 pub use tls::EarlyData;
 pub use token::Token;
 
@@ -20,7 +21,7 @@ pub(crate) use authority::GATEWAY_NAME;
 pub(crate) use identity::Wish;
 pub(crate) use tls::gateway_name;
 
-use crate::limits::{AGENTS_MAX, INVITATIONS_MAX, NAME_BYTES_MAX};
+use crate::limits::{AGENTS_MAX, INVITATIONS_MAX, NAME_BYTES_MAX, SECRET_BYTES_MIN};
 use std::io;
 use std::path::PathBuf;
 
@@ -82,6 +83,15 @@ pub enum TrustError {
         path: PathBuf,
         /// What is wrong.
         what: String,
+    },
+    /// A secret that can be guessed.
+    #[error(
+        "{} has fewer than {SECRET_BYTES_MIN} bytes; make it with: openssl rand -hex 32",
+        path.display()
+    )]
+    ShortSecret {
+        /// The file.
+        path: PathBuf,
     },
     /// An agent without a certificate.
     #[error("this agent has not joined; give it a token with --join TOKEN")]

@@ -1,6 +1,7 @@
 //! What handshakes leave behind, in a directory that replicas share, where each is used once: who
-//! takes it removes it. rustls takes early data over nothing else, as whoever hears it twice must
-//! know. Files are sealed by `tickets`; nothing here waits for a disk to have them.
+//! takes it leaves an empty file there, by which an echo is known. rustls takes early data over
+//! nothing else, as whoever hears it twice must know. Files are sealed by `tickets`; nothing here
+//! waits for a disk to have them.
 
 use super::tickets::Tickets;
 use super::{TrustError, files};
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tempfile::NamedTempFile;
+use tokio::sync::watch;
 
 /// See above.
 #[derive(Debug)]
@@ -21,13 +23,25 @@ pub(super) struct Sessions {
     tickets: Tickets,
     /// How many were put there since those that are over were removed.
     put: AtomicUsize,
+    echoes: Echoes,
 }
+
+/// How often something was to be taken that had been.
+pub(super) type Echoes = watch::Sender<u64>;
+
+/// What the name of one ends with that was taken.
+const TAKEN: &str = "taken";
 
 impl Sessions {
     /// Those of a directory, which is made if there is none.
-    pub(super) fn at(directory: &Path, tickets: Tickets) -> Result<Self, TrustError> {
+    pub(super) fn at(
+        directory: &Path,
+        tickets: Tickets,
+        echoes: Echoes,
+    ) -> Result<Self, TrustError> {
         files::own_directory(directory)?;
-        let sessions = Self { directory: directory.to_owned(), tickets, put: AtomicUsize::new(0) };
+        let (directory, put) = (directory.to_owned(), AtomicUsize::new(0));
+        let sessions = Self { directory, tickets, put, echoes };
         sessions.sweep();
         Ok(sessions)
     }
@@ -89,10 +103,18 @@ impl StoresServerSessions for Sessions {
 
     fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
         let path = self.path(key);
-        let plain = self.read(&path)?;
-        // Of several who read it, one removes it.
-        fs::remove_file(&path).ok()?;
-        Some(plain)
+        let taken = path.with_extension(TAKEN);
+        let plain = self.read(&path);
+        // Of several who read it, one gives it another name.
+        if plain.is_some() && fs::rename(&path, &taken).is_ok() {
+            // What it has is of no use to anybody any more.
+            _ = File::create(&taken);
+            return plain;
+        }
+        if taken.exists() {
+            self.echoes.send_modify(|echoes| *echoes += 1);
+        }
+        None
     }
 
     fn can_cache(&self) -> bool {
@@ -111,7 +133,8 @@ mod tests {
     fn sessions(directory: &TempDir, secret: u8, at: &std::sync::Arc<At>) -> Sessions {
         let clock = std::sync::Arc::<At>::clone(at);
         let tickets = Tickets::new(&[secret; 32], clock);
-        Sessions::at(&directory.path().join("sessions"), tickets).expect("it is made")
+        let echoes = Echoes::default();
+        Sessions::at(&directory.path().join("sessions"), tickets, echoes).expect("it is made")
     }
 
     fn now() -> u64 {
@@ -131,7 +154,12 @@ mod tests {
         assert_eq!(sessions(&directory, 2, &at).take(b"id"), None);
         assert_eq!(other.take(b"id").as_deref(), Some(&b"secret"[..]));
         assert_eq!(one.take(b"id"), None);
-        assert_eq!(count(&directory), 0);
+        assert_eq!(one.take(b"another id"), None);
+        assert_eq!((*one.echoes.borrow(), *other.echoes.borrow()), (1, 0));
+        // Nothing of it is left but that it was there.
+        let left = fs::read_dir(directory.path().join("sessions")).expect("there").flatten();
+        let left: Vec<_> = left.map(|file| file.metadata().expect("there").len()).collect();
+        assert_eq!(left, [0]);
     }
 
     #[test]

@@ -2,12 +2,16 @@
 //! follow from a secret and the time, so that all who have the secret open what one has sealed.
 //! `tls` gives them to rustls as its tickets, `sessions` keeps files under them.
 
-use crate::limits::{TICKET_BYTES_MAX, TICKET_LIFE};
+use super::{TrustError, files};
+use crate::limits::{SECRET_BYTES_MIN, TICKET_BYTES_MAX, TICKET_LIFE};
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use ring::digest::{SHA256, digest};
 use ring::hkdf::{HKDF_SHA256, Prk, Salt};
 use rustls::server::ProducesTickets;
 use rustls::time_provider::TimeProvider;
 use std::fmt;
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 /// See above. A ticket is the number of its period, a nonce, and what is sealed: the second in
@@ -15,6 +19,38 @@ use std::sync::Arc;
 pub(super) struct Tickets {
     root: Prk,
     clock: Arc<dyn TimeProvider>,
+}
+
+/// What replicas of a gateway have in common that do not have its directory in common: a ticket of
+/// one is good at all that have the same.
+pub struct TicketSecret([u8; 32]);
+
+impl TicketSecret {
+    /// That of a file: any text of 32 bytes or more, best of the system's randomness.
+    ///
+    /// # Errors
+    /// [`TrustError::ShortSecret`]; and if there is none, or others can read it.
+    pub fn read(path: &Path) -> Result<Self, TrustError> {
+        let missing = || io::Error::from(io::ErrorKind::NotFound);
+        let none = || TrustError::File { path: path.to_owned(), error: missing() };
+        let text = files::read(path)?.ok_or_else(none)?;
+        let text = text.trim();
+        if text.len() < SECRET_BYTES_MIN {
+            return Err(TrustError::ShortSecret { path: path.to_owned() });
+        }
+        let digest = digest(&SHA256, text.as_bytes());
+        Ok(Self(digest.as_ref().try_into().expect("it has 32 bytes")))
+    }
+
+    pub(super) fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for TicketSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TicketSecret").finish_non_exhaustive()
+    }
 }
 
 /// How many bytes a number has, of periods and of seconds.

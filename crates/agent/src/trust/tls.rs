@@ -2,7 +2,7 @@
 //! gateway's own.
 
 use super::authority::GATEWAY_NAME;
-use super::sessions::Sessions;
+use super::sessions::{Echoes, Sessions};
 use super::tickets::Tickets;
 use super::{Token, TrustError};
 use crate::quic::ALPN;
@@ -55,19 +55,19 @@ pub(super) fn server(
 }
 
 /// Lets handshakes be short that come soon after another, at any gateway with that secret; files
-/// are kept in that directory.
+/// are kept in that directory. Told of what was said early twice.
 pub(super) fn resume(
     config: &mut ServerConfig,
     early: EarlyData,
     secret: &[u8; 32],
-    directory: &Path,
+    (directory, echoes): (&Path, Echoes),
 ) -> Result<(), TrustError> {
     let tickets = Tickets::new(secret, Arc::clone(&config.time_provider));
     match early {
         // With a ticketer rustls takes no early data, whatever the rest of its settings says.
         EarlyData::Refused => config.ticketer = Arc::new(tickets),
         EarlyData::Taken => {
-            config.session_storage = Arc::new(Sessions::at(directory, tickets)?);
+            config.session_storage = Arc::new(Sessions::at(directory, tickets, echoes)?);
             // All that QUIC knows is this or nothing.
             config.max_early_data_size = u32::MAX;
         }
@@ -82,7 +82,8 @@ pub(super) fn client(
     key: PrivateKeyDer<'static>,
 ) -> Result<Arc<ClientConfig>, TrustError> {
     let config = builder()?.with_root_certificates(roots(authority)?);
-    let config = config.with_client_auth_cert(vec![certificate], key).map_err(no_key)?;
+    let mut config = config.with_client_auth_cert(vec![certificate], key).map_err(no_key)?;
+    config.enable_early_data = true;
     Ok(finished(config))
 }
 

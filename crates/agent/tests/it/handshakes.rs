@@ -30,7 +30,7 @@ fn authority(directory: &Path) -> Authority {
 }
 
 fn replica(directory: &Path, early: EarlyData) -> Arc<ServerConfig> {
-    authority(directory).server_config(SystemTime::now(), early).expect("keys can be made")
+    authority(directory).server_config(SystemTime::now(), early, None).expect("keys can be made")
 }
 
 /// How an agent dials that has joined there.

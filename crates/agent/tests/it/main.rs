@@ -2,10 +2,12 @@
 
 mod calls;
 mod cuts;
+mod early;
 mod handshakes;
 mod hostile;
 mod nat;
 mod pair;
+mod relay;
 mod replicas;
 mod requests;
 mod trust;

@@ -2,87 +2,13 @@
 //! while. Over QUIC, through a relay that is what is between an agent and its gateway.
 
 use crate::pair::{Gateway, Running, client, here};
+use crate::relay::Relay;
 use haft_client::{Client, ClientError, Passed};
 use serde_json::json;
-use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::UdpSocket;
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-
-/// How the relay treats datagrams.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Way {
-    is_cut: bool,
-    /// Changes whenever the agent gets another address.
-    address: u32,
-}
-
-/// One that an agent dials instead of its gateway.
-struct Relay {
-    at: SocketAddr,
-    way: watch::Sender<Way>,
-    task: JoinHandle<io::Result<()>>,
-}
-
-impl Drop for Relay {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-impl Relay {
-    async fn to(gateway: SocketAddr) -> Self {
-        let inside = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
-        let at = inside.local_addr().expect("it has one");
-        let way = watch::Sender::new(Way { is_cut: false, address: 0 });
-        let task = tokio::spawn(relay(inside, gateway, way.subscribe()));
-        Self { at, way, task }
-    }
-
-    fn change_address(&self) {
-        self.way.send_modify(|way| way.address += 1);
-    }
-
-    fn cut(&self, is_cut: bool) {
-        self.way.send_modify(|way| way.is_cut = is_cut);
-    }
-}
-
-async fn relay(
-    inside: UdpSocket,
-    gateway: SocketAddr,
-    mut way: watch::Receiver<Way>,
-) -> io::Result<()> {
-    let (mut agent, mut from_agent, mut from_gateway) = (None, vec![0; 65536], vec![0; 65536]);
-    loop {
-        let now = *way.borrow_and_update();
-        let outside = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        outside.connect(gateway).await?;
-        while way.borrow().address == now.address {
-            tokio::select! {
-                came = inside.recv_from(&mut from_agent) => {
-                    let (length, from) = came?;
-                    agent = Some(from);
-                    if !way.borrow().is_cut {
-                        // Nobody may be there.
-                        _ = outside.send(&from_agent[..length]).await;
-                    }
-                }
-                came = outside.recv(&mut from_gateway) => {
-                    let is_cut = way.borrow().is_cut;
-                    if let (Ok(length), Some(agent), false) = (came, agent, is_cut) {
-                        _ = inside.send_to(&from_gateway[..length], agent).await;
-                    }
-                }
-                _ = way.changed() => {}
-            }
-        }
-    }
-}
 
 async fn through_relay() -> (Gateway, Relay, Running, Arc<Client>) {
     let gateway = Gateway::new().await;

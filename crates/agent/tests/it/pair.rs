@@ -1,5 +1,6 @@
 //! A gateway's end and agents' ends, each on a socket of its own, with an authority in a directory.
 
+use haft_agent::limits::EARLY_BYTES;
 use haft_agent::trust::{Authority, EarlyData};
 use haft_agent::{
     Agent, AgentSettings, Dialled, Door, Guests, Hub, HubSettings, Member, Presence, join,
@@ -26,6 +27,8 @@ pub(crate) struct Gateway {
     pub(crate) directory: Arc<TempDir>,
     /// Why links ended.
     ended: Arc<Mutex<Vec<String>>>,
+    tls: Arc<rustls::ServerConfig>,
+    guests: Guests,
     door: JoinHandle<()>,
 }
 
@@ -43,6 +46,16 @@ impl Gateway {
 
     /// One of several that share a directory.
     pub(crate) async fn replica(directory: Arc<TempDir>, name: &str, peers: Vec<String>) -> Self {
+        Self::hearing(EARLY_BYTES, directory, name, peers).await
+    }
+
+    /// One that hears so many bytes before a handshake has ended.
+    pub(crate) async fn hearing(
+        early_bytes: usize,
+        directory: Arc<TempDir>,
+        name: &str,
+        peers: Vec<String>,
+    ) -> Self {
         let now = SystemTime::now();
         let authority = Authority::open(&directory.path().join("gateway"), now);
         let authority = Arc::new(authority.expect("it is made"));
@@ -52,18 +65,30 @@ impl Gateway {
             peers,
             software: "test".into(),
             authority: Arc::clone(&authority),
+            early_bytes,
         });
+        let early = if early_bytes == 0 { EarlyData::Refused } else { EarlyData::Taken };
+        let tls = authority.server_config(now, early, None).expect("keys can be made");
         let here = (Ipv4Addr::LOCALHOST, 0).into();
-        let tls = authority.server_config(now, EarlyData::Refused).expect("keys can be made");
-        let door = Door::open(here, tls, &authority).await.expect("a port");
+        let door = Door::open(here, Arc::clone(&tls), &authority).await.expect("a port");
         let at = door.address().expect("it has one");
         let ended: Arc<Mutex<Vec<String>>> = Arc::default();
         let guests: Guests = {
             let ended = Arc::clone(&ended);
             Arc::new(move |_, why| ended.lock().expect("no panics").push(why.to_owned()))
         };
-        let door = tokio::spawn(door.serve(Arc::clone(&hub), guests));
-        Self { hub, at, authority, directory, ended, door }
+        let door = tokio::spawn(door.serve(Arc::clone(&hub), Arc::clone(&guests)));
+        Self { hub, at, authority, directory, ended, tls, guests, door }
+    }
+
+    /// Ends all links, and is there again at another port.
+    pub(crate) async fn reopen(&mut self) {
+        self.door.abort();
+        let here = (Ipv4Addr::LOCALHOST, 0).into();
+        let door = Door::open(here, Arc::clone(&self.tls), &self.authority).await;
+        let door = door.expect("a port");
+        self.at = door.address().expect("it has one");
+        self.door = tokio::spawn(door.serve(Arc::clone(&self.hub), Arc::clone(&self.guests)));
     }
 
     /// Why links ended so far.
@@ -152,6 +177,15 @@ impl Running {
         said.iter().filter(|(_, count)| **count > 1).map(|(text, _)| text.clone()).collect()
     }
 
+    /// For each link so far, whether it was heard before its handshake had ended.
+    pub(crate) fn early(&self) -> Vec<bool> {
+        let is_early = |said: Dialled| match said {
+            Dialled::Linked { is_early, .. } => Some(is_early),
+            _ => None,
+        };
+        self.heard().into_iter().filter_map(is_early).collect()
+    }
+
     /// How it went so far.
     pub(crate) fn heard(&self) -> Vec<Dialled> {
         self.heard.lock().expect("no panics").clone()
@@ -236,6 +270,14 @@ pub(crate) fn tools(work: &Arc<Work>) -> Server {
         })
     };
     let server = Server::builder("far", "1").tool(echo).tool(long.input_schema(size));
+    let look = {
+        let work = Arc::clone(work);
+        handler::function(move |words: Words| {
+            work.begun.send_modify(|begun| *begun += 1);
+            words.text
+        })
+    };
+    let server = server.tool(Tool::new("look", look).input_schema(text).read_only(true));
     let server = server.tool(Tool::new("wait", wait).input_schema(size));
     server.tool(Tool::new("once", once).input_schema(text)).build().expect("right")
 }

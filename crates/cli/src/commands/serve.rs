@@ -2,7 +2,7 @@
 //! client. Calls the manifest, the server and the wires; answers nothing itself. `dev` serves in
 //! the same way.
 
-use crate::agents::{self, AgentsArgs};
+use crate::agents::{self, Agents, AgentsArgs};
 use crate::behind;
 use crate::edits::{self, Hangups, Places, Teller};
 use crate::exit::{Exit, Failure};
@@ -11,7 +11,6 @@ use crate::metrics;
 use crate::print::{NAME, Printer};
 use crate::profile::Profiling;
 use crate::{inside, instruments, views};
-use haft_agent::Hub;
 use haft_gateway::limits::{EARLY, EARLY_ALONE};
 use haft_manifest::{Adoption, Listen, Live, Reading};
 use haft_proto::limits::Limits;
@@ -199,10 +198,12 @@ fn serve_stdio(
                 gone = stop::parent_died() => gone,
             }
         };
-        let gateway = behind::begin(live, agents, (admin, Vec::new()), printer).await?;
+        let hub = agents.as_ref().map(Agents::hub);
+        let gateway = behind::begin(live, hub, (admin, Vec::new()), printer).await?;
         let service = gateway.patient(server, &limits, EARLY_ALONE);
         let served = stdio::serve(service, &limits, stop).await;
         gateway.stop().await;
+        agents::stop(agents).await;
         served.map_err(|error| Failure::new(Exit::Other, format!("stdin or stdout: {error}")))
     }));
     // A tool that blocks a thread must not keep the process.
@@ -226,7 +227,7 @@ struct Serving {
     live: Arc<Live>,
     places: Places,
     threads: Threads,
-    agents: Option<Arc<Hub>>,
+    agents: Option<Agents>,
     admin: Option<SocketAddr>,
 }
 
@@ -246,7 +247,8 @@ async fn serve_http(
     }
     tokio::spawn(Arc::clone(&live).watch_resources(move |line| printer.warn(line)));
     let rolls = listeners.iter().map(Listener::roll).collect();
-    let gateway = behind::begin(&live, agents, (admin, rolls), printer).await?;
+    let hub = agents.as_ref().map(Agents::hub);
+    let gateway = behind::begin(&live, hub, (admin, rolls), printer).await?;
     let besides = views::follow(&live, Box::new(gateway.patience(&limits, EARLY)));
     let beside = |listener: Listener| listener.with(besides.clone());
     let listeners = listeners.into_iter().map(beside).collect();
@@ -264,6 +266,7 @@ async fn serve_http(
         }
     };
     gateway.stop().await;
+    agents::stop(agents).await;
     served
 }
 

@@ -20,6 +20,7 @@ fn all() -> Vec<Frame<'static>> {
             session_id: &[7; 16],
             attempt: 2,
             keeps_ms: 60_000,
+            expects: "gw-1",
         }
         .into(),
         Welcome {
