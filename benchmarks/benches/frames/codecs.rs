@@ -274,6 +274,7 @@ fn frame(message: Message, json: &str) -> Frame<'_> {
             repeatable: true,
             traceparent: TRACE,
             message: payload,
+            messages: 0,
         }),
         Message::Response => {
             let (sequence, kind, detail) = (1, Kind::End, "");

@@ -3,6 +3,7 @@
 //! credit and what is kept are the business of `haft-link`.
 
 mod agent;
+mod credit;
 mod ending;
 mod hub;
 pub mod limits;

@@ -115,6 +115,15 @@ pub const CALLS_KEPT_MAX: usize = 4096;
 /// How many bytes of what comes of one call may be under way.
 pub const CALL_WINDOW: u64 = 256 * 1024;
 
+/// How many pieces of it may be.
+pub const CALL_MESSAGES: u64 = 1024;
+
+/// How many bytes of what comes of all calls of a link may be under way.
+pub const LINK_CREDIT: u64 = 16 * 1024 * 1024;
+
+/// How many pieces of it may be.
+pub const LINK_MESSAGES: u64 = 16 * 1024;
+
 /// How often in a row the stream of a call may break without its link.
 pub const BROKEN_MAX: u32 = 3;
 

@@ -1,6 +1,7 @@
 //! Frames over one stream, in and out, whatever the stream is of. Each frame that came is shared
 //! with whoever keeps a part of it; nothing is copied but off the stream and onto it.
 
+use crate::credit::Miscounted;
 use bytes::{Bytes, BytesMut};
 use haft_link::{Frame, Malformed, Read, read, write};
 use std::io;
@@ -21,6 +22,15 @@ pub(crate) enum Broken {
     /// It ended within a frame.
     #[error("a stream that ends within a frame")]
     CutShort,
+    /// It has counted what there is not.
+    #[error("{}", crate::ending::Ending::Credit)]
+    Miscounted,
+}
+
+impl From<Miscounted> for Broken {
+    fn from(_: Miscounted) -> Self {
+        Self::Miscounted
+    }
 }
 
 /// The frames that come.

@@ -150,6 +150,11 @@ messages! {
         6 heartbeat_ms: u32,
         /// Name and version of the program, for people.
         7 software: &'a str,
+        /// How many responses to all calls may be under way over this link: of each what was sent
+        /// of it and is neither granted again nor acknowledged.
+        8 messages: u64,
+        /// And how many bytes of their payloads.
+        9 bytes: u64,
     }
 
     /// What the agent has, again after each change.
@@ -178,6 +183,8 @@ messages! {
         6 traceparent: &'a str,
         /// A JSON-RPC request, as its author wrote it.
         7 message: &'a [u8],
+        /// How many responses may be under way at first.
+        8 messages: u64,
     }
 
     /// What comes of a call.
@@ -194,9 +201,10 @@ messages! {
         5 payload: &'a [u8],
     }
 
-    /// What may be under way: sums from the beginning of the stream or session, which only grow.
+    /// What may be under way of a call: sums from its beginning, which only grow, and never by more
+    /// than was sent.
     6 Credit {
-        /// The call; 0 for all of the agent's.
+        /// The call, whose stream this is on.
         1 stream_id: u64,
         /// Responses.
         2 messages: u64,
@@ -219,8 +227,10 @@ messages! {
         2 stream_id: u64,
         /// The sequence of the last response that arrived; 0 for none.
         3 received: u64,
-        /// How many bytes of answers may be under way at first.
+        /// Up to where bytes of the call's payloads may be sent.
         4 window: u64,
+        /// Up to where its responses may be.
+        5 messages: u64,
     }
 
     /// Nobody waits for the call any more.

@@ -2,6 +2,7 @@
 //! over the stream that asked for it last.
 
 use super::calls::{Attached, Call, Calls, Taken};
+use crate::credit::{Allowance, Miscounted, Share, Sums};
 use crate::link::{Receiving, Sending, Streams};
 use crate::wire::{Broken, Incoming, Outgoing};
 use bytes::Bytes;
@@ -14,31 +15,41 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 /// Answers what the first frame of a stream asks for.
-pub(super) async fn answer(calls: Arc<Calls>, (mut incoming, mut outgoing): Streams) {
-    let Ok(Some(came)) = incoming.next().await else { return };
+///
+/// # Errors
+/// [`Miscounted`]: the gateway grants what there is not.
+pub(super) async fn answer(
+    calls: Arc<Calls>,
+    allowance: Arc<Allowance>,
+    (mut incoming, mut outgoing): Streams,
+) -> Result<(), Miscounted> {
+    let Ok(Some(came)) = incoming.next().await else { return Ok(()) };
+    let share = Share::of(&allowance);
     let (id, taken) = match came.frame() {
         Frame::ExecuteRequest(request) => {
-            let taken = calls.begin(request.stream_id, request.window, request.deadline_ms > 0);
+            let window = Sums { messages: request.messages, bytes: request.window };
+            let taken = calls.begin(request.stream_id, window, share, request.deadline_ms > 0);
             if let Taken::Yes(call, _) = &taken {
                 run(&calls, call, &request);
             }
             (request.stream_id, taken)
         }
         Frame::Resume(resume) => {
-            let taken = calls.resume(resume.stream_id, resume.received, resume.window);
+            let granted = Sums { messages: resume.messages, bytes: resume.window };
+            let taken = calls.resume(resume.stream_id, resume.received, granted, share);
             (resume.stream_id, taken)
         }
-        _ => return,
+        _ => return Ok(()),
     };
     drop(came);
     let (kind, detail) = match taken {
         Taken::Yes(call, attached) => {
-            tokio::select! {
-                _ = send(id, &call, attached, &mut outgoing) => {}
-                () = hear(&call, &mut incoming) => {}
-            }
+            let heard = tokio::select! {
+                _ = send(id, &call, (attached, &allowance), &mut outgoing) => Ok(()),
+                heard = hear(&call, &mut incoming) => heard,
+            };
             outgoing.stream().finish();
-            return;
+            return heard;
         }
         Taken::NotBegun(why) => (Kind::NotBegun, why),
         Taken::Lost(why) => (Kind::Lost, why),
@@ -47,16 +58,17 @@ pub(super) async fn answer(calls: Arc<Calls>, (mut incoming, mut outgoing): Stre
     // If the link is lost, it is asked again.
     _ = outgoing.send(refusal).await;
     outgoing.stream().finish();
+    Ok(())
 }
 
 /// Sends what comes of it, to the last or until another stream does.
 async fn send(
     stream_id: u64,
     call: &Call,
-    attached: Attached,
+    (attached, allowance): (Attached, &Allowance),
     outgoing: &mut Outgoing<Sending>,
 ) -> Result<(), Broken> {
-    while let Some(response) = call.next(attached).await {
+    while let Some(response) = call.next(attached, allowance).await {
         outgoing
             .send(StreamResponse {
                 stream_id,
@@ -71,12 +83,13 @@ async fn send(
 }
 
 /// Hears how much more may be sent, until the stream ends.
-async fn hear(call: &Call, incoming: &mut Incoming<Receiving>) {
+async fn hear(call: &Call, incoming: &mut Incoming<Receiving>) -> Result<(), Miscounted> {
     while let Ok(Some(came)) = incoming.next().await {
         if let Frame::Credit(credit) = came.frame() {
-            call.grant(credit.bytes);
+            call.grant(Sums { messages: credit.messages, bytes: credit.bytes })?;
         }
     }
+    Ok(())
 }
 
 /// Begins to work on it.

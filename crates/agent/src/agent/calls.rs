@@ -4,6 +4,7 @@
 use super::Shared;
 use super::delivery::{Delivery, Missing, Response};
 use super::seen::Seen;
+use crate::credit::{Allowance, Miscounted, Share, Sums};
 use crate::limits::{CALLS_KEPT_MAX, LISTENING_MAX};
 use bytes::Bytes;
 use haft_link::Kind;
@@ -67,7 +68,7 @@ impl Calls {
     }
 
     /// Begins one, unless it may have been before.
-    pub(super) fn begin(&self, id: u64, window: u64, is_timed: bool) -> Taken {
+    pub(super) fn begin(&self, id: u64, window: Sums, share: Share, is_timed: bool) -> Taken {
         let mut known = self.lock();
         let alike = known.calls.values().filter(|call| call.is_timed == is_timed && call.runs());
         let most = if is_timed { self.shared.settings.slots } else { LISTENING_MAX };
@@ -79,9 +80,11 @@ impl Calls {
         if !known.seen.note(id) {
             return Taken::Lost("the call was begun before");
         }
+        let mut delivery = Delivery::new(window);
+        delivery.shares(Some(share));
         let call = Arc::new(Call {
             is_timed,
-            delivery: Mutex::new(Delivery::new(window)),
+            delivery: Mutex::new(delivery),
             more: Notify::new(),
             room: Notify::new(),
             stream: AtomicU64::new(0),
@@ -99,7 +102,7 @@ impl Calls {
     }
 
     /// Goes on with one over another link.
-    pub(super) fn resume(&self, id: u64, received: u64, granted: u64) -> Taken {
+    pub(super) fn resume(&self, id: u64, received: u64, granted: Sums, share: Share) -> Taken {
         let mut known = self.lock();
         let Some(call) = known.calls.get(&id).map(Arc::clone) else {
             // From now on it must not be begun, should its request still come.
@@ -108,9 +111,12 @@ impl Calls {
                 false => Taken::Lost("the agent has forgotten the call"),
             };
         };
-        match lock(&call.delivery).resume(received, granted) {
-            Ok(()) => {}
-            Err(Missing) => return Taken::Lost("the agent does not have what is missing"),
+        {
+            let mut delivery = lock(&call.delivery);
+            delivery.shares(Some(share));
+            if delivery.resume(received, granted) == Err(Missing) {
+                return Taken::Lost("the agent does not have what is missing");
+            }
         }
         let attached = Attached(call.stream.fetch_add(1, Ordering::AcqRel) + 1);
         // The stream before hears that it is not the one any more.
@@ -173,17 +179,19 @@ impl Call {
     }
 
     /// More may be sent.
-    pub(super) fn grant(&self, bytes: u64) {
-        lock(&self.delivery).grant(bytes);
+    pub(super) fn grant(&self, granted: Sums) -> Result<(), Miscounted> {
+        lock(&self.delivery).grant(granted)?;
         self.more.notify_waiters();
         self.room.notify_waiters();
+        Ok(())
     }
 
-    /// What is sent next over that stream; nothing, if all was or another stream is used.
-    pub(super) async fn next(&self, attached: Attached) -> Option<Response> {
+    /// What is sent next over that stream, of a link with that allowance; nothing, if all was or
+    /// another stream is used.
+    pub(super) async fn next(&self, at: Attached, allowance: &Allowance) -> Option<Response> {
         loop {
-            let more = self.more.notified();
-            if self.stream.load(Ordering::Acquire) != attached.0 {
+            let (more, allowed) = (self.more.notified(), allowance.more());
+            if self.stream.load(Ordering::Acquire) != at.0 {
                 return None;
             }
             {
@@ -195,7 +203,10 @@ impl Call {
                     return None;
                 }
             }
-            more.await;
+            tokio::select! {
+                () = more => {}
+                () = allowed => {}
+            }
         }
     }
 
@@ -203,7 +214,9 @@ impl Call {
         !lock(&self.delivery).is_over()
     }
 
+    /// Nobody will ask for it.
     fn abort(&self) {
+        lock(&self.delivery).shares(None);
         if let Some(running) = lock(&self.running).take() {
             running.abort();
         }

@@ -1,6 +1,7 @@
 //! What comes of one call, at the agent, until the gateway has it: kept in order, sent within what
 //! was granted, and sent again from where a new link takes it up.
 
+use crate::credit::{Miscounted, Share, Sums};
 use bytes::Bytes;
 use haft_link::Kind;
 use std::collections::VecDeque;
@@ -14,12 +15,14 @@ pub(super) struct Delivery {
     made: u64,
     /// How many bytes all that was made has.
     bytes: u64,
-    /// The sequence of the last that was sent over the link that is there.
-    sent: u64,
-    /// Up to where bytes may be sent.
-    granted: u64,
-    /// How many of them may be under way.
-    window: u64,
+    /// What was sent over the link that is there, or has arrived before.
+    sent: Sums,
+    /// Up to where may be sent.
+    granted: Sums,
+    /// How much may be under way.
+    window: Sums,
+    /// In what may be sent over the link that is there.
+    share: Option<Share>,
 }
 
 /// One frame of what comes.
@@ -37,8 +40,17 @@ pub(super) struct Response {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Missing;
 
+impl Response {
+    /// How many bytes there are before it.
+    fn begins(&self) -> u64 {
+        self.end - self.payload.len() as u64
+    }
+}
+
 impl Delivery {
-    pub(super) fn new(window: u64) -> Self {
+    /// With so much under way at first; what is nothing lets one response through.
+    pub(super) fn new(window: Sums) -> Self {
+        let window = Sums { messages: window.messages.max(1), bytes: window.bytes.max(1) };
         Self { granted: window, window, ..Self::default() }
     }
 
@@ -53,7 +65,9 @@ impl Delivery {
 
     /// Whether there is room for more.
     pub(super) fn has_room(&self) -> bool {
-        self.bytes - self.consumed() < self.window
+        let consumed = self.consumed();
+        self.bytes - consumed.bytes < self.window.bytes
+            && self.made - consumed.messages < self.window.messages
     }
 
     /// Whether the last was made.
@@ -63,110 +77,184 @@ impl Delivery {
 
     /// Whether the last was sent.
     pub(super) fn is_sent(&self) -> bool {
-        self.is_over() && self.sent == self.made
+        self.is_over() && self.sent.messages == self.made
     }
 
     /// What may be sent next.
     pub(super) fn next(&mut self) -> Option<Response> {
-        let consumed = self.consumed();
-        let at = self.kept.iter().position(|response| response.sequence > self.sent)?;
+        let (consumed, sent) = (self.consumed(), self.sent.messages);
+        let at = self.kept.iter().position(|response| response.sequence > sent)?;
         let response = &self.kept[at];
+        let upto = Sums { messages: response.sequence, bytes: response.end };
         // One that is longer than the window goes alone.
-        let begins = response.end - response.payload.len() as u64;
-        if response.end > self.granted && begins > consumed {
+        let is_alone = response.begins() <= consumed.bytes && sent <= consumed.messages;
+        let may = upto.is_within(self.granted) || is_alone;
+        let mut takes = || self.share.as_mut()?.take(response.payload.len() as u64).then_some(());
+        if !may || takes().is_none() {
             return None;
         }
-        self.sent = response.sequence;
+        self.sent = upto;
         Some(response.clone())
     }
 
     /// More may be sent, as so much was read of what was.
-    pub(super) fn grant(&mut self, bytes: u64) {
-        self.granted = self.granted.max(bytes.min(self.bytes.saturating_add(self.window)));
-        let (consumed, sent) = (self.consumed(), self.sent);
+    pub(super) fn grant(&mut self, granted: Sums) -> Result<(), Miscounted> {
+        if !granted.is_within(self.sent.plus(self.window)) {
+            return Err(Miscounted);
+        }
+        let before = self.consumed();
+        self.granted = self.granted.largest(granted);
+        let consumed = self.consumed();
+        if let Some(share) = &mut self.share {
+            share.give_back(consumed.minus(before));
+        }
         // The last is kept until it is acknowledged.
         while self.kept.len() > 1
-            && self.kept.front().is_some_and(|it| it.end <= consumed && it.sequence <= sent)
+            && self.kept.front().is_some_and(|first| {
+                Sums { messages: first.sequence, bytes: first.end }.is_within(consumed)
+            })
         {
             self.kept.pop_front();
         }
+        Ok(())
+    }
+
+    /// It is sent over a link, in what may be sent over which it has that share; or over none.
+    pub(super) fn shares(&mut self, share: Option<Share>) {
+        self.share = share;
     }
 
     /// A new link goes on behind what has arrived.
-    pub(super) fn resume(&mut self, received: u64, granted: u64) -> Result<(), Missing> {
+    pub(super) fn resume(&mut self, received: u64, granted: Sums) -> Result<(), Missing> {
         let first = self.kept.front().map_or(self.made + 1, |first| first.sequence);
         if received > self.made || received + 1 < first {
             return Err(Missing);
         }
-        self.sent = received;
-        self.grant(granted);
-        Ok(())
+        let next = self.kept.iter().find(|response| response.sequence > received);
+        let bytes = next.map_or(self.bytes, Response::begins);
+        self.sent = Sums { messages: received, bytes };
+        self.grant(granted).map_err(|Miscounted| Missing)
     }
 
-    /// How many bytes the gateway has read, as far as it has said so.
-    fn consumed(&self) -> u64 {
-        self.granted.saturating_sub(self.window).min(self.bytes)
+    /// What the gateway has read, as far as it has said so.
+    fn consumed(&self) -> Sums {
+        let messages = self.granted.messages.saturating_sub(self.window.messages);
+        let bytes = self.granted.bytes.saturating_sub(self.window.bytes);
+        Sums { messages: messages.min(self.made), bytes: bytes.min(self.bytes) }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::credit::Allowance;
 
     fn text(bytes: usize) -> Bytes {
         Bytes::from(vec![b'x'; bytes])
+    }
+
+    fn sums(messages: u64, bytes: u64) -> Sums {
+        Sums { messages, bytes }
     }
 
     fn sent(delivery: &mut Delivery) -> Vec<u64> {
         std::iter::from_fn(|| delivery.next()).map(|response| response.sequence).collect()
     }
 
+    /// Over a link with room for much.
+    fn delivery(window: Sums) -> Delivery {
+        let mut delivery = Delivery::new(window);
+        let much = Allowance::new(sums(1 << 30, 1 << 30));
+        delivery.shares(Some(Share::of(&much)));
+        delivery
+    }
+
     #[test]
     fn no_more_is_sent_than_was_granted() {
-        let mut delivery = Delivery::new(10);
+        let mut delivery = delivery(sums(100, 10));
         for _ in 0..4 {
             delivery.push(Kind::Part, "", text(4));
         }
         assert!(!delivery.has_room());
         assert_eq!(sent(&mut delivery), [1, 2]);
-        delivery.grant(14);
+        assert_eq!(delivery.grant(sums(101, 14)), Ok(()));
         assert_eq!(sent(&mut delivery), [3]);
-        // A grant never shrinks, and none is for what there is not.
-        delivery.grant(2);
-        delivery.grant(u64::MAX);
+        // A grant never shrinks.
+        assert_eq!(delivery.grant(sums(0, 2)), Ok(()));
+        assert_eq!(delivery.grant(sums(103, 22)), Ok(()));
         assert_eq!(sent(&mut delivery), [4]);
         assert!(delivery.has_room());
     }
 
     #[test]
+    fn so_many_are_under_way_however_short_they_are() {
+        let mut delivery = delivery(sums(3, 1000));
+        for number in 0..6 {
+            assert_eq!(delivery.has_room(), number < 3);
+            delivery.push(Kind::Notice, "", text(0));
+        }
+        assert_eq!(sent(&mut delivery), [1, 2, 3]);
+        assert_eq!(delivery.grant(sums(5, 1000)), Ok(()));
+        assert_eq!(sent(&mut delivery), [4, 5]);
+    }
+
+    #[test]
+    fn a_grant_for_what_was_not_sent_is_a_mistake() {
+        let mut delivery = delivery(sums(4, 10));
+        delivery.push(Kind::Part, "", text(4));
+        assert_eq!(delivery.grant(sums(4, 11)), Err(Miscounted));
+        assert_eq!(sent(&mut delivery), [1]);
+        assert_eq!(delivery.grant(sums(6, 14)), Err(Miscounted));
+        assert_eq!(delivery.grant(sums(5, 15)), Err(Miscounted));
+        assert_eq!(delivery.grant(sums(u64::MAX, u64::MAX)), Err(Miscounted));
+        assert_eq!(delivery.grant(sums(5, 14)), Ok(()));
+    }
+
+    #[test]
+    fn what_the_link_has_no_room_for_waits() {
+        let link = Allowance::new(sums(2, 10));
+        let (mut one, mut other) = (Delivery::new(sums(9, 10)), Delivery::new(sums(9, 10)));
+        for delivery in [&mut one, &mut other] {
+            (0..3).for_each(|_| delivery.push(Kind::Part, "", text(4)));
+            delivery.shares(Some(Share::of(&link)));
+        }
+        assert_eq!((sent(&mut one), sent(&mut other)), (vec![1, 2], vec![]));
+        assert_eq!(one.grant(sums(10, 14)), Ok(()));
+        assert_eq!((sent(&mut other), sent(&mut one)), (vec![1], vec![]));
+        // One that is not wanted any more makes room for the rest.
+        one.shares(None);
+        assert_eq!(sent(&mut other), [2]);
+    }
+
+    #[test]
     fn what_is_longer_than_the_window_goes_alone() {
-        let mut delivery = Delivery::new(10);
+        let mut delivery = delivery(sums(9, 10));
         delivery.push(Kind::Notice, "", text(4));
         delivery.push(Kind::End, "", text(100));
         assert_eq!(sent(&mut delivery), [1]);
-        delivery.grant(14);
+        assert_eq!(delivery.grant(sums(10, 14)), Ok(()));
         assert_eq!(sent(&mut delivery), [2]);
         assert!(delivery.is_sent());
     }
 
     #[test]
     fn a_new_link_gets_what_has_not_arrived_and_nothing_else() {
-        let mut delivery = Delivery::new(100);
+        let mut delivery = delivery(sums(50, 100));
         for _ in 0..3 {
             delivery.push(Kind::Part, "", text(10));
         }
         assert_eq!(sent(&mut delivery), [1, 2, 3]);
-        delivery.grant(115);
+        assert_eq!(delivery.grant(sums(51, 115)), Ok(()));
         delivery.push(Kind::End, "", text(1));
-        assert_eq!(delivery.resume(2, 115), Ok(()));
+        assert_eq!(delivery.resume(2, sums(51, 115)), Ok(()));
         assert_eq!(sent(&mut delivery), [3, 4]);
         // All was lost on the way but the first, which is not kept.
-        assert_eq!(delivery.resume(1, 115), Ok(()));
+        assert_eq!(delivery.resume(1, sums(51, 110)), Ok(()));
         assert_eq!(sent(&mut delivery), [2, 3, 4]);
-        assert_eq!(delivery.resume(5, 110), Err(Missing));
-        delivery.grant(125);
-        assert_eq!(delivery.resume(0, 125), Err(Missing));
-        assert_eq!(delivery.resume(4, 131), Ok(()));
+        assert_eq!(delivery.resume(5, sums(51, 110)), Err(Missing));
+        assert_eq!(delivery.grant(sums(52, 125)), Ok(()));
+        assert_eq!(delivery.resume(0, sums(52, 125)), Err(Missing));
+        assert_eq!(delivery.resume(4, sums(54, 131)), Ok(()));
         assert_eq!(sent(&mut delivery), [] as [u64; 0]);
     }
 }

@@ -5,6 +5,7 @@ use super::calls::Calls;
 use super::renewal::Renewal;
 use super::roster::Roster;
 use super::{Dialled, Shared};
+use crate::credit::{Allowance, Miscounted, Sums};
 use crate::ending::Ending;
 use crate::limits::{GREETING_TIME_MAX, KEPT_TIME};
 use crate::link::{Link, Receiving, Sending, Streams};
@@ -76,11 +77,13 @@ pub(super) async fn stay(
         }
     }
     let calls = &linked.calls;
+    let window = Sums { messages: said.messages, bytes: said.bytes };
+    let allowance = Allowance::new(window);
     let before = calls.begun();
     let (incoming, outgoing) = (&mut streams.0, &mut streams.1);
     let ended = tokio::select! {
         ended = converse(link, (shared, calls), incoming, outgoing) => ended,
-        () = take(calls, link) => Ok(()),
+        miscounted = take(calls, &allowance, link) => miscounted.map_err(Into::into),
         () = drained(shared, calls) => {
             link.end(Ending::Stopped);
             return Stay::Stopped;
@@ -90,6 +93,10 @@ pub(super) async fn stay(
         Err(broken @ (Broken::Malformed(_) | Broken::CutShort)) => {
             link.end(Ending::Breach);
             broken.to_string()
+        }
+        Err(Broken::Miscounted) => {
+            link.end(Ending::Credit);
+            Ending::Credit.to_string()
         }
         _ => link.ended().await,
     };
@@ -165,7 +172,7 @@ async fn why(link: &Link, broken: &Broken) -> String {
             let said = timeout(GREETING_TIME_MAX, link.ended()).await;
             said.unwrap_or_else(|_| broken.to_string())
         }
-        Broken::Malformed(_) | Broken::CutShort => {
+        Broken::Malformed(_) | Broken::CutShort | Broken::Miscounted => {
             link.end(Ending::Breach);
             broken.to_string()
         }
@@ -217,10 +224,19 @@ async fn drained(shared: &Shared, calls: &Calls) {
 }
 
 /// Takes calls, until the link ends.
-async fn take(calls: &Arc<Calls>, link: &Link) {
+async fn take(
+    calls: &Arc<Calls>,
+    allowance: &Arc<Allowance>,
+    link: &Link,
+) -> Result<(), Miscounted> {
     let mut streams = JoinSet::new();
-    while let Ok(stream) = link.accept(REQUEST_FRAME_MAX).await {
-        while streams.try_join_next().is_some() {}
-        streams.spawn(answer(Arc::clone(calls), stream));
+    loop {
+        tokio::select! {
+            stream = link.accept(REQUEST_FRAME_MAX) => {
+                let Ok(stream) = stream else { return Ok(()) };
+                streams.spawn(answer(Arc::clone(calls), Arc::clone(allowance), stream));
+            }
+            Some(answered) = streams.join_next() => answered.unwrap_or(Ok(()))?,
+        }
     }
 }

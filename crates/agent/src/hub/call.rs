@@ -2,7 +2,9 @@
 //! where it goes on with what is missing. It is done once at most; what is not known is said to be.
 
 use super::member::{Member, Place};
-use crate::limits::{ANSWER_BYTES_MAX, AWAY_PATIENCE, BROKEN_MAX, CALL_WINDOW};
+use crate::credit::Sums;
+use crate::ending::Ending;
+use crate::limits::{ANSWER_BYTES_MAX, AWAY_PATIENCE, BROKEN_MAX, CALL_MESSAGES, CALL_WINDOW};
 use crate::link::Streams;
 use crate::wire::{Broken, Came};
 use bytes::{Bytes, BytesMut};
@@ -12,14 +14,19 @@ use haft_link::{Credit, ExecuteRequest, Frame, Kind, Outcome, Resume, StreamResp
 use std::pin::Pin;
 use tokio::time::{Instant, timeout};
 
+/// How much of what comes of a call may be under way.
+const WINDOW: Sums = Sums { messages: CALL_MESSAGES, bytes: CALL_WINDOW };
+const HALF: Sums = Sums { messages: CALL_MESSAGES / 2, bytes: CALL_WINDOW / 2 };
+
 impl Carrier for Member {
     fn carry<'a>(&'a self, parcel: Parcel, hear: Hear<'a>) -> Carrying<'a> {
         Box::pin(async move {
             let deadline = parcel.within.map(|within| Instant::now() + within);
             let place = self.place(parcel.within.is_some()).await?;
             let answer = BytesMut::new();
-            let call =
-                Call { member: self, place, answer, received: 0, consumed: 0, is_over: false };
+            let (consumed, granted) = (Sums::default(), WINDOW);
+            let (received, is_over) = (0, false);
+            let call = Call { member: self, place, answer, received, consumed, granted, is_over };
             call.run(&parcel, deadline, hear).await
         })
     }
@@ -41,8 +48,10 @@ struct Call<'a> {
     answer: BytesMut,
     /// The sequence of the last response that came.
     received: u64,
-    /// How many bytes of responses were read.
-    consumed: u64,
+    /// What of responses was read.
+    consumed: Sums,
+    /// Up to where it may be sent.
+    granted: Sums,
     is_over: bool,
 }
 
@@ -64,6 +73,8 @@ enum Became {
     Failed(Uncarried),
     /// Its answer is longer than any may be, and is given up.
     TooLong,
+    /// More was sent than may be.
+    Miscounted,
 }
 
 impl Call<'_> {
@@ -117,6 +128,11 @@ impl Call<'_> {
                 }
                 // Taken back as it is dropped: there is nothing to acknowledge.
                 Became::TooLong => return Err(Uncarried::TooLong(ANSWER_BYTES_MAX)),
+                Became::Miscounted => {
+                    live.link.end(Ending::Credit);
+                    self.end();
+                    return Err(self.member.lost(&Ending::Credit.to_string()));
+                }
                 Became::NeverCame => {
                     self.member.renumber(&mut self.place)?;
                     was_sent = false;
@@ -152,7 +168,8 @@ impl Call<'_> {
             session_id: &self.place.session_id,
             stream_id: self.place.stream_id,
             deadline_ms,
-            window: CALL_WINDOW,
+            window: WINDOW.bytes,
+            messages: WINDOW.messages,
             repeatable: parcel.is_repeatable,
             message: &parcel.message,
             ..Default::default()
@@ -160,12 +177,14 @@ impl Call<'_> {
         outgoing.send(execute).await
     }
 
-    async fn resume(&self, (_, outgoing): &mut Streams) -> Result<(), Broken> {
+    async fn resume(&mut self, (_, outgoing): &mut Streams) -> Result<(), Broken> {
+        self.granted = self.consumed.plus(WINDOW);
         let resume = Resume {
             session_id: &self.place.session_id,
             stream_id: self.place.stream_id,
             received: self.received,
-            window: self.consumed + CALL_WINDOW,
+            window: self.granted.bytes,
+            messages: self.granted.messages,
         };
         outgoing.send(resume).await
     }
@@ -177,7 +196,6 @@ impl Call<'_> {
         hear: Hear<'_>,
         is_taken_up: bool,
     ) -> Became {
-        let mut granted = self.consumed;
         loop {
             let came = match incoming.next().await {
                 Ok(Some(came)) => came,
@@ -192,10 +210,10 @@ impl Call<'_> {
             if let Some(became) = self.take(&came, &said, hear, is_taken_up) {
                 return became;
             }
-            if self.consumed - granted >= CALL_WINDOW / 2 {
-                granted = self.consumed;
-                let (stream_id, bytes) = (self.place.stream_id, self.consumed + CALL_WINDOW);
-                let credit = Credit { stream_id, messages: u64::MAX, bytes };
+            if !self.consumed.plus(HALF).is_within(self.granted) {
+                self.granted = self.consumed.plus(WINDOW);
+                let Sums { messages, bytes } = self.granted;
+                let credit = Credit { stream_id: self.place.stream_id, messages, bytes };
                 // Whoever has said all takes no more; a lost link is seen where it is read.
                 _ = outgoing.send(credit).await;
             }
@@ -241,7 +259,10 @@ impl Call<'_> {
             return Some(Became::TooLong);
         }
         self.received = said.sequence;
-        self.consumed += said.payload.len() as u64;
+        self.consumed = self.consumed.and(said.payload.len() as u64);
+        if !self.consumed.is_within(self.granted) {
+            return Some(Became::Miscounted);
+        }
         match said.kind {
             Kind::Notice => hear(came.share(said.payload)),
             Kind::Part => self.answer.extend_from_slice(said.payload),

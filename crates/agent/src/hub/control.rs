@@ -39,7 +39,7 @@ impl Guest {
         let why = tokio::select! {
             ended = converse((&member, authority), &live, &mut incoming, &mut outgoing) => {
                 match ended {
-                    Err(broken @ (Broken::Malformed(_) | Broken::CutShort)) => {
+                    Err(broken @ (Broken::Malformed(_) | Broken::CutShort | Broken::Miscounted)) => {
                         format!("{}: {broken}", refused(link, Ending::Breach).await)
                     }
                     Ok(()) | Err(Broken::Stream(_)) => {

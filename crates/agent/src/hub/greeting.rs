@@ -4,7 +4,7 @@ use super::Hub;
 use super::control::Guest;
 use super::member::Session;
 use crate::ending::Ending;
-use crate::limits::{GREETING_TIME_MAX, HEARTBEAT};
+use crate::limits::{GREETING_TIME_MAX, HEARTBEAT, LINK_CREDIT, LINK_MESSAGES};
 use crate::link::{Link, Sending};
 use crate::wire::Outgoing;
 use haft_link::limits::CONTROL_FRAME_MAX;
@@ -15,6 +15,9 @@ use tokio::time::timeout;
 impl Hub {
     /// Hears who has come.
     pub(super) async fn greet(&self, link: &Link) -> Result<Guest, Ending> {
+        if self.settings.early_bytes == 0 {
+            link.proven().await.map_err(|_| Ending::Silent)?;
+        }
         let most = if link.is_proven() { CONTROL_FRAME_MAX } else { self.settings.early_bytes };
         let opened = timeout(GREETING_TIME_MAX, link.accept(most)).await;
         let (mut incoming, mut outgoing) =
@@ -51,6 +54,8 @@ impl Hub {
             goes_on,
             heartbeat_ms: HEARTBEAT.as_millis() as u32,
             software: &settings.software,
+            messages: LINK_MESSAGES,
+            bytes: LINK_CREDIT,
         };
         outgoing.send(welcome).await.map_err(|_| Ending::Silent)?;
         incoming.at_most(most - first.length().min(most));

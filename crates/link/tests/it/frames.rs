@@ -23,7 +23,7 @@ proptest! {
     ) {
         let frame = Frame::from(ExecuteRequest {
             session_id: &session_id, stream_id, deadline_ms, window, repeatable,
-            traceparent: &traceparent, message: &message,
+            traceparent: &traceparent, message: &message, messages: window / 7,
         });
         let bytes = written(&frame);
         let expected = Read::Frame { frame: frame.clone(), length: bytes.len() };

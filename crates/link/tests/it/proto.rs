@@ -31,6 +31,8 @@ fn all() -> Vec<Frame<'static>> {
             goes_on: true,
             heartbeat_ms: 5000,
             software: "haft 0.1.0",
+            messages: 1 << 14,
+            bytes: 1 << 24,
         }
         .into(),
         Register { slots: 64, digest: &[1, 2, 3], sequence: 9 }.into(),
@@ -42,6 +44,7 @@ fn all() -> Vec<Frame<'static>> {
             repeatable: true,
             traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
             message: br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
+            messages: 1024,
         }
         .into(),
         StreamResponse {
@@ -54,7 +57,8 @@ fn all() -> Vec<Frame<'static>> {
         .into(),
         Credit { stream_id: 5, messages: 10, bytes: u64::MAX }.into(),
         Ack { stream_ids: IDS[..].into() }.into(),
-        Resume { session_id: &[7; 16], stream_id: 5, received: 2, window: 1000 }.into(),
+        Resume { session_id: &[7; 16], stream_id: 5, received: 2, window: 1000, messages: 9 }
+            .into(),
         Cancel { stream_id: 5, reason: "nobody waits" }.into(),
         Ping { nonce: 128 }.into(),
         Pong { nonce: 127 }.into(),
