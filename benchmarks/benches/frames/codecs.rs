@@ -278,7 +278,7 @@ fn frame(message: Message, json: &str) -> Frame<'_> {
         }),
         Message::Response => {
             let (sequence, kind, detail) = (1, Kind::End, "");
-            Frame::from(StreamResponse { stream_id, sequence, kind, detail, payload })
+            Frame::from(StreamResponse { stream_id, sequence, kind, detail, payload, total: 0 })
         }
         Message::Credit => Frame::from(Credit { stream_id, messages: 40, bytes: 1_000_000 }),
     }

@@ -78,8 +78,8 @@ endings! {
     14 Joined "it has joined",
     /// The gateway cannot sign, which is in its log.
     15 Unsigned "the gateway could not sign a certificate: see its log",
-    /// It sent more than it was granted, or granted more than was sent.
-    17 Credit "it sent more than it was granted, or granted more than it was sent",
+    /// It granted more than was sent.
+    17 Credit "it granted more than it was sent",
     /// Its certificate does not hold any more.
     16 Over "the time of its certificate is over: join again, unless it has a newer one",
 }

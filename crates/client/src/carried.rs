@@ -3,25 +3,31 @@
 
 use crate::desk::Desk;
 use crate::error::{ClientError, excerpt};
+use crate::express::Expressed;
+use crate::limits::LONG_BYTES;
+use crate::long::{LongResult, Passed, Source};
 use crate::message::{Ask, Heard, Listener, hear};
 use crate::options::Options;
 use crate::tools::Tool;
 use bytes::Bytes;
 use haft_proto::envelope::{self, Incoming};
 use haft_proto::limits::Limits;
+use haft_proto::long;
 use haft_proto::method::Method;
 use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::fmt;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 /// Somebody who carries requests to a server, and back what comes of them.
 pub trait Carrier: fmt::Debug + Send + Sync {
     /// Carries one request: what belongs to it is heard as it comes, message for message; the last
-    /// is returned, or nothing of one whose answer are the messages before. Dropping the future
-    /// takes the request back.
+    /// is returned, or nothing of one whose answer are the messages before. Dropping the future, or
+    /// what is left of an answer, takes the request back.
     ///
     /// # Errors
     /// [`Uncarried`].
@@ -41,13 +47,38 @@ pub struct Parcel {
     /// It may be done twice without harm: it reads, or its tool is said to be `readOnlyHint` or
     /// `idempotentHint`.
     pub is_repeatable: bool,
+    /// An answer is handed over while it comes, once so many bytes of it are there.
+    pub pieces_from: Option<usize>,
+}
+
+/// The last message that belongs to a request.
+#[derive(Debug)]
+pub enum Answer {
+    /// All of it.
+    Whole(Bytes),
+    /// One of which more is to come.
+    Long {
+        /// How it begins.
+        begun: Bytes,
+        /// What follows.
+        rest: Box<dyn Rest>,
+    },
+}
+
+/// The rest of a message. It comes as fast as it is taken, and no faster.
+pub trait Rest: fmt::Debug + Send + Sync {
+    /// The next piece; `None` at the end.
+    ///
+    /// # Errors
+    /// [`Uncarried`], and nothing comes after that.
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Uncarried>>>;
 }
 
 /// Whoever hears messages that belong to a request.
 pub type Hear<'a> = &'a mut (dyn FnMut(Bytes) + Send);
 
 /// A request that is being carried.
-pub type Carrying<'a> = Pin<Box<dyn Future<Output = Result<Bytes, Uncarried>> + Send + 'a>>;
+pub type Carrying<'a> = Pin<Box<dyn Future<Output = Result<Answer, Uncarried>> + Send + 'a>>;
 
 /// Why a request has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +90,20 @@ pub enum Uncarried {
     Lost(Box<str>),
     /// Its answer is longer than so many bytes.
     TooLong(usize),
+}
+
+/// What answers a request.
+enum Taken {
+    Whole(Box<RawValue>),
+    Long(Box<LongResult>),
+}
+
+pub(crate) fn uncarried(method: &'static str, why: Uncarried) -> ClientError {
+    match why {
+        Uncarried::NotBegun(reason) => ClientError::NotCarried { reason: reason.into() },
+        Uncarried::TooLong(limit) => ClientError::MessageTooLarge { limit },
+        Uncarried::Lost(reason) => ClientError::LostOnTheWay { method, reason: reason.into() },
+    }
 }
 
 /// See above.
@@ -101,6 +146,37 @@ impl Carried {
         ask: &Ask,
         listener: Listener<'_>,
     ) -> Result<Box<RawValue>, ClientError> {
+        match self.carry(ask, None, listener).await? {
+            Taken::Whole(raw) => Ok(raw),
+            Taken::Long(long) => {
+                let method = ask.method.name();
+                let whole = Passed::Long(long).whole(method).await?;
+                let raw = RawValue::from_string(whole.to_string());
+                raw.map_err(|error| ClientError::NotJsonRpc { method, reason: error.to_string() })
+            }
+        }
+    }
+
+    /// The same; a long result is handed over as it comes.
+    pub(crate) async fn pass(
+        &self,
+        ask: &Ask,
+        listener: Listener<'_>,
+    ) -> Result<Expressed, ClientError> {
+        let from = usize::try_from(LONG_BYTES).unwrap_or(usize::MAX);
+        Ok(match self.carry(ask, Some(from), listener).await {
+            Ok(Taken::Long(long)) => Expressed::Complete(Passed::Long(long)),
+            Ok(Taken::Whole(raw)) => Expressed::Open(Ok(raw)),
+            Err(error) => Expressed::Open(Err(error)),
+        })
+    }
+
+    async fn carry(
+        &self,
+        ask: &Ask,
+        pieces_from: Option<usize>,
+        listener: Listener<'_>,
+    ) -> Result<Taken, ClientError> {
         let first_wrong = Mutex::new(None);
         let mut hear = |message: Bytes| {
             if let Err(error) = self.take(ask, &message, listener) {
@@ -111,22 +187,47 @@ impl Carried {
         // Who listens does so for as long as it likes.
         let within = (ask.method != Method::SubscriptionsListen).then_some(self.timeout);
         let is_repeatable = self.is_repeatable(ask);
-        let parcel = Parcel { message: ask.message(), within, is_repeatable };
+        let parcel = Parcel { message: ask.message(), within, is_repeatable, pieces_from };
         let last = self.carrier.carry(parcel, &mut hear).await;
         let method = ask.method.name();
-        let last = last.map_err(|why| match why {
-            Uncarried::NotBegun(reason) => ClientError::NotCarried { reason: reason.into() },
-            Uncarried::TooLong(limit) => ClientError::MessageTooLarge { limit },
-            Uncarried::Lost(reason) => ClientError::LostOnTheWay { method, reason: reason.into() },
-        })?;
+        let last = last.map_err(|why| uncarried(method, why))?;
         if let Some(error) = first_wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);
         }
-        let answer = match last.is_empty() {
-            true => None,
-            false => self.take(ask, &last, listener)?,
+        let whole = match last {
+            Answer::Whole(whole) => whole,
+            Answer::Long { begun, rest } => match self.long(ask, begun, rest).await? {
+                Ok(long) => return Ok(Taken::Long(long)),
+                Err(whole) => whole,
+            },
         };
-        answer.ok_or(ClientError::ClosedMidAnswer { method })
+        let answer = match whole.is_empty() {
+            true => None,
+            false => self.take(ask, &whole, listener)?,
+        };
+        answer.map(Taken::Whole).ok_or(ClientError::ClosedMidAnswer { method })
+    }
+
+    /// A result that can be handed over as it comes; or all of a message that is not so plain.
+    async fn long(
+        &self,
+        ask: &Ask,
+        begun: Bytes,
+        rest: Box<dyn Rest>,
+    ) -> Result<Result<Box<LongResult>, Bytes>, ClientError> {
+        let method = ask.method.name();
+        let mut source = Source::Carried(rest);
+        if let Some(start) = long::result_begins(&begun, &ask.id) {
+            match LongResult::new(begun.slice(start..), source, (method, self.timeout)) {
+                Ok(long) => return Ok(Ok(Box::new(long))),
+                Err(given_back) => source = given_back,
+            }
+        }
+        let mut whole = Vec::from(begun);
+        while let Some(piece) = poll_fn(|cx| source.poll_piece(cx, method)).await {
+            whole.extend_from_slice(&piece?);
+        }
+        Ok(Err(whole.into()))
     }
 
     /// Waits until nobody is there.

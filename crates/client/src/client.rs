@@ -250,7 +250,7 @@ impl Client {
     ) -> Result<Expressed, ClientError> {
         match &self.express {
             Some(express) => express.ask(&self.wire, subject, listener).await,
-            None => Ok(Expressed::Elsewhere),
+            None => self.wire.pass_carried(subject, listener).await,
         }
     }
 

@@ -7,7 +7,7 @@ use crate::error::ClientError;
 use crate::http::{Http, lock};
 use crate::lane::{Answer, Lane, Unread, write_line};
 use crate::limits::LONG_BYTES;
-use crate::long::{LongResult, Passed};
+use crate::long::{LongResult, Passed, Source};
 use crate::message::{Ask, Listener};
 use crate::reply;
 use crate::road::unasked;
@@ -171,11 +171,12 @@ impl Express {
                     body = match long {
                         Some(of_result) => match LongResult::new(
                             of_result,
-                            Box::new(body),
+                            Source::Lane(Box::new(body)),
                             (method, wire.timeout()),
                         ) {
                             Ok(long) => return Ok(Asked::Long(Box::new(long))),
-                            Err(body) => *body,
+                            Err(Source::Lane(body)) => *body,
+                            Err(Source::Carried(_)) => unreachable!("it is of a lane"),
                         },
                         None => body,
                     };

@@ -67,7 +67,7 @@ pub use answerer::{Answerer, Answering, Asker, Consent, Declined, Elicited, Offe
 pub use auth::{
     AuthError, Authorizer, Behalf, Journey, OAuth, Proof, Reception, Registered, Secret, Voucher,
 };
-pub use carried::{Carrier, Carrying, Hear, Parcel, Uncarried};
+pub use carried::{Answer, Carrier, Carrying, Hear, Parcel, Rest, Uncarried};
 pub use changes::{Change, Interest};
 pub use client::Client;
 pub use connect::{Target, connect, connect_carried, connect_unless};

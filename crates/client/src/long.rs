@@ -1,6 +1,7 @@
-//! A long result over a lane, handed over in the pieces in which it comes: nothing of it is kept,
-//! and the server is read only as fast as somebody wants the next piece. Made by `express`.
+//! A long result, handed over in the pieces in which it comes: nothing of it is kept, and the
+//! server is read only as fast as somebody wants the next piece. Made by `express` and `carried`.
 
+use crate::carried::{Rest, uncarried};
 use crate::error::ClientError;
 use crate::lane::Body;
 use crate::limits::{LANE_SILENCE_MAX, TAIL_BYTES_MAX};
@@ -18,7 +19,7 @@ use tokio::time::{Instant, Sleep, sleep};
 #[derive(Debug)]
 pub struct LongResult {
     begun: Bytes,
-    body: Box<Body>,
+    source: Source,
     passing: Passing,
     /// How many bytes may stand behind the result.
     tail_left: usize,
@@ -30,6 +31,33 @@ pub struct LongResult {
     waited: Duration,
     /// Since when it is waited for.
     waiting: Option<Instant>,
+}
+
+/// Where its pieces come from.
+#[derive(Debug)]
+pub(crate) enum Source {
+    Lane(Box<Body>),
+    Carried(Box<dyn Rest>),
+}
+
+impl Source {
+    /// The next piece; without a reason, if the server closed before the end.
+    pub(crate) fn poll_piece(
+        &mut self,
+        cx: &mut Context<'_>,
+        method: &'static str,
+    ) -> Poll<Option<Result<Bytes, ClientError>>> {
+        match self {
+            Self::Lane(body) => {
+                let closed = |_| ClientError::ClosedMidAnswer { method };
+                body.poll_piece(cx).map(|piece| piece.map(|piece| piece.map_err(closed)))
+            }
+            Self::Carried(rest) => {
+                let lost = |why| uncarried(method, why);
+                rest.poll_piece(cx).map(|piece| piece.map(|piece| piece.map_err(lost)))
+            }
+        }
+    }
 }
 
 /// What answers a request that is passed on.
@@ -75,16 +103,16 @@ impl LongResult {
     /// `begun` is how the result begins; one that is no text, or over, is given back.
     pub(crate) fn new(
         begun: Bytes,
-        body: Box<Body>,
+        source: Source,
         (method, limit): (&'static str, Duration),
-    ) -> Result<Self, Box<Body>> {
+    ) -> Result<Self, Source> {
         let mut passing = Passing::default();
         if passing.take(&begun).is_err() || passing.is_over() {
-            return Err(body);
+            return Err(source);
         }
         let (silence, tail_left) = (Box::pin(sleep(LANE_SILENCE_MAX.min(limit))), TAIL_BYTES_MAX);
         let (waited, waiting) = (Duration::ZERO, None);
-        Ok(Self { begun, body, passing, tail_left, silence, method, limit, waited, waiting })
+        Ok(Self { begun, source, passing, tail_left, silence, method, limit, waited, waiting })
     }
 
     /// How it begins: JSON text from its `{` on.
@@ -108,7 +136,7 @@ impl LongResult {
     pub fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, ClientError>>> {
         let closed = ClientError::ClosedMidAnswer { method: self.method };
         loop {
-            let Poll::Ready(piece) = self.body.poll_piece(cx) else {
+            let Poll::Ready(piece) = self.source.poll_piece(cx, self.method) else {
                 self.wait();
                 ready!(self.silence.as_mut().poll(cx));
                 let after = LANE_SILENCE_MAX.min(self.limit);
@@ -118,8 +146,10 @@ impl LongResult {
                 })));
             };
             let over = self.passing.is_over();
-            let Some(Ok(mut piece)) = piece else {
-                return Poll::Ready((!over).then_some(Err(closed)));
+            let mut piece = match piece {
+                Some(Ok(piece)) => piece,
+                Some(Err(_)) | None if over => return Poll::Ready(None),
+                broken => return Poll::Ready(Some(broken.unwrap_or(Err(closed)))),
             };
             if over {
                 // Behind the result there is no more than the end of the message.

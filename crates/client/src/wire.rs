@@ -4,12 +4,14 @@
 use crate::carried::Carried;
 use crate::desk::Desk;
 use crate::error::ClientError;
+use crate::express::Expressed;
 use crate::farewell::Farewells;
 use crate::http::Http;
 use crate::message::{Ask, Listener, Meta, Notice, params, quoted};
 use crate::old_sse::OldSse;
 use crate::options::Options;
 use crate::passing::Passing;
+use crate::rounds::Subject;
 use crate::standing::{self, Standing};
 use crate::stdio::Stdio;
 use crate::tools::Tool;
@@ -144,6 +146,27 @@ impl Wire {
             Kind::Http(http) => http.ask(ask, listener).await,
             Kind::OldSse(old) => old.ask(ask, listener).await,
             Kind::Stdio(stdio) => stdio.ask(ask, listener).await,
+        }
+    }
+
+    /// Asks whoever carries requests, if somebody does; a long result is handed over as it comes.
+    pub(crate) async fn pass_carried(
+        &self,
+        subject: &Subject<'_>,
+        listener: Listener<'_>,
+    ) -> Result<Expressed, ClientError> {
+        let Kind::Carried(carried) = &self.kind else { return Ok(Expressed::Elsewhere) };
+        let question = Question::new(subject.method, subject.revision, subject.members);
+        let ask = self.make(Question {
+            target: Some(subject.target),
+            passing: subject.passing,
+            ..question
+        });
+        self.desk.allow_questions();
+        let answer = carried.pass(&ask, listener);
+        match self.desk.patience().wait(self.timeout, answer).await {
+            Some(answer) => answer,
+            None => Err(self.why_silent(&ask, self.timeout)),
         }
     }
 

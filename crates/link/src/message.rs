@@ -199,6 +199,8 @@ messages! {
         4 detail: &'a str,
         /// A part of the result, or a JSON-RPC notification.
         5 payload: &'a [u8],
+        /// With the first part of an answer: how many bytes it has in all, if that is known; or 0.
+        6 total: u64,
     }
 
     /// What may be under way of a call: sums from its beginning, which only grow, and never by more

@@ -12,7 +12,7 @@ use haft_proto::service::Principal;
 use haft_transport::carried::{Carried, Piece};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::sleep;
+use tokio::time::{Instant, timeout};
 
 /// Answers what the first frame of a stream asks for.
 ///
@@ -76,6 +76,7 @@ async fn send(
                 kind: response.kind,
                 detail: response.detail,
                 payload: &response.payload,
+                total: response.total,
             })
             .await?;
     }
@@ -106,12 +107,7 @@ fn run(calls: &Arc<Calls>, call: &Arc<Call>, request: &ExecuteRequest<'_>) {
         left => Duration::from_millis(left.into()),
     };
     let working = Working(Arc::clone(call));
-    let task = tokio::spawn(async move {
-        tokio::select! {
-            () = work(&working.0, carried) => {}
-            () = sleep(deadline) => working.0.push(Kind::TooLate, "its time is over", Bytes::new()),
-        }
-    });
+    let task = tokio::spawn(async move { work(&working.0, carried, deadline).await });
     call.runs_as(task.abort_handle());
 }
 
@@ -124,23 +120,38 @@ impl Drop for Working {
     }
 }
 
-/// Takes what comes of it, as fast as it is read.
-async fn work(call: &Call, mut carried: Carried) {
+/// Takes what comes of it, as fast as it is read, until it has been waited for that long in all:
+/// how long the gateway takes to read it does not count.
+async fn work(call: &Call, mut carried: Carried, mut left: Duration) {
+    let mut is_first = true;
     loop {
         call.room().await;
-        match carried.next().await {
+        let since = Instant::now();
+        let Ok(piece) = timeout(left, carried.next()).await else {
+            return call.push(Kind::TooLate, "its time is over", Bytes::new());
+        };
+        left = left.saturating_sub(since.elapsed());
+        match piece {
             Some(Piece::Notice(notice)) => call.push(Kind::Notice, "", notice),
-            Some(Piece::Part(part)) => push_parts(call, part, Kind::Part).await,
-            Some(Piece::End(part)) => return push_parts(call, part, Kind::End).await,
+            Some(Piece::Part(part)) => {
+                push_parts(call, (part, 0), Kind::Part).await;
+                is_first = false;
+            }
+            Some(Piece::End(part)) => {
+                let total = if is_first { part.len() as u64 } else { 0 };
+                return push_parts(call, (part, total), Kind::End).await;
+            }
             None => return call.push(Kind::Lost, "the answer broke off", Bytes::new()),
         }
     }
 }
 
-/// Adds a part in pieces that fit into frames; the last is of that kind.
-async fn push_parts(call: &Call, mut part: Bytes, kind: Kind) {
+/// Adds a part in pieces that fit into frames, the last of that kind. It may be all of an answer,
+/// of so many bytes.
+async fn push_parts(call: &Call, (mut part, mut total): (Bytes, u64), kind: Kind) {
     while part.len() > PART_MAX {
-        call.push(Kind::Part, "", part.split_to(PART_MAX));
+        call.push_first((Kind::Part, ""), part.split_to(PART_MAX), total);
+        total = 0;
         call.room().await;
     }
     call.push(kind, "", part);

@@ -119,8 +119,9 @@ impl Calls {
             }
         }
         let attached = Attached(call.stream.fetch_add(1, Ordering::AcqRel) + 1);
-        // The stream before hears that it is not the one any more.
+        // The stream before hears that it is not the one any more; and there may be room again.
         call.more.notify_waiters();
+        call.room.notify_waiters();
         Taken::Yes(call, attached)
     }
 
@@ -159,9 +160,14 @@ impl Call {
 
     /// Adds what comes of it.
     pub(super) fn push(&self, kind: Kind, detail: &'static str, payload: Bytes) {
+        self.push_first((kind, detail), payload, 0);
+    }
+
+    /// The same, of an answer of so many bytes.
+    pub(super) fn push_first(&self, what: (Kind, &'static str), payload: Bytes, total: u64) {
         let mut delivery = lock(&self.delivery);
         if !delivery.is_over() {
-            delivery.push(kind, detail, payload);
+            delivery.push(what, payload, total);
         }
         drop(delivery);
         self.more.notify_waiters();

@@ -32,6 +32,8 @@ pub(super) struct Response {
     pub(super) kind: Kind,
     pub(super) detail: &'static str,
     pub(super) payload: Bytes,
+    /// How many bytes the answer has of which this is the first part, if that is known; or 0.
+    pub(super) total: u64,
     /// Where it ends, counted from the first.
     end: u64,
 }
@@ -54,13 +56,18 @@ impl Delivery {
         Self { granted: window, window, ..Self::default() }
     }
 
-    /// Adds what comes next.
-    pub(super) fn push(&mut self, kind: Kind, detail: &'static str, payload: Bytes) {
+    /// Adds what comes next; of an answer of so many bytes, if this is its first part.
+    pub(super) fn push(
+        &mut self,
+        (kind, detail): (Kind, &'static str),
+        payload: Bytes,
+        total: u64,
+    ) {
         debug_assert!(!self.is_over(), "nothing comes after the last");
         self.made += 1;
         self.bytes += payload.len() as u64;
         let (sequence, end) = (self.made, self.bytes);
-        self.kept.push_back(Response { sequence, kind, detail, payload, end });
+        self.kept.push_back(Response { sequence, kind, detail, payload, total, end });
     }
 
     /// Whether there is room for more.
@@ -173,7 +180,7 @@ mod tests {
     fn no_more_is_sent_than_was_granted() {
         let mut delivery = delivery(sums(100, 10));
         for _ in 0..4 {
-            delivery.push(Kind::Part, "", text(4));
+            delivery.push((Kind::Part, ""), text(4), 0);
         }
         assert!(!delivery.has_room());
         assert_eq!(sent(&mut delivery), [1, 2]);
@@ -191,7 +198,7 @@ mod tests {
         let mut delivery = delivery(sums(3, 1000));
         for number in 0..6 {
             assert_eq!(delivery.has_room(), number < 3);
-            delivery.push(Kind::Notice, "", text(0));
+            delivery.push((Kind::Notice, ""), text(0), 0);
         }
         assert_eq!(sent(&mut delivery), [1, 2, 3]);
         assert_eq!(delivery.grant(sums(5, 1000)), Ok(()));
@@ -201,7 +208,7 @@ mod tests {
     #[test]
     fn a_grant_for_what_was_not_sent_is_a_mistake() {
         let mut delivery = delivery(sums(4, 10));
-        delivery.push(Kind::Part, "", text(4));
+        delivery.push((Kind::Part, ""), text(4), 0);
         assert_eq!(delivery.grant(sums(4, 11)), Err(Miscounted));
         assert_eq!(sent(&mut delivery), [1]);
         assert_eq!(delivery.grant(sums(6, 14)), Err(Miscounted));
@@ -215,7 +222,7 @@ mod tests {
         let link = Allowance::new(sums(2, 10));
         let (mut one, mut other) = (Delivery::new(sums(9, 10)), Delivery::new(sums(9, 10)));
         for delivery in [&mut one, &mut other] {
-            (0..3).for_each(|_| delivery.push(Kind::Part, "", text(4)));
+            (0..3).for_each(|_| delivery.push((Kind::Part, ""), text(4), 0));
             delivery.shares(Some(Share::of(&link)));
         }
         assert_eq!((sent(&mut one), sent(&mut other)), (vec![1, 2], vec![]));
@@ -229,8 +236,8 @@ mod tests {
     #[test]
     fn what_is_longer_than_the_window_goes_alone() {
         let mut delivery = delivery(sums(9, 10));
-        delivery.push(Kind::Notice, "", text(4));
-        delivery.push(Kind::End, "", text(100));
+        delivery.push((Kind::Notice, ""), text(4), 0);
+        delivery.push((Kind::End, ""), text(100), 0);
         assert_eq!(sent(&mut delivery), [1]);
         assert_eq!(delivery.grant(sums(10, 14)), Ok(()));
         assert_eq!(sent(&mut delivery), [2]);
@@ -241,11 +248,11 @@ mod tests {
     fn a_new_link_gets_what_has_not_arrived_and_nothing_else() {
         let mut delivery = delivery(sums(50, 100));
         for _ in 0..3 {
-            delivery.push(Kind::Part, "", text(10));
+            delivery.push((Kind::Part, ""), text(10), 0);
         }
         assert_eq!(sent(&mut delivery), [1, 2, 3]);
         assert_eq!(delivery.grant(sums(51, 115)), Ok(()));
-        delivery.push(Kind::End, "", text(1));
+        delivery.push((Kind::End, ""), text(1), 0);
         assert_eq!(delivery.resume(2, sums(51, 115)), Ok(()));
         assert_eq!(sent(&mut delivery), [3, 4]);
         // All was lost on the way but the first, which is not kept.

@@ -1,17 +1,18 @@
 //! One call that a gateway makes to an agent: over one link, and if that is lost, over the next,
 //! where it goes on with what is missing. It is done once at most; what is not known is said to be.
 
-use super::member::{Member, Place};
+use super::answer::gather;
+use super::member::{Live, Member, Place};
 use crate::credit::Sums;
-use crate::ending::Ending;
 use crate::limits::{ANSWER_BYTES_MAX, AWAY_PATIENCE, BROKEN_MAX, CALL_MESSAGES, CALL_WINDOW};
 use crate::link::Streams;
 use crate::wire::{Broken, Came};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use haft_client::{Carrier, Carrying, Hear, Parcel, Uncarried};
 use haft_link::limits::RESPONSE_FRAME_MAX;
 use haft_link::{Credit, ExecuteRequest, Frame, Kind, Outcome, Resume, StreamResponse};
 use std::pin::Pin;
+use std::sync::Arc;
 use tokio::time::{Instant, timeout};
 
 /// How much of what comes of a call may be under way.
@@ -21,13 +22,10 @@ const HALF: Sums = Sums { messages: CALL_MESSAGES / 2, bytes: CALL_WINDOW / 2 };
 impl Carrier for Member {
     fn carry<'a>(&'a self, parcel: Parcel, hear: Hear<'a>) -> Carrying<'a> {
         Box::pin(async move {
+            let pieces_from = parcel.pieces_from;
             let deadline = parcel.within.map(|within| Instant::now() + within);
             let place = self.place(parcel.within.is_some()).await?;
-            let answer = BytesMut::new();
-            let (consumed, granted) = (Sums::default(), WINDOW);
-            let (received, is_over) = (0, false);
-            let call = Call { member: self, place, answer, received, consumed, granted, is_over };
-            call.run(&parcel, deadline, hear).await
+            gather(Call::new(self.kept(), place, (parcel, deadline)), pieces_from, hear).await
         })
     }
 
@@ -41,31 +39,41 @@ impl Carrier for Member {
 }
 
 /// A call. Dropped before its end, it is taken back.
-struct Call<'a> {
-    member: &'a Member,
+pub(super) struct Call {
+    member: Arc<Member>,
     place: Place,
-    /// What came of the answer so far.
-    answer: BytesMut,
+    parcel: Parcel,
+    deadline: Option<Instant>,
+    /// The link that it is over.
+    over: Option<Over>,
+    /// The agent may have heard of it.
+    was_sent: bool,
+    /// How often in a row its stream broke, and no link with it.
+    broken: u32,
     /// The sequence of the last response that came.
     received: u64,
-    /// What of responses was read.
+    /// What of responses has come.
+    arrived: Sums,
+    /// What of that was handed over, and more was asked for.
     consumed: Sums,
-    /// Up to where it may be sent.
+    /// How many bytes of the answer have come.
+    answer_bytes: u64,
+    /// Up to where they may be sent.
     granted: Sums,
     is_over: bool,
 }
 
-impl Drop for Call<'_> {
-    fn drop(&mut self) {
-        if !self.is_over {
-            self.place.words.cancel(self.place.stream_id);
-        }
-    }
+struct Over {
+    live: Arc<Live>,
+    streams: Streams,
+    /// It began over another.
+    is_taken_up: bool,
 }
 
-/// What became of a call over one link.
+/// What comes of a call over one link.
 enum Became {
-    Answered(Bytes),
+    /// A part of the answer, and whether it is the last.
+    Part(Bytes, bool),
     /// The link was lost.
     Broken,
     /// The agent has never heard of it, and will not begin it.
@@ -73,54 +81,50 @@ enum Became {
     Failed(Uncarried),
     /// Its answer is longer than any may be, and is given up.
     TooLong,
-    /// More was sent than may be.
-    Miscounted,
 }
 
-impl Call<'_> {
-    async fn run(
-        mut self,
-        parcel: &Parcel,
-        deadline: Option<Instant>,
-        hear: Hear<'_>,
-    ) -> Result<Bytes, Uncarried> {
-        let (mut was_sent, mut broken) = (false, 0);
+impl Drop for Call {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.place.words.cancel(self.place.stream_id);
+        }
+    }
+}
+
+impl Call {
+    fn new(
+        member: Arc<Member>,
+        place: Place,
+        (parcel, deadline): (Parcel, Option<Instant>),
+    ) -> Self {
+        let (arrived, consumed) = (Sums::default(), Sums::default());
+        let (over, was_sent, broken, received, answer_bytes) = (None, false, 0, 0, 0);
+        let (granted, is_over) = (WINDOW, false);
+        #[rustfmt::skip]
+        let call = Self {
+            member, place, parcel, deadline, over, was_sent, broken, received, arrived, consumed,
+            granted, is_over, answer_bytes,
+        };
+        call
+    }
+
+    /// The next part of the answer, and whether it is the last. What came before has been read.
+    pub(super) async fn next(&mut self, hear: Hear<'_>) -> Result<(Bytes, bool), Uncarried> {
         loop {
-            let Some(live) = self.member.link_of(self.place.session).await else {
-                self.is_over = true;
-                return Err(match was_sent {
-                    true => self.member.lost("its link was lost, and it did not come back"),
-                    false => self.member.not_begun("it has gone"),
-                });
+            let mut over = match self.over.take() {
+                Some(over) => over,
+                None => self.begin().await?,
             };
-            let opened = async {
-                // Of an agent that may be an echo nobody knows what becomes of what it is told.
-                if !parcel.is_repeatable {
-                    live.link.proven().await?;
-                }
-                live.link.open(RESPONSE_FRAME_MAX).await
-            };
-            let became = match opened.await {
-                Err(_) => Became::Broken,
-                Ok(mut streams) => {
-                    let sent = match was_sent {
-                        true => self.resume(&mut streams).await,
-                        false => self.execute(parcel, deadline, &mut streams).await,
-                    };
-                    let is_taken_up = std::mem::replace(&mut was_sent, true);
-                    let heard = match sent {
-                        Ok(()) => self.hear(&mut streams, hear, is_taken_up).await,
-                        Err(_) => Became::Broken,
-                    };
-                    streams.1.stream().abandon();
-                    heard
-                }
-            };
+            let became = self.hear(&mut over, hear).await;
+            if let Became::Part(part, false) = became {
+                self.over = Some(over);
+                return Ok((part, false));
+            }
+            over.streams.1.stream().abandon();
             match became {
-                Became::Answered(answer) => {
-                    self.place.ended(Outcome::Answered);
+                Became::Part(part, _) => {
                     self.end();
-                    return Ok(answer);
+                    return Ok((part, true));
                 }
                 Became::Failed(why) => {
                     self.end();
@@ -128,26 +132,18 @@ impl Call<'_> {
                 }
                 // Taken back as it is dropped: there is nothing to acknowledge.
                 Became::TooLong => return Err(Uncarried::TooLong(ANSWER_BYTES_MAX)),
-                Became::Miscounted => {
-                    live.link.end(Ending::Credit);
-                    self.end();
-                    return Err(self.member.lost(&Ending::Credit.to_string()));
-                }
                 Became::NeverCame => {
                     self.member.renumber(&mut self.place)?;
-                    was_sent = false;
+                    self.was_sent = false;
                 }
-                // A stream breaks because its link does, which may be seen a moment later.
-                Became::Broken => {
-                    let ended = timeout(AWAY_PATIENCE, live.link.ended()).await;
-                    broken = if ended.is_ok() { 0 } else { broken + 1 };
-                    if broken == BROKEN_MAX {
-                        self.end();
-                        return Err(self.member.lost("it breaks off its answers"));
-                    }
-                }
+                Became::Broken => self.breaks(&over.live).await?,
             }
         }
+    }
+
+    /// It was answered as fast as the agent could.
+    pub(super) fn answered(&mut self) {
+        self.place.ended(Outcome::Answered);
     }
 
     /// Nothing of it need be kept.
@@ -156,13 +152,51 @@ impl Call<'_> {
         self.place.words.ack(self.place.stream_id);
     }
 
-    async fn execute(
-        &self,
-        parcel: &Parcel,
-        deadline: Option<Instant>,
-        (_, outgoing): &mut Streams,
-    ) -> Result<(), Broken> {
-        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+    /// A stream breaks because its link does, which may be seen a moment later.
+    async fn breaks(&mut self, live: &Live) -> Result<(), Uncarried> {
+        let ended = timeout(AWAY_PATIENCE, live.link.ended()).await;
+        self.broken = if ended.is_ok() { 0 } else { self.broken + 1 };
+        if self.broken == BROKEN_MAX {
+            self.end();
+            return Err(self.member.lost("it breaks off its answers"));
+        }
+        Ok(())
+    }
+
+    /// Begins it over the link that is there, or goes on with it.
+    async fn begin(&mut self) -> Result<Over, Uncarried> {
+        loop {
+            let Some(live) = self.member.link_of(self.place.session).await else {
+                self.is_over = true;
+                return Err(match self.was_sent {
+                    true => self.member.lost("its link was lost, and it did not come back"),
+                    false => self.member.not_begun("it has gone"),
+                });
+            };
+            let opened = async {
+                // Of an agent that may be an echo nobody knows what becomes of what it is told.
+                if !self.parcel.is_repeatable {
+                    live.link.proven().await?;
+                }
+                live.link.open(RESPONSE_FRAME_MAX).await
+            };
+            if let Ok(mut streams) = opened.await {
+                let is_taken_up = std::mem::replace(&mut self.was_sent, true);
+                let sent = match is_taken_up {
+                    true => self.resume(&mut streams).await,
+                    false => self.execute(&mut streams).await,
+                };
+                if sent.is_ok() {
+                    return Ok(Over { live, streams, is_taken_up });
+                }
+                streams.1.stream().abandon();
+            }
+            self.breaks(&live).await?;
+        }
+    }
+
+    async fn execute(&self, (_, outgoing): &mut Streams) -> Result<(), Broken> {
+        let left = self.deadline.map(|it| it.saturating_duration_since(Instant::now()));
         let deadline_ms = left.map_or(0, |left| left.as_millis().clamp(1, u32::MAX.into()) as u32);
         let execute = ExecuteRequest {
             session_id: &self.place.session_id,
@@ -170,14 +204,15 @@ impl Call<'_> {
             deadline_ms,
             window: WINDOW.bytes,
             messages: WINDOW.messages,
-            repeatable: parcel.is_repeatable,
-            message: &parcel.message,
+            repeatable: self.parcel.is_repeatable,
+            message: &self.parcel.message,
             ..Default::default()
         };
         outgoing.send(execute).await
     }
 
     async fn resume(&mut self, (_, outgoing): &mut Streams) -> Result<(), Broken> {
+        self.consumed = self.arrived;
         self.granted = self.consumed.plus(WINDOW);
         let resume = Resume {
             session_id: &self.place.session_id,
@@ -189,14 +224,18 @@ impl Call<'_> {
         outgoing.send(resume).await
     }
 
-    /// Hears what comes of it, until nothing more does.
-    async fn hear(
-        &mut self,
-        (incoming, outgoing): &mut Streams,
-        hear: Hear<'_>,
-        is_taken_up: bool,
-    ) -> Became {
+    /// Hears what comes of it, until there is a part of the answer, or nothing more comes.
+    async fn hear(&mut self, over: &mut Over, hear: Hear<'_>) -> Became {
+        let (incoming, outgoing) = &mut over.streams;
         loop {
+            self.consumed = self.arrived;
+            if !self.consumed.plus(HALF).is_within(self.granted) {
+                self.granted = self.consumed.plus(WINDOW);
+                let Sums { messages, bytes } = self.granted;
+                let credit = Credit { stream_id: self.place.stream_id, messages, bytes };
+                // Whoever has said all takes no more; a lost link is seen where it is read.
+                _ = outgoing.send(credit).await;
+            }
             let came = match incoming.next().await {
                 Ok(Some(came)) => came,
                 Err(Broken::Malformed(error)) => {
@@ -207,15 +246,8 @@ impl Call<'_> {
             let Frame::StreamResponse(said) = came.frame() else {
                 return Became::Failed(self.member.lost("it answered with another frame"));
             };
-            if let Some(became) = self.take(&came, &said, hear, is_taken_up) {
+            if let Some(became) = self.take(&came, &said, hear, over.is_taken_up) {
                 return became;
-            }
-            if !self.consumed.plus(HALF).is_within(self.granted) {
-                self.granted = self.consumed.plus(WINDOW);
-                let Sums { messages, bytes } = self.granted;
-                let credit = Credit { stream_id: self.place.stream_id, messages, bytes };
-                // Whoever has said all takes no more; a lost link is seen where it is read.
-                _ = outgoing.send(credit).await;
             }
         }
     }
@@ -255,23 +287,18 @@ impl Call<'_> {
         if said.sequence != self.received + 1 || said.stream_id != self.place.stream_id {
             return Some(Became::Failed(self.member.lost("a response is missing")));
         }
-        if self.answer.len() + said.payload.len() > ANSWER_BYTES_MAX {
-            return Some(Became::TooLong);
-        }
         self.received = said.sequence;
-        self.consumed = self.consumed.and(said.payload.len() as u64);
-        if !self.consumed.is_within(self.granted) {
-            return Some(Became::Miscounted);
-        }
+        self.arrived = self.arrived.and(said.payload.len() as u64);
         match said.kind {
             Kind::Notice => hear(came.share(said.payload)),
-            Kind::Part => self.answer.extend_from_slice(said.payload),
-            Kind::End if self.answer.is_empty() => {
-                return Some(Became::Answered(came.share(said.payload)));
-            }
-            Kind::End => {
-                self.answer.extend_from_slice(said.payload);
-                return Some(Became::Answered(self.answer.split().freeze()));
+            Kind::Part | Kind::End => {
+                let most = ANSWER_BYTES_MAX as u64;
+                self.answer_bytes += said.payload.len() as u64;
+                if said.total.max(self.answer_bytes) > most {
+                    return Some(Became::TooLong);
+                }
+                let is_last = said.kind == Kind::End;
+                return Some(Became::Part(came.share(said.payload), is_last));
             }
             _ => {}
         }

@@ -39,13 +39,11 @@ impl Guest {
         let why = tokio::select! {
             ended = converse((&member, authority), &live, &mut incoming, &mut outgoing) => {
                 match ended {
-                    Err(broken @ (Broken::Malformed(_) | Broken::CutShort | Broken::Miscounted)) => {
-                        format!("{}: {broken}", refused(link, Ending::Breach).await)
-                    }
                     Ok(()) | Err(Broken::Stream(_)) => {
                         let said = timeout(LAST_WORD_TIME_MAX, link.ended()).await;
                         said.unwrap_or_else(|_| "it ended its control stream".to_owned())
                     }
+                    Err(broken) => format!("{}: {broken}", refused(link, Ending::Breach).await),
                 }
             }
             why = link.ended() => why,

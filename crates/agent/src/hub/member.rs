@@ -9,7 +9,7 @@ use crate::link::Link;
 use haft_client::Uncarried;
 use haft_link::Outcome;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
@@ -49,6 +49,8 @@ impl Presence {
 #[derive(Debug)]
 pub struct Member {
     name: Box<str>,
+    /// For whoever needs it for longer than it is called.
+    me: Weak<Self>,
     known: Mutex<Option<Known>>,
     presence: watch::Sender<Presence>,
     sessions: AtomicU64,
@@ -103,12 +105,18 @@ pub(super) struct Place {
 
 impl Member {
     pub(super) fn new(name: &str) -> Arc<Self> {
-        Arc::new(Self {
+        Arc::new_cyclic(|me| Self {
             name: name.into(),
+            me: Weak::clone(me),
             known: Mutex::default(),
             presence: watch::Sender::default(),
             sessions: AtomicU64::new(0),
         })
+    }
+
+    /// The same, for as long as somebody has it.
+    pub(super) fn kept(&self) -> Arc<Self> {
+        self.me.upgrade().expect("it is there, as it was called")
     }
 
     /// What it is called.

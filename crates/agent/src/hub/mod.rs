@@ -1,6 +1,7 @@
 //! The end of links that is in a gateway: agents come, say who they are, and stay as members, whom
 //! calls are made to.
 
+mod answer;
 mod call;
 mod control;
 mod door;

@@ -174,8 +174,8 @@ impl Authority {
     /// How a gateway answers, over QUIC or TCP: whoever has no certificate may join. An agent that
     /// was at any gateway of this authority within
     /// [`TICKET_LIFE`](crate::limits::TICKET_LIFE) needs no certificate again: TLS does not look
-    /// at it, so whoever takes a link asks [`Authority::agent_of`]. Tickets are sealed with a secret
-    /// of the authority's own, if there is no other.
+    /// at it, so whoever takes a link asks [`Authority::agent_of`]. Tickets are sealed with that
+    /// secret, or with one of the authority's own.
     ///
     /// # Errors
     /// [`TrustError::NoKey`], and [`TrustError::File`] if early data is taken and nothing can be

@@ -1,6 +1,6 @@
 //! Calls over a link: what a client of a gateway gets of what an agent has.
 
-use crate::pair::{Gateway, Running, client, here};
+use crate::pair::{Gateway, Running, client, here, whole};
 use haft_agent::Presence;
 use haft_agent::limits::ANSWER_BYTES_MAX;
 use serde_json::json;
@@ -37,8 +37,7 @@ async fn a_long_result_comes_whole() {
     for bytes in [0, 1, 32 * 1024, 256 * 1024, 3 * 1024 * 1024] {
         let arguments = format!(r#"{{"bytes":{bytes}}}"#);
         let passed = client.call_tool_raw("long", &arguments, &mut |_| {}).await.expect("it comes");
-        let haft_client::Passed::Whole(text) = passed else { panic!("whole") };
-        assert_eq!(text.matches('~').count(), bytes);
+        assert_eq!(whole(passed).await.matches('~').count(), bytes);
     }
 }
 

@@ -1,8 +1,9 @@
 //! What becomes of calls when their link is cut: each is done once, and each result comes once.
 
-use crate::pair::{Gateway, Running, client, here};
+use crate::pair::{Gateway, Running, client, here, whole};
 use haft_client::{ClientError, Passed};
 use serde_json::json;
+use std::future::poll_fn;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -81,11 +82,39 @@ async fn a_call_outlives_its_link_and_is_done_once() {
         agent.let_go();
         let passed = tokio::time::timeout(Duration::from_secs(20), call).await;
         let passed = passed.expect("in time").expect("no panic").expect("it comes");
-        let Passed::Whole(text) = passed else { panic!("whole") };
-        assert_eq!(text.matches('~').count(), bytes);
+        let read = tokio::time::timeout(Duration::from_secs(20), whole(passed)).await;
+        assert_eq!(read.expect("in time").matches('~').count(), bytes);
         assert_eq!(agent.done(), done + 1);
     }
     assert!(way.links() >= 4, "{}", way.links());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_result_that_is_being_read_goes_on_over_the_next_link() {
+    const BYTES: usize = 3 << 20;
+    let gateway = Gateway::new().await;
+    let way = Way::to(gateway.at).await;
+    let member = gateway.member("plant-7");
+    let agent = Running::begin(gateway.joined("plant-7").await, &[way.at]);
+    here(&member).await;
+    let client = client(&member).await;
+    agent.let_go();
+    let arguments = json!({"bytes": BYTES}).to_string();
+    let passed = client.call_tool_raw("wait", &arguments, &mut |_| {}).await;
+    let Passed::Long(mut long) = passed.expect("it comes") else { panic!("in pieces") };
+    let mut all = long.begun().to_vec();
+    for cut in 0_u64.. {
+        let next = poll_fn(|cx| long.poll_piece(cx));
+        let piece = tokio::time::timeout(Duration::from_secs(20), next).await.expect("in time");
+        let Some(piece) = piece else { break };
+        all.extend_from_slice(&piece.expect("it comes"));
+        if cut % 20 == 0 {
+            way.cut();
+        }
+    }
+    let count = all.iter().filter(|byte| **byte == b'~').count();
+    assert_eq!((count, agent.done()), (BYTES, 1));
+    assert!(way.links() > 3, "{}", way.links());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,6 +3,7 @@
 mod calls;
 mod cuts;
 mod early;
+mod flow;
 mod handshakes;
 mod hostile;
 mod nat;

@@ -5,12 +5,12 @@ use haft_agent::trust::{Authority, EarlyData};
 use haft_agent::{
     Agent, AgentSettings, Dialled, Door, Guests, Hub, HubSettings, Member, Presence, join,
 };
-use haft_client::{Carrier, Client, Options, connect_carried};
+use haft_client::{Carrier, Client, Options, Passed, connect_carried};
 use haft_proto::limits::Limits;
 use haft_server::{Server, Tool, handler};
 use serde::Deserialize;
 use std::collections::HashMap;
-use std::future::pending;
+use std::future::{pending, poll_fn};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -224,6 +224,20 @@ pub(crate) async fn client(member: &Arc<Member>) -> Client {
     let carrier: Arc<dyn Carrier> = Arc::<Member>::clone(member);
     let client = connect_carried(&carrier, &Options::default(), pending()).await;
     client.expect("it answers").expect("nobody gives it up")
+}
+
+/// All of a result, however it comes.
+pub(crate) async fn whole(passed: Passed) -> String {
+    let mut long = match passed {
+        Passed::Whole(text) => return text.to_string(),
+        Passed::Long(long) => long,
+    };
+    let mut all = long.begun().to_vec();
+    while let Some(piece) = poll_fn(|cx| long.poll_piece(cx)).await {
+        all.extend_from_slice(&piece.expect("it comes"));
+    }
+    // The last brace is left to whoever passes it on.
+    String::from_utf8(all).expect("it is text") + "}"
 }
 
 #[derive(Deserialize)]

@@ -1,6 +1,6 @@
 //! Where no datagrams pass: the same link over TLS and TCP.
 
-use crate::pair::{Gateway, Running, client, here};
+use crate::pair::{Gateway, Running, client, here, whole};
 use haft_agent::Dialled;
 use std::net::{Ipv4Addr, SocketAddr};
 use tokio::io::copy_bidirectional;
@@ -46,7 +46,7 @@ async fn calls_go_over_tcp_where_udp_is_blocked_and_the_agent_says_so() {
     for bytes in [0, 1, 3 * 1024 * 1024] {
         let arguments = format!(r#"{{"bytes":{bytes}}}"#);
         let passed = client.call_tool_raw("long", &arguments, &mut |_| {}).await.expect("it comes");
-        let haft_client::Passed::Whole(text) = passed else { panic!("whole") };
+        let text = whole(passed).await;
         assert_eq!(text.matches('~').count(), bytes);
     }
     let is_over_tcp = |said: &Dialled| matches!(said, Dialled::Linked { is_over_tcp: true, .. });

@@ -53,6 +53,7 @@ fn all() -> Vec<Frame<'static>> {
             kind: Kind::Notice,
             detail: "as asked",
             payload: b"{}",
+            total: 70_000,
         }
         .into(),
         Credit { stream_id: 5, messages: 10, bytes: u64::MAX }.into(),
