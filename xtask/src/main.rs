@@ -13,6 +13,7 @@ mod deny;
 mod dependencies;
 mod failure;
 mod fuzz;
+mod loom;
 mod machine;
 mod pgo;
 mod retold;
@@ -41,6 +42,12 @@ const CHORES: &[Chore] = &[
         arguments: "[--seconds N] [--seed N] [TARGET [INPUT]]",
         purpose: "look for crashes, or repeat one",
         run: fuzz::run,
+    },
+    Chore {
+        name: "loom",
+        arguments: "",
+        purpose: "every order of threads in what they share",
+        run: loom::run,
     },
     Chore {
         name: "conformance",

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use crate::command::{self, cargo};
 use crate::failure::Failure;
-use crate::{bench, conformance, counts, deny, dependencies, fuzz, machine, retold, soak, tidy};
+use crate::{
+    bench, conformance, counts, deny, dependencies, fuzz, loom, machine, retold, soak, tidy,
+};
 
 /// How long each fuzz target runs here, and where its search begins: always at the same place, so
 /// that what is red can be made red again. `cargo xtask fuzz` begins anywhere.
@@ -55,6 +57,7 @@ const STEPS: &[Step] = &[
     Step { name: "dependencies", run: |_| dependencies::check().into() },
     Step { name: "deny", run: |_| deny() },
     Step { name: "tests", run: |_| tests().into() },
+    Step { name: "loom", run: |_| loom::run(&[]).into() },
     Step { name: "inside", run: |_| inside().into() },
     Step { name: "conformance", run: |_| conformance::run(&[]).into() },
     Step { name: "soak", run: |_| soak() },

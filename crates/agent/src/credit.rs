@@ -2,7 +2,8 @@
 //! call, whoever reads grants sums that only grow; of all calls of a link, each has a share in what
 //! may be sent, and gives back what was read of it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use crate::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, PoisonError};
 use tokio::sync::Notify;
 
 /// Messages and bytes.

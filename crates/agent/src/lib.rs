@@ -10,6 +10,7 @@ pub mod limits;
 mod link;
 mod pulse;
 mod quic;
+mod sync;
 mod tcp;
 pub mod trust;
 mod wire;

@@ -1,6 +1,7 @@
 //! One call, at the agent: it is begun once, works whatever becomes of its link, and is answered
 //! over the stream that asked for it last.
 
+use super::Shared;
 use super::calls::{Attached, Call, Calls, Taken};
 use crate::credit::{Allowance, Miscounted, Share, Sums};
 use crate::link::{Receiving, Sending, Streams};
@@ -19,8 +20,8 @@ use tokio::time::{Instant, timeout};
 /// # Errors
 /// [`Miscounted`]: the gateway grants what there is not.
 pub(super) async fn answer(
-    calls: Arc<Calls>,
-    allowance: Arc<Allowance>,
+    shared: Arc<Shared>,
+    (calls, allowance): (Arc<Calls>, Arc<Allowance>),
     (mut incoming, mut outgoing): Streams,
 ) -> Result<(), Miscounted> {
     let Ok(Some(came)) = incoming.next().await else { return Ok(()) };
@@ -30,7 +31,7 @@ pub(super) async fn answer(
             let window = Sums { messages: request.messages, bytes: request.window };
             let taken = calls.begin(request.stream_id, window, share, request.deadline_ms > 0);
             if let Taken::Yes(call, _) = &taken {
-                run(&calls, call, &request);
+                run(&shared, call, &request);
             }
             (request.stream_id, taken)
         }
@@ -94,14 +95,9 @@ async fn hear(call: &Call, incoming: &mut Incoming<Receiving>) -> Result<(), Mis
 }
 
 /// Begins to work on it.
-fn run(calls: &Arc<Calls>, call: &Arc<Call>, request: &ExecuteRequest<'_>) {
-    let settings = &calls.shared.settings;
-    let carried = Carried::begin(
-        &*calls.shared.service,
-        request.message,
-        &Principal::Anonymous,
-        &settings.limits,
-    );
+fn run(shared: &Shared, call: &Arc<Call>, request: &ExecuteRequest<'_>) {
+    let (service, limits) = (&*shared.service, &shared.settings.limits);
+    let carried = Carried::begin(service, request.message, &Principal::Anonymous, limits);
     let deadline = match request.deadline_ms {
         0 => Duration::MAX,
         left => Duration::from_millis(left.into()),

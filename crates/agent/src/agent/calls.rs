@@ -1,22 +1,22 @@
 //! The calls that one gateway makes to this agent: which run, and what came of them that has not
 //! arrived. They outlive the link that brought them.
 
-use super::Shared;
 use super::delivery::{Delivery, Missing, Response};
 use super::seen::Seen;
 use crate::credit::{Allowance, Miscounted, Share, Sums};
 use crate::limits::{CALLS_KEPT_MAX, LISTENING_MAX};
+use crate::sync::{Mutex, MutexGuard};
 use bytes::Bytes;
 use haft_link::Kind;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 
 /// See above.
 pub(super) struct Calls {
-    pub(super) shared: Arc<Shared>,
+    /// How many it works on at once.
+    slots: usize,
     known: Mutex<Known>,
     /// How many there are.
     count: watch::Sender<usize>,
@@ -40,8 +40,6 @@ pub(super) struct Call {
     more: Notify,
     /// Told when there is room for more.
     room: Notify,
-    /// Over which link it is answered: the latest one.
-    stream: AtomicU64,
     running: Mutex<Option<AbortHandle>>,
 }
 
@@ -61,17 +59,17 @@ pub(super) struct Attached(u64);
 
 impl Calls {
     /// None so far; `has_forgotten`, if the gateway may have some.
-    pub(super) fn new(shared: &Arc<Shared>, has_forgotten: bool) -> Self {
+    pub(super) fn new(slots: usize, has_forgotten: bool) -> Self {
         let known = Known { calls: HashMap::new(), seen: Seen::default(), begun: 0, has_forgotten };
         let (known, count) = (Mutex::new(known), watch::Sender::default());
-        Self { shared: Arc::clone(shared), known, count }
+        Self { slots, known, count }
     }
 
     /// Begins one, unless it may have been before.
     pub(super) fn begin(&self, id: u64, window: Sums, share: Share, is_timed: bool) -> Taken {
         let mut known = self.lock();
         let alike = known.calls.values().filter(|call| call.is_timed == is_timed && call.runs());
-        let most = if is_timed { self.shared.settings.slots } else { LISTENING_MAX };
+        let most = if is_timed { self.slots } else { LISTENING_MAX };
         if alike.count() >= most || known.calls.len() >= CALLS_KEPT_MAX {
             // It will not be begun later either.
             known.seen.note(id);
@@ -87,7 +85,6 @@ impl Calls {
             delivery: Mutex::new(delivery),
             more: Notify::new(),
             room: Notify::new(),
-            stream: AtomicU64::new(0),
             running: Mutex::default(),
         });
         known.calls.insert(id, Arc::clone(&call));
@@ -111,14 +108,11 @@ impl Calls {
                 false => Taken::Lost("the agent has forgotten the call"),
             };
         };
-        {
-            let mut delivery = lock(&call.delivery);
-            delivery.shares(Some(share));
-            if delivery.resume(received, granted) == Err(Missing) {
-                return Taken::Lost("the agent does not have what is missing");
-            }
-        }
-        let attached = Attached(call.stream.fetch_add(1, Ordering::AcqRel) + 1);
+        let resumed = lock(&call.delivery).resume(received, granted, share);
+        let attached = match resumed {
+            Ok(stream) => Attached(stream),
+            Err(Missing) => return Taken::Lost("the agent does not have what is missing"),
+        };
         // The stream before hears that it is not the one any more; and there may be room again.
         call.more.notify_waiters();
         call.room.notify_waiters();
@@ -197,11 +191,11 @@ impl Call {
     pub(super) async fn next(&self, at: Attached, allowance: &Allowance) -> Option<Response> {
         loop {
             let (more, allowed) = (self.more.notified(), allowance.more());
-            if self.stream.load(Ordering::Acquire) != at.0 {
-                return None;
-            }
             {
                 let mut delivery = lock(&self.delivery);
+                if delivery.stream() != at.0 {
+                    return None;
+                }
                 if let Some(response) = delivery.next() {
                     return Some(response);
                 }
@@ -210,6 +204,7 @@ impl Call {
                 }
             }
             tokio::select! {
+                biased;
                 () = more => {}
                 () = allowed => {}
             }

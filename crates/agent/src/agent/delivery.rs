@@ -23,6 +23,8 @@ pub(super) struct Delivery {
     window: Sums,
     /// In what may be sent over the link that is there.
     share: Option<Share>,
+    /// On how many other streams it was sent before.
+    stream: u64,
 }
 
 /// One frame of what comes.
@@ -131,16 +133,33 @@ impl Delivery {
         self.share = share;
     }
 
-    /// A new link goes on behind what has arrived.
-    pub(super) fn resume(&mut self, received: u64, granted: Sums) -> Result<(), Missing> {
+    /// Which stream it is sent on: the latest, and no other.
+    pub(super) fn stream(&self) -> u64 {
+        self.stream
+    }
+
+    /// A new link goes on behind what has arrived, on that stream.
+    pub(super) fn resume(
+        &mut self,
+        received: u64,
+        granted: Sums,
+        share: Share,
+    ) -> Result<u64, Missing> {
         let first = self.kept.front().map_or(self.made + 1, |first| first.sequence);
         if received > self.made || received + 1 < first {
             return Err(Missing);
         }
         let next = self.kept.iter().find(|response| response.sequence > received);
         let bytes = next.map_or(self.bytes, Response::begins);
-        self.sent = Sums { messages: received, bytes };
-        self.grant(granted).map_err(|Miscounted| Missing)
+        let arrived = Sums { messages: received, bytes };
+        if !granted.is_within(arrived.plus(self.window)) {
+            return Err(Missing);
+        }
+        (self.sent, self.share) = (arrived, Some(share));
+        self.stream += 1;
+        // It was looked at whether it may be.
+        _ = self.grant(granted);
+        Ok(self.stream)
     }
 
     /// What the gateway has read, as far as it has said so.
@@ -174,6 +193,12 @@ mod tests {
         let much = Allowance::new(sums(1 << 30, 1 << 30));
         delivery.shares(Some(Share::of(&much)));
         delivery
+    }
+
+    /// Over another like it.
+    fn resume(delivery: &mut Delivery, received: u64, granted: Sums) -> Result<(), Missing> {
+        let share = Share::of(&Allowance::new(sums(1 << 30, 1 << 30)));
+        delivery.resume(received, granted, share).map(drop)
     }
 
     #[test]
@@ -253,15 +278,15 @@ mod tests {
         assert_eq!(sent(&mut delivery), [1, 2, 3]);
         assert_eq!(delivery.grant(sums(51, 115)), Ok(()));
         delivery.push((Kind::End, ""), text(1), 0);
-        assert_eq!(delivery.resume(2, sums(51, 115)), Ok(()));
+        assert_eq!(resume(&mut delivery, 2, sums(51, 115)), Ok(()));
         assert_eq!(sent(&mut delivery), [3, 4]);
         // All was lost on the way but the first, which is not kept.
-        assert_eq!(delivery.resume(1, sums(51, 110)), Ok(()));
+        assert_eq!(resume(&mut delivery, 1, sums(51, 110)), Ok(()));
         assert_eq!(sent(&mut delivery), [2, 3, 4]);
-        assert_eq!(delivery.resume(5, sums(51, 110)), Err(Missing));
+        assert_eq!(resume(&mut delivery, 5, sums(51, 110)), Err(Missing));
         assert_eq!(delivery.grant(sums(52, 125)), Ok(()));
-        assert_eq!(delivery.resume(0, sums(52, 125)), Err(Missing));
-        assert_eq!(delivery.resume(4, sums(54, 131)), Ok(()));
+        assert_eq!(resume(&mut delivery, 0, sums(52, 125)), Err(Missing));
+        assert_eq!(resume(&mut delivery, 4, sums(54, 131)), Ok(()));
         assert_eq!(sent(&mut delivery), [] as [u64; 0]);
     }
 }

@@ -83,7 +83,7 @@ pub(super) async fn stay(
     let (incoming, outgoing) = (&mut streams.0, &mut streams.1);
     let ended = tokio::select! {
         ended = converse(link, (shared, calls), incoming, outgoing) => ended,
-        miscounted = take(calls, &allowance, link) => miscounted.map_err(Into::into),
+        miscounted = take(shared, (calls, &allowance), link) => miscounted.map_err(Into::into),
         () = drained(shared, calls) => {
             link.end(Ending::Stopped);
             return Stay::Stopped;
@@ -225,8 +225,8 @@ async fn drained(shared: &Shared, calls: &Calls) {
 
 /// Takes calls, until the link ends.
 async fn take(
-    calls: &Arc<Calls>,
-    allowance: &Arc<Allowance>,
+    shared: &Arc<Shared>,
+    (calls, allowance): (&Arc<Calls>, &Arc<Allowance>),
     link: &Link,
 ) -> Result<(), Miscounted> {
     let mut streams = JoinSet::new();
@@ -234,7 +234,8 @@ async fn take(
         tokio::select! {
             stream = link.accept(REQUEST_FRAME_MAX) => {
                 let Ok(stream) = stream else { return Ok(()) };
-                streams.spawn(answer(Arc::clone(calls), Arc::clone(allowance), stream));
+                let kept = (Arc::clone(calls), Arc::clone(allowance));
+                streams.spawn(answer(Arc::clone(shared), kept, stream));
             }
             Some(answered) = streams.join_next() => answered.unwrap_or(Ok(()))?,
         }

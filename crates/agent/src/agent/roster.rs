@@ -44,7 +44,7 @@ impl Roster {
                     entry.calls.clear();
                 }
                 // What was forgotten here and not there may have been done.
-                Arc::new(Calls::new(shared, goes_on))
+                Arc::new(Calls::new(shared.settings.slots, goes_on))
             }
         };
         let entry = Entry { calls: Arc::clone(&calls), links, is_linked: true };

@@ -2,8 +2,9 @@
 //! after the other. How many have room is set by how long calls take.
 
 use crate::limits::QUEUED_CALLS_MAX;
+use crate::sync::{Mutex, MutexGuard};
 use haft_link::{Outcome, Pace};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 

@@ -1,13 +1,13 @@
 //! What a gateway has to say to an agent on the control stream: kept until a link is there that
 //! takes it. No more waits than there are calls.
 
+use crate::sync::{Mutex, MutexGuard};
+use crate::wire::Outgoing;
 use haft_link::limits::ACKED_MAX;
 use haft_link::{Ack, Cancel, Ping};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 use tokio::io::AsyncWrite;
 use tokio::sync::Notify;
-
-use crate::wire::Outgoing;
 
 /// See above.
 #[derive(Debug, Default)]

@@ -26,11 +26,14 @@ pub(crate) struct Way {
     pub(crate) delay: Duration,
 }
 
+/// What the agent sent, and when.
+type Sent = Vec<(Instant, Vec<u8>)>;
+
 /// See above: an agent dials it instead of its gateway.
 pub(crate) struct Relay {
     pub(crate) at: SocketAddr,
     way: watch::Sender<Way>,
-    sent: Arc<Mutex<Vec<(Instant, Vec<u8>)>>>,
+    sent: Arc<Mutex<Sent>>,
     task: JoinHandle<io::Result<()>>,
 }
 
@@ -64,7 +67,7 @@ impl Relay {
     }
 
     /// What the agent has sent since this was asked the last time, and when.
-    pub(crate) fn sent(&self) -> Vec<(Instant, Vec<u8>)> {
+    pub(crate) fn sent(&self) -> Sent {
         std::mem::take(&mut *self.sent.lock().expect("no panics"))
     }
 }
@@ -72,7 +75,7 @@ impl Relay {
 async fn relay(
     inside: UdpSocket,
     mut way: watch::Receiver<Way>,
-    sent: Arc<Mutex<Vec<(Instant, Vec<u8>)>>>,
+    sent: Arc<Mutex<Sent>>,
 ) -> io::Result<()> {
     let (mut agent, mut from_agent, mut from_gateway) = (None, vec![0; 65536], vec![0; 65536]);
     let mut passed = 0;

@@ -1,0 +1,5 @@
+//! The gateway's end: how many calls are let through at once.
+
+#[path = "../../../src/hub/gate.rs"]
+mod gate;
+pub mod models;
