@@ -1,5 +1,5 @@
-//! `cargo xtask loom`: the parts of `haft-agent` that several threads use at once, in every order in
-//! which threads may come. `test` calls it too. The models are in `crates/agent/models`.
+//! `cargo xtask loom`: the parts of `haft-agent` that several threads use at once, in every order
+//! in which threads may come. `test` calls it too. The models are in `crates/agent/models`.
 
 use crate::command::{self, cargo};
 use crate::failure::Failure;

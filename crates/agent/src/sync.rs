@@ -1,4 +1,4 @@
 //! What the parts of this crate that several threads use at once are made of: the standard library's
-//! here, and loom's in `models`, which tries every order in which threads may come.
+//! locks here, and loom's in `models`, which tries every order in which threads may come.
 
 pub(crate) use std::sync::{Mutex, MutexGuard};
