@@ -6,8 +6,11 @@ use super::beside::{Beside, Besides};
 use super::connections;
 use super::door::Sockets;
 use super::endpoint::Endpoint;
+use super::http3::{self, Http3};
 use super::roll::Roll;
+use super::secure::Secure;
 use super::threads::{Crew, Threads};
+use super::tls::Tls;
 use crate::stop::Stop;
 use haft_proto::limits::Limits;
 use haft_proto::service::Service;
@@ -16,6 +19,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Semaphore;
 use tokio::time::interval;
 
 /// A bound address that does not serve yet.
@@ -25,6 +29,8 @@ pub struct Listener {
     options: Options,
     besides: Option<Besides>,
     roll: Roll,
+    /// With the way in of HTTP/3.
+    tls: Option<(Tls, quinn::Endpoint)>,
 }
 
 impl Listener {
@@ -38,7 +44,17 @@ impl Listener {
             Threads::Own { count, is_accepting: true, .. } => Sockets::each(address, count.get())?,
             _ => Sockets::one(address).await?,
         };
-        Ok(Self { sockets, address, options, besides: None, roll: Roll::default() })
+        Ok(Self { sockets, address, options, besides: None, roll: Roll::default(), tls: None })
+    }
+
+    /// Speaks HTTPS, and nothing else, with HTTP/3 at the same port (UDP). In a runtime, which is
+    /// the one that HTTP/3 is served on.
+    ///
+    /// # Errors
+    /// The port is in use for UDP.
+    pub fn over_tls(mut self, tls: Tls) -> io::Result<Self> {
+        self.tls = Some((tls, http3::bind(self.address)?));
+        Ok(self)
     }
 
     /// Where clients find the endpoint.
@@ -50,7 +66,8 @@ impl Listener {
     /// Where clients find what is at another path.
     #[must_use]
     pub fn url_of(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}{path}", self.address)
     }
 
     /// Serves these at other paths, as they come and go.
@@ -74,13 +91,17 @@ impl Listener {
         limits: &Limits,
         stop: impl Future<Output = Stop>,
     ) {
-        let endpoint = Arc::new(Endpoint::new(service, self.address, &self.options, limits));
+        let endpoint = Endpoint::new(service, self.address, &self.options, limits);
+        let secure = self.tls.as_ref().map(|(tls, _)| Secure::new(tls, self.address.port()));
+        let endpoint = Arc::new(endpoint.over(secure));
         self.roll.is_of(&endpoint);
         let mut besides = self.besides;
         if let Some(besides) = &mut besides {
             endpoint.stand_beside(&besides.borrow_and_update());
         }
-        let mut crew = Crew::start(self.options.threads, &endpoint, self.sockets);
+        let room = Arc::new(Semaphore::new(limits.connections));
+        let mut http3 = Http3::start(self.tls, &endpoint, &room);
+        let mut crew = Crew::start(self.options.threads, &endpoint, self.sockets, room);
         let mut stop = std::pin::pin!(stop);
         let mut sweep = interval(endpoint.sessions.sweep_interval());
         let mut idle = interval(endpoint.buffers.sweep_interval());
@@ -92,9 +113,10 @@ impl Listener {
                 _ = idle.tick() => endpoint.buffers.sweep(),
                 now = next(&mut besides) => endpoint.stand_beside(&now),
                 () = crew.work() => {}
+                () = http3.work() => {}
             }
         };
-        crew.end(stop, limits.shutdown_grace).await;
+        tokio::join!(crew.end(stop, limits.shutdown_grace), http3.end(stop));
         endpoint.end_sessions();
     }
 }

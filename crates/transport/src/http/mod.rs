@@ -1,5 +1,5 @@
 //! Streamable HTTP, as a server (Transports, "Streamable HTTP"): an endpoint for both eras, over
-//! HTTP/1.1 and HTTP/2 without TLS, and others at other paths.
+//! HTTP/1.1 and HTTP/2, over TLS and HTTP/3 if there is a certificate, and others at other paths.
 
 mod address;
 mod answer;
@@ -11,6 +11,7 @@ mod door;
 mod endpoint;
 mod guard;
 mod heads;
+mod http3;
 mod legacy;
 mod listen;
 mod long;
@@ -20,6 +21,7 @@ mod refusals;
 mod replay;
 mod request;
 mod roll;
+mod secure;
 mod sessions;
 mod sse;
 mod stall;
@@ -28,6 +30,7 @@ mod streams;
 mod subscription;
 mod threads;
 mod timed;
+mod tls;
 mod two_paths;
 mod unkept;
 mod unread;
@@ -38,6 +41,7 @@ pub use beside::{Beside, Besides};
 pub use listen::{Listener, serve_stream};
 pub use roll::{Attendee, Roll};
 pub use threads::Threads;
+pub use tls::{Tls, TlsError};
 pub use two_paths::TwoPaths;
 
 /// What a listener serves, and to whom.
