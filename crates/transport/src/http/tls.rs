@@ -43,7 +43,9 @@ impl fmt::Display for TlsError {
             Self::NoKey => "there is no private key in it; give a PEM file, without a password",
             Self::BadCertificate => "the certificate in it cannot be read; give one of X.509",
             Self::BadKey => "the key in it is of no use; give one for RSA, ECDSA or Ed25519",
-            Self::Mismatch => "the key is not that of the certificate; give the two that belong together",
+            Self::Mismatch => {
+                "the key is not that of the certificate; give the two that belong together"
+            }
         })
     }
 }

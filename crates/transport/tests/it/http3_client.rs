@@ -44,11 +44,14 @@ pub(crate) fn trusting(fixture: &Fixture) -> rustls::ClientConfig {
     let certificate = fixture.certificate.clone().expect("it speaks TLS");
     roots.add(certificate).expect("it is a certificate");
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    rustls::ClientConfig::builder_with_provider(provider)
+    let mut config = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .expect("ring has ciphers")
         .with_root_certificates(roots)
-        .with_no_client_auth()
+        .with_no_client_auth();
+    // What it may say early is for the server to decide.
+    config.enable_early_data = true;
+    config
 }
 
 impl Http3Client {
@@ -155,4 +158,3 @@ pub(crate) fn parsed(request: &[u8]) -> (Request<()>, Bytes) {
     let body = Bytes::copy_from_slice(&request[end + 4..]);
     (builder.body(()).expect("a request"), body)
 }
-

@@ -17,7 +17,7 @@ use http_body_util::BodyExt;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -90,6 +90,10 @@ async fn send(mut to: RequestStream<Sending, Bytes>, answer: Response<Sent>, pat
     let (mut parts, body) = answer.into_parts();
     if let Some(length) = body.size_hint().exact() {
         parts.headers.entry(header::CONTENT_LENGTH).or_insert_with(|| HeaderValue::from(length));
+    }
+    // hyper says the same over the other kinds.
+    if let Ok(date) = HeaderValue::try_from(httpdate::fmt_http_date(SystemTime::now())) {
+        parts.headers.insert(header::DATE, date);
     }
     let head = Response::from_parts(parts, ());
     if !is_taken(patience, to.send_response(head)).await {

@@ -106,9 +106,9 @@ impl Frames {
 fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let first = *bytes.first()?;
     let (number, rest) = bytes.split_at_checked(1 << (first >> 6))?;
-    let value = number[1..].iter().fold(u64::from(first & 0x3f), |value, byte| {
-        value << 8 | u64::from(*byte)
-    });
+    let value = number[1..]
+        .iter()
+        .fold(u64::from(first & 0x3f), |value, byte| value << 8 | u64::from(*byte));
     Some((value, rest))
 }
 

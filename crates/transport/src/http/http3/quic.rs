@@ -6,9 +6,7 @@ use super::frames::Frames;
 use super::limits::FRAME_BYTES_MAX;
 use bytes::{Buf, Bytes};
 use h3::error::Code;
-use h3::quic::{
-    self, ConnectionErrorIncoming, StreamErrorIncoming, StreamId, WriteBuf,
-};
+use h3::quic::{self, ConnectionErrorIncoming, StreamErrorIncoming, StreamId, WriteBuf};
 use quinn::{Chunk, ConnectionError, ReadError, RecvStream, SendStream, VarInt, WriteError};
 use std::fmt;
 use std::future::Future;
@@ -72,7 +70,11 @@ impl quic::Connection<Bytes> for Quic {
         let accepted = ready!(self.one_way.poll(cx));
         self.one_way.set(next_one_way(self.connection.clone()));
         let frames = Frames::of_one_way(FRAME_BYTES_MAX);
-        Poll::Ready(accepted.map(|stream| Receiving::new(stream, frames)).map_err(lost))
+        let receiving = accepted.map(|stream| Receiving {
+            connection: Some(self.connection.clone()),
+            ..Receiving::new(stream, frames)
+        });
+        Poll::Ready(receiving.map_err(lost))
     }
 
     fn poll_accept_bidi(
@@ -101,7 +103,10 @@ impl quic::OpenStreams<Bytes> for Quic {
     type SendStream = Sending;
 
     /// A server asks nothing.
-    fn poll_open_bidi(&mut self, _: &mut Context<'_>) -> Poll<Result<Request, StreamErrorIncoming>> {
+    fn poll_open_bidi(
+        &mut self,
+        _: &mut Context<'_>,
+    ) -> Poll<Result<Request, StreamErrorIncoming>> {
         Poll::Ready(Err(StreamErrorIncoming::Unknown(Box::new(Unasked))))
     }
 
@@ -156,6 +161,8 @@ pub(super) struct Receiving {
     reading: ReusableBoxFuture<'static, (RecvStream, Result<Option<Chunk>, ReadError>)>,
     id: StreamId,
     frames: Frames,
+    /// What cannot go on without it.
+    connection: Option<quinn::Connection>,
 }
 
 impl Receiving {
@@ -163,7 +170,7 @@ impl Receiving {
         let id = id_of(stream.id());
         // Replaced before it is awaited.
         let reading = ReusableBoxFuture::new(std::future::pending());
-        Self { stream: Some(stream), reading, id, frames }
+        Self { stream: Some(stream), reading, id, frames, connection: None }
     }
 }
 
@@ -193,7 +200,11 @@ impl quic::RecvStream for Receiving {
         })?;
         let Some(Chunk { bytes, .. }) = chunk else { return Poll::Ready(Ok(None)) };
         if let Err(error) = self.frames.pass(&bytes) {
-            _ = stream.stop(number(Code::H3_EXCESSIVE_LOAD.value()));
+            let code = number(Code::H3_EXCESSIVE_LOAD.value());
+            match &self.connection {
+                Some(connection) => connection.close(code, error.to_string().as_bytes()),
+                None => _ = stream.stop(code),
+            }
             return Poll::Ready(Err(StreamErrorIncoming::Unknown(Box::new(error))));
         }
         Poll::Ready(Ok(Some(bytes)))
