@@ -184,7 +184,7 @@ where
                 *upgrade = response.extensions_mut().remove();
             }
             if let Some(secure) = &endpoint.secure {
-                response.headers_mut().insert(header::ALT_SVC, secure.alternative.clone());
+                response.headers_mut().insert(header::ALT_SVC, secure.alternative());
             }
             Ok::<_, Infallible>(response)
         }

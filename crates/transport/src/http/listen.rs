@@ -6,11 +6,11 @@ use super::beside::{Beside, Besides};
 use super::connections;
 use super::door::Sockets;
 use super::endpoint::Endpoint;
-use super::http3::{self, Http3};
 use super::roll::Roll;
-use super::secure::Secure;
+#[cfg(feature = "tls")]
+use super::secure::Tls;
+use super::secure::{Http3, Way};
 use super::threads::{Crew, Threads};
-use super::tls::Tls;
 use crate::stop::Stop;
 use haft_proto::limits::Limits;
 use haft_proto::service::Service;
@@ -29,8 +29,8 @@ pub struct Listener {
     options: Options,
     besides: Option<Besides>,
     roll: Roll,
-    /// With the way in of HTTP/3.
-    tls: Option<(Tls, quinn::Endpoint)>,
+    /// `None` without a certificate.
+    way: Option<Way>,
 }
 
 impl Listener {
@@ -44,7 +44,7 @@ impl Listener {
             Threads::Own { count, is_accepting: true, .. } => Sockets::each(address, count.get())?,
             _ => Sockets::one(address).await?,
         };
-        Ok(Self { sockets, address, options, besides: None, roll: Roll::default(), tls: None })
+        Ok(Self { sockets, address, options, besides: None, roll: Roll::default(), way: None })
     }
 
     /// Speaks HTTPS, and nothing else, with HTTP/3 at the same port (UDP). In a runtime, which is
@@ -52,8 +52,9 @@ impl Listener {
     ///
     /// # Errors
     /// The port is in use for UDP.
+    #[cfg(feature = "tls")]
     pub fn over_tls(mut self, tls: Tls) -> io::Result<Self> {
-        self.tls = Some((tls, http3::bind(self.address)?));
+        self.way = Some(Way::at(self.address, tls)?);
         Ok(self)
     }
 
@@ -66,7 +67,7 @@ impl Listener {
     /// Where clients find what is at another path.
     #[must_use]
     pub fn url_of(&self, path: &str) -> String {
-        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        let scheme = if self.way.is_some() { "https" } else { "http" };
         format!("{scheme}://{}{path}", self.address)
     }
 
@@ -92,7 +93,7 @@ impl Listener {
         stop: impl Future<Output = Stop>,
     ) {
         let endpoint = Endpoint::new(service, self.address, &self.options, limits);
-        let secure = self.tls.as_ref().map(|(tls, _)| Secure::new(tls, self.address.port()));
+        let secure = self.way.as_ref().map(|way| way.secure(self.address.port()));
         let endpoint = Arc::new(endpoint.over(secure));
         self.roll.is_of(&endpoint);
         let mut besides = self.besides;
@@ -100,7 +101,7 @@ impl Listener {
             endpoint.stand_beside(&besides.borrow_and_update());
         }
         let room = Arc::new(Semaphore::new(limits.connections));
-        let mut http3 = Http3::start(self.tls, &endpoint, &room);
+        let mut http3 = Http3::start(self.way, &endpoint, &room);
         let mut crew = Crew::start(self.options.threads, &endpoint, self.sockets, room);
         let mut stop = std::pin::pin!(stop);
         let mut sweep = interval(endpoint.sessions.sweep_interval());

@@ -11,7 +11,6 @@ mod door;
 mod endpoint;
 mod guard;
 mod heads;
-mod http3;
 mod legacy;
 mod listen;
 mod long;
@@ -30,7 +29,6 @@ mod streams;
 mod subscription;
 mod threads;
 mod timed;
-mod tls;
 mod two_paths;
 mod unkept;
 mod unread;
@@ -40,8 +38,9 @@ pub use address::address;
 pub use beside::{Beside, Besides};
 pub use listen::{Listener, serve_stream};
 pub use roll::{Attendee, Roll};
+#[cfg(feature = "tls")]
+pub use secure::{Tls, TlsError};
 pub use threads::Threads;
-pub use tls::{Tls, TlsError};
 pub use two_paths::TwoPaths;
 
 /// What a listener serves, and to whom.

@@ -1,50 +1,20 @@
-//! What a connection over TCP is told and goes through where a listener has a certificate: the
-//! handshake of TLS, and the word that HTTP/3 is to be had. Reads and writes no HTTP.
+//! What a listener with a certificate speaks besides: TLS over TCP, and HTTP/3. In a program only if
+//! `haft-transport` is built with the feature `tls`; without it, there is nothing of it.
 
-use super::stall::StallGuard;
-use super::stopping::Stopping;
-use super::tls::Tls;
-use haft_proto::limits::Limits;
-use http::HeaderValue;
-use std::future::poll_fn;
-use tokio::net::TcpStream;
-use tokio::time::timeout;
-use tokio_rustls::TlsAcceptor;
-use tokio_rustls::server::TlsStream;
+#[cfg(not(feature = "tls"))]
+mod absent;
+#[cfg(feature = "tls")]
+mod certificate;
+#[cfg(feature = "tls")]
+mod handshake;
+#[cfg(feature = "tls")]
+mod http3;
 
-/// See the head of this file.
-pub(super) struct Secure {
-    acceptor: TlsAcceptor,
-    /// That HTTP/3 is at the same port.
-    pub(super) alternative: HeaderValue,
-}
-
-impl Secure {
-    pub(super) fn new(tls: &Tls, port: u16) -> Self {
-        let alternative = HeaderValue::from_str(&format!("h3=\":{port}\"; ma={ALTERNATIVE_AGE_S}"));
-        let alternative = alternative.expect("a number is ASCII");
-        Self { acceptor: tls.acceptor(), alternative }
-    }
-
-    /// Goes through the handshake; `None` if the client breaks it off, is too slow, or the server
-    /// stops before.
-    pub(super) async fn shake(
-        &self,
-        stream: TcpStream,
-        limits: &Limits,
-        stopping: &Stopping,
-    ) -> Option<StallGuard<TlsStream<StallGuard<TcpStream>>>> {
-        let mut stopped = stopping.wait();
-        // The inner one sees writes that make no progress, which TLS would hold back; the outer
-        // one, what comes before it is known which HTTP is spoken.
-        let handshake = self.acceptor.accept(StallGuard::new(stream, limits));
-        let stream = tokio::select! {
-            shaken = timeout(limits.header_timeout, handshake) => shaken.ok()?.ok()?,
-            () = poll_fn(|cx| stopped.poll(cx)) => return None,
-        };
-        Some(StallGuard::new(stream, limits))
-    }
-}
-
-/// For how long clients may remember that HTTP/3 is there: a day.
-const ALTERNATIVE_AGE_S: u32 = 86_400;
+#[cfg(not(feature = "tls"))]
+pub(super) use absent::{Http3, Secure, Way};
+#[cfg(feature = "tls")]
+pub use certificate::{Tls, TlsError};
+#[cfg(feature = "tls")]
+pub(super) use handshake::Secure;
+#[cfg(feature = "tls")]
+pub(super) use http3::{Http3, Way};

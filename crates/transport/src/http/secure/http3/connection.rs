@@ -1,13 +1,13 @@
 //! One connection of HTTP/3: each request on a task of its own, answered by the endpoint that
 //! answers the other kinds of HTTP. Ends with its client, or when the server stops.
 
-use super::super::endpoint::Endpoint;
-use super::super::timed::Departures;
-use super::super::unread::Sent;
 use super::body::Received;
 use super::limits::PIECE_BYTES;
 use super::quic::{Gone, Quic, Sending};
 use crate::bounds::Bound;
+use crate::http::endpoint::Endpoint;
+use crate::http::timed::Departures;
+use crate::http::unread::Sent;
 use bytes::Bytes;
 use h3::error::{Code, StreamError};
 use h3::server::{RequestResolver, RequestStream};

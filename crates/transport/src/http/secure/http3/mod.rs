@@ -8,9 +8,10 @@ mod frames;
 mod limits;
 mod quic;
 
-use super::endpoint::Endpoint;
-use super::tls::Tls;
+use super::certificate::Tls;
+use super::handshake::Secure;
 use crate::bounds::Bound;
+use crate::http::endpoint::Endpoint;
 use crate::stop::Stop;
 use h3::error::Code;
 use haft_proto::limits::Limits;
@@ -28,7 +29,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 /// The connections of one listener over QUIC; none, if it has no certificate.
-pub(super) struct Http3(Option<Door>);
+pub(in crate::http) struct Http3(Option<Door>);
 
 struct Door {
     quic: quinn::Endpoint,
@@ -40,19 +41,33 @@ struct Door {
     tasks: JoinSet<()>,
 }
 
-/// Takes a port of UDP, and lets nobody in yet. In a runtime.
-pub(super) fn bind(address: SocketAddr) -> io::Result<quinn::Endpoint> {
-    let socket = UdpSocket::bind(address)?;
-    quinn::Endpoint::new(EndpointConfig::default(), None, socket, Arc::new(TokioRuntime))
+/// A certificate, and a port at which nobody is let in yet.
+pub(in crate::http) struct Way {
+    tls: Tls,
+    quic: quinn::Endpoint,
+}
+
+impl Way {
+    /// Takes that port for UDP. In a runtime.
+    pub(in crate::http) fn at(address: SocketAddr, tls: Tls) -> io::Result<Self> {
+        let socket = UdpSocket::bind(address)?;
+        let (config, runtime) = (EndpointConfig::default(), Arc::new(TokioRuntime));
+        Ok(Self { tls, quic: quinn::Endpoint::new(config, None, socket, runtime)? })
+    }
+
+    /// What connections over TCP go through at that port.
+    pub(in crate::http) fn secure(&self, port: u16) -> Secure {
+        Secure::new(&self.tls, port)
+    }
 }
 
 impl Http3 {
-    pub(super) fn start(
-        tls: Option<(Tls, quinn::Endpoint)>,
+    pub(in crate::http) fn start(
+        way: Option<Way>,
         endpoint: &Arc<Endpoint>,
         room: &Arc<Semaphore>,
     ) -> Self {
-        Self(tls.map(|(tls, quic)| {
+        Self(way.map(|Way { tls, quic }| {
             quic.set_server_config(Some(config(&tls, &endpoint.limits)));
             Door {
                 quic,
@@ -66,7 +81,7 @@ impl Http3 {
 
     /// Takes in the next connection, or lets go of one that has ended: to be awaited over and over.
     /// Nothing is lost if it is not awaited to its end.
-    pub(super) async fn work(&mut self) {
+    pub(in crate::http) async fn work(&mut self) {
         let Some(door) = &mut self.0 else { return pending().await };
         tokio::select! {
             biased;
@@ -77,7 +92,7 @@ impl Http3 {
     }
 
     /// Ends all connections, if there is time after their last answers.
-    pub(super) async fn end(self, stop: Stop) {
+    pub(in crate::http) async fn end(self, stop: Stop) {
         let Some(Door { quic, endpoint, mut tasks, .. }) = self.0 else { return };
         quic.set_server_config(None);
         if stop == Stop::Gracefully {
