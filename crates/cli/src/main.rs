@@ -28,6 +28,7 @@ mod profile;
 mod reach;
 #[cfg(test)]
 mod reference;
+mod secure;
 mod side_door;
 mod signature;
 mod state;

@@ -10,13 +10,14 @@ use crate::guardian;
 use crate::metrics;
 use crate::print::{NAME, Printer};
 use crate::profile::Profiling;
+use crate::secure::TlsArgs;
 use crate::{inside, instruments, views};
 use haft_gateway::limits::{EARLY, EARLY_ALONE};
 use haft_manifest::{Adoption, Listen, Live, Reading};
 use haft_proto::limits::Limits;
 use haft_proto::service::Service;
 use haft_server::Server;
-use haft_transport::http::{self, Listener, Options, Threads, TwoPaths};
+use haft_transport::http::{self, Listener, Options, Threads, Tls, TwoPaths};
 use haft_transport::stdio;
 use haft_transport::stop::{self, Orders, Stop};
 use std::io;
@@ -35,6 +36,7 @@ use tokio::task::JoinSet;
   haft serve                                the haft.yaml of this directory
   haft serve tools.yaml                     where the file says, or http://127.0.0.1:7300/mcp
   haft serve haft.yaml --http :8080         at another port of this machine
+  haft serve --tls-cert cert.pem --tls-key key.pem  over HTTPS, and HTTP/3 at the same port
   haft serve haft.yaml --stdio              to the client that started this, on stdin and stdout
   kill -HUP PID                             read the file again; a bad one changes nothing")]
 pub(crate) struct Args {
@@ -51,6 +53,8 @@ pub(crate) struct Args {
     /// any free one. What else the first `listen` says holds: path, hosts, origins, sse
     #[arg(long, value_name = "ADDRESS", value_parser = http::address)]
     pub(crate) http: Option<SocketAddr>,
+    #[command(flatten)]
+    pub(crate) tls: TlsArgs,
     /// Count and time requests, and tell Prometheus at this address, under /metrics
     #[arg(long, value_name = "ADDRESS", value_parser = http::address)]
     pub(crate) metrics: Option<SocketAddr>,
@@ -146,6 +150,7 @@ fn serve_file(args: &Args, reading: Reading, printer: Printer) -> Result<Exit, F
         };
         return serve_stdio((&live, server), reading, args, printer);
     }
+    let tls = args.tls.read()?;
     let runtime = started(args.runtime())?;
     // Before anything is read or said: SIGHUP may come at any time from now on.
     let hangups = {
@@ -160,7 +165,7 @@ fn serve_file(args: &Args, reading: Reading, printer: Printer) -> Result<Exit, F
         }
         let agents = agents::begin(&args.agents, printer).await?;
         let (threads, admin) = (args.who_answers(), args.admin);
-        let serving = Serving { live, places, threads, agents, admin };
+        let serving = Serving { live, places, how: (threads, tls), agents, admin };
         serve_http(serving, (reading, hangups), printer).await
     }));
     runtime.shutdown_background();
@@ -226,7 +231,7 @@ pub(super) async fn ending_orphans<T>(serving: impl Future<Output = T>) -> T {
 struct Serving {
     live: Arc<Live>,
     places: Places,
-    threads: Threads,
+    how: (Threads, Option<Tls>),
     agents: Option<Agents>,
     admin: Option<SocketAddr>,
 }
@@ -236,12 +241,12 @@ async fn serve_http(
     (reading, hangups): (Reading, Hangups),
     printer: Printer,
 ) -> Result<Exit, Failure> {
-    let Serving { live, places, threads, agents, admin } = serving;
+    let Serving { live, places, how, agents, admin } = serving;
     let server = Arc::new(live.server().clone());
     let limits = server.limits().clone();
     let mut listeners = Vec::new();
     for listen in places.in_force() {
-        let listener = bind(listen, threads, &server, printer).await?;
+        let listener = bind(listen, &how, &server, printer).await?;
         views::tell(&live, &listener, printer);
         listeners.push(listener);
     }
@@ -272,7 +277,7 @@ async fn serve_http(
 
 async fn bind(
     listen: &Listen,
-    threads: Threads,
+    (threads, tls): &(Threads, Option<Tls>),
     server: &Server,
     printer: Printer,
 ) -> Result<Listener, Failure> {
@@ -282,12 +287,16 @@ async fn bind(
         origins: listen.origins.clone(),
         hosts: listen.hosts.clone(),
         two_paths: listen.sse.then(TwoPaths::default),
-        threads,
+        threads: *threads,
     };
-    let listener = Listener::bind(address, options).await.map_err(|error| {
+    let taken = |error| {
         let failure = Failure::new(Exit::Other, format!("cannot listen on {address}: {error}"));
         failure.hint("another server may be there; choose another address with --http")
-    })?;
+    };
+    let mut listener = Listener::bind(address, options).await.map_err(taken)?;
+    if let Some(tls) = tls {
+        listener = listener.over_tls(tls.clone()).map_err(taken)?;
+    }
     // Programs that start us wait for this line, so that it is there with `--json` too.
     printer.always(format_args!(
         "haft: serving {NAME}{}{NAME:#} at {}",

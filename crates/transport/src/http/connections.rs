@@ -8,7 +8,7 @@ use super::upgrade::Upgrade;
 use crate::bounds::Bound;
 use crate::stop::Stop;
 use haft_proto::limits::Limits;
-use http::{Request, StatusCode};
+use http::{Request, StatusCode, header};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -54,18 +54,24 @@ impl Connections {
     pub(super) fn begin(&mut self, stream: TcpStream, places: impl Send + 'static) {
         // A reply is one write; waiting to fill a packet would only delay it. Failing is harmless.
         let _ = stream.set_nodelay(true);
+        if self.endpoint.secure.is_some() {
+            return self.begin_over_tls(stream, places);
+        }
         let stream = StallGuard::new(stream, &self.endpoint.limits);
         let (connection, after) = begin(&self.builder, &self.endpoint, stream);
         let connection = self.graceful.watch(connection);
-        let sockets = Arc::clone(&self.sockets);
+        self.tasks.spawn(to_the_end(connection, after, Arc::clone(&self.sockets), places));
+    }
+
+    fn begin_over_tls(&mut self, stream: TcpStream, places: impl Send + 'static) {
+        let (watcher, sockets) = (self.graceful.watcher(), Arc::clone(&self.sockets));
+        let (builder, endpoint) = (self.builder.clone(), Arc::clone(&self.endpoint));
         self.tasks.spawn(async move {
-            // As above: there is nobody to tell.
-            let _ = connection.await;
-            if let Some(socket) = after.take() {
-                let _counted = sockets.share_of(1);
-                socket.await;
-            }
-            drop(places);
+            let Some(secure) = &endpoint.secure else { return };
+            let shaken = secure.shake(stream, &endpoint.limits, &endpoint.stopping).await;
+            let Some(stream) = shaken else { return };
+            let (connection, after) = begin(&builder, &endpoint, stream);
+            to_the_end(watcher.watch(connection), after, sockets, places).await;
         });
     }
 
@@ -91,6 +97,22 @@ impl Connections {
         }
         self.tasks.shutdown().await;
     }
+}
+
+/// Serves a connection, and what it becomes.
+async fn to_the_end<T>(
+    connection: impl Future<Output = T>,
+    after: After,
+    sockets: Arc<Bound>,
+    places: impl Send + 'static,
+) {
+    // Whatever ends a connection, there is nobody to tell.
+    let _ = connection.await;
+    if let Some(socket) = after.take() {
+        let _counted = sockets.share_of(1);
+        socket.await;
+    }
+    drop(places);
 }
 
 /// hyper with our limits.
@@ -160,6 +182,9 @@ where
             if response.status() == StatusCode::SWITCHING_PROTOCOLS {
                 let mut upgrade = upgrade.lock().unwrap_or_else(PoisonError::into_inner);
                 *upgrade = response.extensions_mut().remove();
+            }
+            if let Some(secure) = &endpoint.secure {
+                response.headers_mut().insert(header::ALT_SVC, secure.alternative());
             }
             Ok::<_, Infallible>(response)
         }

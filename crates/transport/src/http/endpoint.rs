@@ -13,6 +13,7 @@ use super::refusals::{
     unsupported_media_type,
 };
 use super::request::{self, Accepts, Unread, is_json, read_body};
+use super::secure::Secure;
 use super::sessions::Sessions;
 use super::stopping::Stopping;
 use super::timed::Departure;
@@ -53,6 +54,8 @@ pub(super) struct Endpoint {
     pub(super) open: Arc<Open>,
     /// Those beside this one; they have none themselves.
     pub(super) others: Others,
+    /// `None` without TLS, and for those beside.
+    pub(super) secure: Option<Secure>,
 }
 
 /// What is known of a request while its message is answered.
@@ -85,8 +88,14 @@ impl Endpoint {
             two_paths: options.two_paths.clone(),
             open: Arc::default(),
             others: Others::default(),
+            secure: None,
             limits,
         }
+    }
+
+    /// The same, over TLS.
+    pub(super) fn over(self, secure: Option<Secure>) -> Self {
+        Self { secure, ..self }
     }
 
     /// One beside this, at another path, within the same limits. Its sessions are its own, as many
@@ -105,6 +114,7 @@ impl Endpoint {
             two_paths: None,
             open: Arc::default(),
             others: Others::default(),
+            secure: None,
             limits: Arc::clone(&self.limits),
         }
     }

@@ -7,6 +7,9 @@ use super::connections;
 use super::door::Sockets;
 use super::endpoint::Endpoint;
 use super::roll::Roll;
+#[cfg(feature = "tls")]
+use super::secure::Tls;
+use super::secure::{Http3, Way};
 use super::threads::{Crew, Threads};
 use crate::stop::Stop;
 use haft_proto::limits::Limits;
@@ -16,6 +19,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Semaphore;
 use tokio::time::interval;
 
 /// A bound address that does not serve yet.
@@ -25,6 +29,8 @@ pub struct Listener {
     options: Options,
     besides: Option<Besides>,
     roll: Roll,
+    /// `None` without a certificate.
+    way: Option<Way>,
 }
 
 impl Listener {
@@ -38,7 +44,18 @@ impl Listener {
             Threads::Own { count, is_accepting: true, .. } => Sockets::each(address, count.get())?,
             _ => Sockets::one(address).await?,
         };
-        Ok(Self { sockets, address, options, besides: None, roll: Roll::default() })
+        Ok(Self { sockets, address, options, besides: None, roll: Roll::default(), way: None })
+    }
+
+    /// Speaks HTTPS, and nothing else, with HTTP/3 at the same port (UDP). In a runtime, which is
+    /// the one that HTTP/3 is served on.
+    ///
+    /// # Errors
+    /// The port is in use for UDP.
+    #[cfg(feature = "tls")]
+    pub fn over_tls(mut self, tls: Tls) -> io::Result<Self> {
+        self.way = Some(Way::at(self.address, tls)?);
+        Ok(self)
     }
 
     /// Where clients find the endpoint.
@@ -50,7 +67,8 @@ impl Listener {
     /// Where clients find what is at another path.
     #[must_use]
     pub fn url_of(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
+        let scheme = if self.way.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}{path}", self.address)
     }
 
     /// Serves these at other paths, as they come and go.
@@ -74,13 +92,17 @@ impl Listener {
         limits: &Limits,
         stop: impl Future<Output = Stop>,
     ) {
-        let endpoint = Arc::new(Endpoint::new(service, self.address, &self.options, limits));
+        let endpoint = Endpoint::new(service, self.address, &self.options, limits);
+        let secure = self.way.as_ref().map(|way| way.secure(self.address.port()));
+        let endpoint = Arc::new(endpoint.over(secure));
         self.roll.is_of(&endpoint);
         let mut besides = self.besides;
         if let Some(besides) = &mut besides {
             endpoint.stand_beside(&besides.borrow_and_update());
         }
-        let mut crew = Crew::start(self.options.threads, &endpoint, self.sockets);
+        let room = Arc::new(Semaphore::new(limits.connections));
+        let mut http3 = Http3::start(self.way, &endpoint, &room);
+        let mut crew = Crew::start(self.options.threads, &endpoint, self.sockets, room);
         let mut stop = std::pin::pin!(stop);
         let mut sweep = interval(endpoint.sessions.sweep_interval());
         let mut idle = interval(endpoint.buffers.sweep_interval());
@@ -92,9 +114,10 @@ impl Listener {
                 _ = idle.tick() => endpoint.buffers.sweep(),
                 now = next(&mut besides) => endpoint.stand_beside(&now),
                 () = crew.work() => {}
+                () = http3.work() => {}
             }
         };
-        crew.end(stop, limits.shutdown_grace).await;
+        tokio::join!(crew.end(stop, limits.shutdown_grace), http3.end(stop));
         endpoint.end_sessions();
     }
 }

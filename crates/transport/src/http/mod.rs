@@ -1,5 +1,5 @@
 //! Streamable HTTP, as a server (Transports, "Streamable HTTP"): an endpoint for both eras, over
-//! HTTP/1.1 and HTTP/2 without TLS, and others at other paths.
+//! HTTP/1.1 and HTTP/2, over TLS and HTTP/3 if there is a certificate, and others at other paths.
 
 mod address;
 mod answer;
@@ -20,6 +20,7 @@ mod refusals;
 mod replay;
 mod request;
 mod roll;
+mod secure;
 mod sessions;
 mod sse;
 mod stall;
@@ -37,6 +38,8 @@ pub use address::address;
 pub use beside::{Beside, Besides};
 pub use listen::{Listener, serve_stream};
 pub use roll::{Attendee, Roll};
+#[cfg(feature = "tls")]
+pub use secure::{Tls, TlsError};
 pub use threads::Threads;
 pub use two_paths::TwoPaths;
 

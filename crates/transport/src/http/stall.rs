@@ -8,12 +8,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
-/// A TCP stream whose beginning and whose writes may not stall.
-pub(super) struct StallGuard {
-    stream: TcpStream,
+/// A stream whose beginning and whose writes may not stall.
+pub(super) struct StallGuard<S> {
+    stream: S,
     patience: Duration,
     /// Running while a write waits.
     alarm: Option<Pin<Box<Sleep>>>,
@@ -26,8 +25,8 @@ pub(super) struct StallGuard {
 /// What an HTTP/2 connection begins with (RFC 9113, 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-impl StallGuard {
-    pub(super) fn new(stream: TcpStream, limits: &Limits) -> Self {
+impl<S> StallGuard<S> {
+    pub(super) fn new(stream: S, limits: &Limits) -> Self {
         Self {
             stream,
             patience: limits.write_stall,
@@ -68,7 +67,7 @@ impl StallGuard {
     }
 }
 
-impl AsyncRead for StallGuard {
+impl<S: AsyncRead + Unpin> AsyncRead for StallGuard<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -86,7 +85,7 @@ impl AsyncRead for StallGuard {
     }
 }
 
-impl AsyncWrite for StallGuard {
+impl<S: AsyncWrite + Unpin> AsyncWrite for StallGuard<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -101,8 +101,13 @@ impl Source {
 }
 
 impl Crew {
-    pub(super) fn start(threads: Threads, endpoint: &Arc<Endpoint>, sockets: Sockets) -> Self {
-        let room = Arc::new(Semaphore::new(endpoint.limits.connections));
+    /// `room` is that of all connections of the listener.
+    pub(super) fn start(
+        threads: Threads,
+        endpoint: &Arc<Endpoint>,
+        sockets: Sockets,
+        room: Arc<Semaphore>,
+    ) -> Self {
         let (count, is_pinned) = match threads {
             Threads::Shared => (0, false),
             Threads::Own { count, is_pinned, .. } => (count.get(), is_pinned),

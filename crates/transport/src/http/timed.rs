@@ -40,7 +40,8 @@ impl Departures {
         self.reads.clone()
     }
 
-    fn end(&self) {
+    /// What HTTP has been given is with the system.
+    pub(super) fn end(&self) {
         if is_on() {
             let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
             answered.drain(..).for_each(|trip| trip.end());

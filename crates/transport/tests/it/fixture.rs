@@ -3,11 +3,12 @@
 use crate::asking_tools::{asking_tools, waiting_tools};
 use crate::hook::{Hook, Hooked};
 use haft_proto::limits::Limits;
-use haft_proto::service::Service;
+use haft_proto::service::{Ask, Service};
 use haft_proto::spec::tool_result::ToolResult;
 use haft_server::{Server, Tool, handler};
-use haft_transport::http::{Listener, Options};
+use haft_transport::http::{Listener, Options, Tls};
 use haft_transport::stop::Stop;
+use rustls::pki_types::CertificateDer;
 use serde::Deserialize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,6 +20,8 @@ use tokio::task::JoinHandle;
 pub(crate) struct Fixture {
     pub(crate) address: std::net::SocketAddr,
     pub(crate) gate: Arc<Gate>,
+    /// Which server a client may trust, if it speaks TLS.
+    pub(crate) certificate: Option<CertificateDer<'static>>,
     stop: Option<oneshot::Sender<Stop>>,
     serving: JoinHandle<()>,
 }
@@ -74,7 +77,7 @@ impl Fixture {
     pub(crate) async fn with(limits: Limits, options: Options) -> Self {
         let gate = Arc::new(Gate::default());
         let server = server(&gate, limits.clone());
-        Self::serving(Arc::new(server), gate, limits, options).await
+        Self::serving(Arc::new(server), gate, limits, (options, None)).await
     }
 
     /// The same server with a hook before it.
@@ -85,17 +88,33 @@ impl Fixture {
     pub(crate) async fn hooked_with(limits: Limits, hook: impl Hook, options: Options) -> Self {
         let gate = Arc::new(Gate::default());
         let server = Hooked { server: server(&gate, limits.clone()), hook };
-        Self::serving(Arc::new(server), gate, limits, options).await
+        Self::serving(Arc::new(server), gate, limits, (options, None)).await
+    }
+
+    /// The same over TLS, and HTTP/3.
+    pub(crate) async fn secured(limits: Limits, options: Options) -> Self {
+        Self::secured_hooked(limits, |_: &Ask<'_>, _: &mut Vec<u8>| None, options).await
+    }
+
+    pub(crate) async fn secured_hooked(limits: Limits, hook: impl Hook, options: Options) -> Self {
+        let gate = Arc::new(Gate::default());
+        let service = Arc::new(Hooked { server: server(&gate, limits.clone()), hook });
+        Self::serving(service, gate, limits, (options, Some(own_certificate()))).await
     }
 
     async fn serving(
         service: Arc<dyn Service>,
         gate: Arc<Gate>,
         limits: Limits,
-        options: Options,
+        (options, secured): (Options, Option<(Tls, CertificateDer<'static>)>),
     ) -> Self {
         let any = "127.0.0.1:0".parse().expect("an address");
-        let listener = Listener::bind(any, options).await.expect("a free port");
+        let mut listener = Listener::bind(any, options).await.expect("a free port");
+        let mut trusted = None;
+        if let Some((tls, certificate)) = secured {
+            listener = listener.over_tls(tls).expect("a free port");
+            trusted = Some(certificate);
+        }
         let url = listener.url();
         let address = url.split('/').nth(2).and_then(|host| host.parse().ok()).expect("a URL");
         let (stop, stopped) = oneshot::channel();
@@ -103,7 +122,7 @@ impl Fixture {
             let stop = async { stopped.await.unwrap_or(Stop::AtOnce) };
             listener.serve(service, &limits, stop).await;
         });
-        Self { address, gate, stop: Some(stop), serving }
+        Self { address, gate, certificate: trusted, stop: Some(stop), serving }
     }
 
     /// Tells the server to stop and waits until it has.
@@ -112,6 +131,15 @@ impl Fixture {
         stop.send(how).expect("the server listens");
         self.serving.await.expect("the server does not panic");
     }
+}
+
+/// A certificate of a server on this machine, and its key.
+fn own_certificate() -> (Tls, CertificateDer<'static>) {
+    let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
+    let own = rcgen::generate_simple_self_signed(names).expect("a certificate is made");
+    let (certificate, key) = (own.cert.pem(), own.signing_key.serialize_pem());
+    let tls = Tls::from_pem(certificate.as_bytes(), key.as_bytes()).expect("they belong together");
+    (tls, own.cert.der().clone())
 }
 
 pub(crate) fn server(gate: &Arc<Gate>, limits: Limits) -> Server {

@@ -32,7 +32,7 @@ async fn next_is_answered(fixture: &Fixture) {
 }
 
 /// Bodies that are no messages: each with its code and message, all with status 400.
-const BROKEN: [(&str, i64, &str); 16] = [
+pub(crate) const BROKEN: [(&str, i64, &str); 16] = [
     (r#"{"jsonrpc":"2.0","id":1"#, -32700, "Parse error: expected `,` or `}` at byte 23"),
     ("", -32700, "Parse error: the message is empty"),
     (" \r\n", -32700, "Parse error: the message is empty"),

@@ -1,0 +1,292 @@
+//! Real processes over HTTP/3, with a client that others wrote (`h3` over `h3-quinn`): `haft serve`
+//! with a certificate, and the server of the conformance suite, which has to say over it all that
+//! it says over stdio.
+
+use crate::everything::{Peer, VERSIONS, check};
+use crate::foreign;
+use crate::guard::Guard;
+use h3::client::{RequestStream, SendRequest};
+use h3::error::ConnectionError;
+use http::Request;
+use http::request::Builder;
+use hyper::body::{Buf, Bytes};
+use quinn::crypto::rustls::QuicClientConfig;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+const DEADLINE: Duration = Duration::from_secs(20);
+
+/// A certificate of this machine and its key, in files.
+struct Identity {
+    certificate: CertificateDer<'static>,
+    directory: TempDir,
+}
+
+impl Identity {
+    fn new() -> Self {
+        let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
+        let own = rcgen::generate_simple_self_signed(names).expect("a certificate is made");
+        let directory = TempDir::new().expect("there is a directory for temporary files");
+        let identity = Self { certificate: own.cert.der().clone(), directory };
+        std::fs::write(identity.file("cert.pem"), own.cert.pem()).expect("it is ours");
+        std::fs::write(identity.file("key.pem"), own.signing_key.serialize_pem()).expect("ours");
+        identity
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+}
+
+/// A server that says where it is, and that address, like `127.0.0.1:7300/mcp`.
+fn started(mut command: Command) -> (Guard, String) {
+    let mut child = Guard(command.stderr(Stdio::piped()).spawn().expect("it was built"));
+    let mut said = String::new();
+    let stderr = child.0.stderr.take().expect("it is piped");
+    BufReader::new(stderr).read_line(&mut said).expect("it says where it listens");
+    let (_, place) = said.trim().rsplit_once("https://").unwrap_or_else(|| panic!("{said}"));
+    (child, place.to_owned())
+}
+
+type Sender = SendRequest<h3_quinn::OpenStreams, Bytes>;
+type Stream = RequestStream<h3_quinn::BidiStream<Bytes>, Bytes>;
+
+/// A connection to that address, and what ends with it.
+async fn connect(place: &str, identity: &Identity) -> (Sender, JoinHandle<ConnectionError>) {
+    let mut roots = RootCertStore::empty();
+    roots.add(identity.certificate.clone()).expect("it is a certificate");
+    let mut tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("ring has them")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    tls.alpn_protocols = vec![b"h3".to_vec()];
+    let crypto = QuicClientConfig::try_from(tls).expect("TLS 1.3");
+    let mut client = quinn::Endpoint::client(([127, 0, 0, 1], 0).into()).expect("a free port");
+    client.set_default_client_config(quinn::ClientConfig::new(Arc::new(crypto)));
+    let (address, _) = place.split_once('/').expect("there is a path");
+    let address = address.parse().expect("an address");
+    let connecting = client.connect(address, "localhost").expect("an address");
+    let connection = timeout(DEADLINE, connecting).await.expect("in time").expect("QUIC");
+    let quic = h3_quinn::Connection::new(connection);
+    let (mut driver, sender) = h3::client::new(quic).await.expect("HTTP/3");
+    let driver = async move { std::future::poll_fn(|cx| driver.poll_close(cx)).await };
+    (sender, tokio::spawn(driver))
+}
+
+/// What requests need that tasks send.
+struct Wire {
+    sender: Sender,
+    place: String,
+    /// The headers of a legacy session.
+    session: Mutex<Vec<(&'static str, String)>>,
+    heard: mpsc::Sender<Value>,
+}
+
+/// The server of the conformance suite over HTTP/3: what comes on any of its streams, is heard.
+struct Socket {
+    runtime: Runtime,
+    wire: Arc<Wire>,
+    heard: mpsc::Receiver<Value>,
+    _server: (Guard, Identity),
+}
+
+impl Socket {
+    fn start() -> Self {
+        let identity = Identity::new();
+        let mut words = foreign::fixture::words().into_iter();
+        let mut command = Command::new(words.next().expect("a command"));
+        command.args(words).args(["--https", "127.0.0.1:0"]);
+        command.args(["cert.pem", "key.pem"].map(|name| identity.file(name)));
+        let (server, place) = started(command);
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        let runtime = runtime.worker_threads(1).enable_all().build().expect("a runtime");
+        let (sender, _) = runtime.block_on(connect(&place, &identity));
+        let (heard, hears) = mpsc::channel(64);
+        let wire = Arc::new(Wire { sender, place, session: Mutex::default(), heard });
+        Self { runtime, wire, heard: hears, _server: (server, identity) }
+    }
+}
+
+impl Peer for Socket {
+    fn send(&mut self, message: &Value) {
+        let (wire, message) = (Arc::clone(&self.wire), message.clone());
+        if message.get("method").is_some() && message.get("id").is_some() {
+            self.runtime.spawn(async move { wire.ask(&message).await });
+            return;
+        }
+        self.runtime.block_on(wire.tell(&message));
+        if message["method"] == "notifications/initialized" {
+            // What is said unasked comes there.
+            self.runtime.spawn(async move { wire.listen(None).await });
+        }
+    }
+
+    fn read(&mut self) -> Value {
+        let heard = self.runtime.block_on(async { timeout(DEADLINE, self.heard.recv()).await });
+        heard.expect("the server answers").expect("the wire is there")
+    }
+}
+
+impl Wire {
+    async fn tell(&self, message: &Value) {
+        let mut stream = self.post(message).await;
+        let head = stream.recv_response().await.expect("an answer");
+        assert_eq!(head.status(), 202, "{message}");
+    }
+
+    async fn ask(&self, message: &Value) {
+        let mut stream = self.post(message).await;
+        let head = stream.recv_response().await.expect("an answer");
+        if let Some(session) = head.headers().get("mcp-session-id") {
+            let session = session.to_str().expect("ASCII").to_owned();
+            let version = message["params"]["protocolVersion"].as_str().expect("a version");
+            let headers =
+                vec![("mcp-session-id", session), ("mcp-protocol-version", version.to_owned())];
+            *self.session.lock().expect("nobody panics with it") = headers;
+        }
+        if head.headers()["content-type"] == "application/json" {
+            let mut body = Vec::new();
+            while let Some(mut data) = stream.recv_data().await.expect("the rest") {
+                body.extend_from_slice(&data.copy_to_bytes(data.remaining()));
+            }
+            let body = serde_json::from_slice(&body).expect("JSON");
+            return self.heard.send(body).await.expect("somebody hears");
+        }
+        // A stream may end before its answer, which is then asked for again.
+        let mut last = self.hear(stream).await;
+        while let Some(id) = last {
+            last = self.listen(Some(id)).await;
+        }
+    }
+
+    /// Hears what comes unasked, or what came after that event.
+    async fn listen(&self, last: Option<String>) -> Option<String> {
+        let request = self.request("GET").header("accept", "text/event-stream");
+        let request = last.iter().fold(request, |it, last| it.header("last-event-id", last));
+        let mut stream = self.send(request, None).await;
+        let head = stream.recv_response().await.expect("an answer");
+        assert_eq!(head.status(), 200);
+        self.hear(stream).await
+    }
+
+    /// Hears a stream of events to its end: which was the last, if there was no answer among them.
+    async fn hear(&self, mut stream: Stream) -> Option<String> {
+        let (mut unread, mut last) = (String::new(), None);
+        let mut is_answered = false;
+        while let Ok(Some(mut data)) = stream.recv_data().await {
+            let data = data.copy_to_bytes(data.remaining());
+            unread.push_str(std::str::from_utf8(&data).expect("no letter is cut"));
+            while let Some((event, rest)) = unread.split_once("\n\n") {
+                let field = |name| event.lines().find_map(|line| line.strip_prefix(name));
+                last = field("id: ").map(str::to_owned).or(last);
+                if let Some(data) = field("data: ").filter(|data| !data.is_empty()) {
+                    let message: Value = serde_json::from_str(data).expect("JSON");
+                    is_answered |= message.get("method").is_none();
+                    self.heard.send(message).await.expect("somebody hears");
+                }
+                unread = rest.to_owned();
+            }
+        }
+        last.filter(|_| !is_answered)
+    }
+
+    async fn post(&self, message: &Value) -> Stream {
+        let mut request = self
+            .request("POST")
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream");
+        let params = &message["params"];
+        let version = &params["_meta"]["io.modelcontextprotocol/protocolVersion"];
+        if let (Some(version), Some(method)) = (version.as_str(), message["method"].as_str()) {
+            request = request.header("mcp-protocol-version", version).header("mcp-method", method);
+            let name = params["name"].as_str().or_else(|| params["uri"].as_str());
+            request = name.iter().fold(request, |it, name| it.header("mcp-name", *name));
+            let region = params["arguments"]["region"].as_str();
+            request =
+                region.iter().fold(request, |it, it_is| it.header("mcp-param-region", *it_is));
+        }
+        self.send(request, Some(message)).await
+    }
+
+    fn request(&self, verb: &str) -> Builder {
+        let session = self.session.lock().expect("nobody panics with it");
+        let request = Request::builder().method(verb).uri(format!("https://{}", self.place));
+        session.iter().fold(request, |it, (name, value)| it.header(*name, value))
+    }
+
+    async fn send(&self, request: Builder, message: Option<&Value>) -> Stream {
+        let request = request.body(()).expect("a request");
+        let mut stream = self.sender.clone().send_request(request).await.expect("it is taken");
+        if let Some(message) = message {
+            stream.send_data(message.to_string().into()).await.expect("it is taken");
+        }
+        stream.finish().await.expect("it is taken");
+        stream
+    }
+}
+
+#[test]
+fn the_server_of_the_conformance_suite_says_the_same_as_over_stdio() {
+    VERSIONS.iter().for_each(|version| check(&mut Socket::start(), version));
+}
+
+fn serve(identity: &Identity, files: [&str; 2]) -> Command {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/quickstart/haft.yaml");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
+    let [certificate, key] = files.map(|name| identity.file(name));
+    command.arg("serve").arg(file).args(["--http", "127.0.0.1:0"]);
+    command.arg("--tls-cert").arg(certificate).arg("--tls-key").arg(key);
+    command
+}
+
+#[tokio::test]
+async fn a_served_file_is_there_over_http3_until_it_is_told_to_stop() {
+    let identity = Identity::new();
+    let (mut server, place) = started(serve(&identity, ["cert.pem", "key.pem"]));
+    let (sender, driver) = connect(&place, &identity).await;
+    let (heard, mut hears) = mpsc::channel(1);
+    let wire = Wire { sender, place, session: Mutex::default(), heard };
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {}});
+    let params = json!({"_meta": meta, "name": "greet", "arguments": {"name": "Zoe"}});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    wire.ask(&call).await;
+    let answer = hears.recv().await.expect("an answer");
+    assert_eq!(answer["result"]["content"][0]["text"], "Hello, Zoe!", "{answer}");
+    kill_process(Pid::from_child(&server.0), Signal::TERM).expect("it runs");
+    let ended = timeout(DEADLINE, driver).await.expect("in time").expect("no panic");
+    assert!(ended.is_h3_no_error(), "{ended}");
+    assert!(server.0.wait().expect("it ends").success());
+}
+
+#[test]
+fn what_is_wrong_with_the_files_of_a_certificate_is_said_in_a_line() {
+    let (identity, other) = (Identity::new(), Identity::new());
+    std::fs::copy(other.file("key.pem"), identity.file("other.pem")).expect("both are ours");
+    for (files, expected) in [
+        (["no.pem", "key.pem"], "no.pem: No such file"),
+        (["cert.pem", "no.pem"], "no.pem: No such file"),
+        (["key.pem", "key.pem"], "key.pem: there is no certificate in it"),
+        (["cert.pem", "cert.pem"], "cert.pem: there is no private key in it"),
+        (["cert.pem", "other.pem"], "other.pem: the key is not that of the certificate"),
+    ] {
+        let failed = serve(&identity, files).output().expect("it was built");
+        let said = String::from_utf8_lossy(&failed.stderr);
+        assert_eq!(failed.status.code(), Some(2), "{said}");
+        assert!(said.contains(expected) && said.trim().lines().count() == 1, "{said}");
+    }
+}
