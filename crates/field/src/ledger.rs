@@ -6,7 +6,9 @@ use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::time::Duration;
 
-/// Writes it down, waits so long, and gives it back.
+use crate::limits::MORE_MAX;
+
+/// Writes it down, waits so long, and gives it back, with so many more letters.
 #[haft::tool(read_only = false, idempotent = false)]
 async fn once(
     file: State<File>,
@@ -14,13 +16,15 @@ async fn once(
     text: String,
     /// For how many milliseconds to wait then.
     wait_ms: Option<u64>,
+    /// How many letters to add.
+    more: Option<usize>,
 ) -> Result<String, std::io::Error> {
     // One write at the end of the file, so that lines are whole.
     (&*file).write_all(format!("{text}\n").as_bytes())?;
     if let Some(wait) = wait_ms {
         tokio::time::sleep(Duration::from_millis(wait)).await;
     }
-    Ok(text)
+    Ok(text + &"~".repeat(more.unwrap_or_default().min(MORE_MAX)))
 }
 
 /// Serves until stdin ends.

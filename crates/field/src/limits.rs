@@ -14,3 +14,5 @@ pub(crate) const TOKEN_LIFE: Duration = Duration::from_secs(3600);
 pub(crate) const JOINING: usize = 16;
 /// How many calls each of the crowd works on at once.
 pub(crate) const SLOTS: usize = 8;
+/// The most letters that a tool adds to its result.
+pub(crate) const MORE_MAX: usize = 4 * 1024 * 1024;

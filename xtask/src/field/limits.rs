@@ -17,20 +17,23 @@ pub(super) const LONG_CUT: Duration = Duration::from_secs(300);
 /// How far into a longer cut a call begins: after the link has been given up, 15 s after the last
 /// that was said over it, which is said every 5 s.
 pub(super) const INTO_CUT: Duration = Duration::from_secs(25);
-/// How long a link lasts before it is cut again, so that the next pause is a short one.
-pub(super) const LASTED: Duration = Duration::from_secs(10);
 /// How many calls are made to see how long one takes.
 pub(super) const SOME_CALLS: u64 = 50;
 /// Who makes calls at once.
 pub(super) const CALLERS: u64 = 64;
 /// How long a caller waits after a call that was not answered.
 pub(super) const REFUSED: Duration = Duration::from_millis(200);
+/// How long a call runs at most, and how many of a hundred have a long result, of how many letters:
+/// it goes in several frames, and over several links.
+pub(super) const RUN_MS: u64 = 20;
+pub(super) const LONG_PER_CENT: u64 = 5;
+pub(super) const LONG_LETTERS: u64 = 100_000;
 /// The longest time between two cuts, and the longest usual cut.
-pub(super) const WHOLE_MS: u64 = 3_000;
-pub(super) const CUT_MS: u64 = 1_200;
+pub(super) const WHOLE_MS: u64 = 1_500;
+pub(super) const CUT_MS: u64 = 800;
 /// Which cuts are long ones: they end the link, which is given up after 15 s.
-pub(super) const LONG_EVERY: u64 = 12;
-pub(super) const LONG_FIRST: u64 = 3;
+pub(super) const LONG_EVERY: u64 = 25;
+pub(super) const LONG_FIRST: u64 = 2;
 pub(super) const LONG_CUT_MS: u64 = 18_000;
 /// The most agents: what a gateway takes.
 pub(super) const AGENTS_MAX: usize = 4096;
