@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use crate::command::{self, cargo};
 use crate::failure::Failure;
-use crate::{bench, conformance, counts, deny, dependencies, fuzz, machine, retold, soak, tidy};
+use crate::{
+    bench, conformance, counts, deny, dependencies, field, fuzz, machine, retold, soak, tidy,
+};
 
 /// How long each fuzz target runs here, and where its search begins: always at the same place, so
 /// that what is red can be made red again. `cargo xtask fuzz` begins anywhere.
@@ -58,6 +60,7 @@ const STEPS: &[Step] = &[
     Step { name: "inside", run: |_| inside().into() },
     Step { name: "conformance", run: |_| conformance::run(&[]).into() },
     Step { name: "soak", run: |_| soak() },
+    Step { name: "field", run: |_| field() },
     Step { name: "docs", run: |_| docs().into() },
     Step { name: "wasm", run: |_| wasm() },
     Step { name: "fuzz", run: fuzz },
@@ -197,6 +200,11 @@ fn soak() -> Verdict {
         return Verdict::Skipped("only on Linux".to_owned());
     }
     soak::run(&[]).into()
+}
+
+/// It makes network namespaces, which only root may, and only on Linux.
+fn field() -> Verdict {
+    field::missing().map_or_else(|| field::run_short().into(), Verdict::Skipped)
 }
 
 /// Valgrind is not to be had on every system.

@@ -188,9 +188,8 @@ fn judge(
         answered_twice: count(wrong.iter().filter(|what| what.starts_with(TWICE)).count()),
     };
     let begun = unanswered.iter().find(|(text, why)| !is_begun(why) && ran.contains_key(*text));
-    let answered_and_ran = counts.ran_once - count(
-        unanswered.keys().filter(|text| ran.contains_key(*text)).count(),
-    );
+    let answered_and_ran =
+        counts.ran_once - count(unanswered.keys().filter(|text| ran.contains_key(*text)).count());
     let why = if counts.ran_twice > 0 || counts.answered_twice > 0 {
         Some("a call was made twice, or told of twice".to_owned())
     } else if let Some((text, why)) = begun {

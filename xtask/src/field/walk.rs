@@ -131,7 +131,8 @@ impl Field {
             let (during, healed) = field.during(limits::INTO_CUT, time)?;
             let why = refused(&during)?;
             let took = field.works_again(healed)?;
-            seen = (format!("the call in flight is answered, one that begins late not: {why}"), took);
+            seen =
+                (format!("the call in flight is answered, one that begins late not: {why}"), took);
             Ok(())
         })?;
         answered(&told)?;
