@@ -6,12 +6,12 @@ mod agent;
 mod agents;
 mod asking;
 mod calls;
-mod ground;
-mod hub;
+pub(crate) mod ground;
+pub(crate) mod hub;
 mod limits;
-mod told;
+pub(crate) mod told;
 mod walk;
-mod wire;
+pub(crate) mod wire;
 
 use std::env;
 use std::fs;
@@ -19,7 +19,6 @@ use std::path::PathBuf;
 
 use crate::command::{self, cargo};
 use crate::failure::Failure;
-pub(crate) use ground::missing;
 
 /// What the person wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,11 +55,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
         return inside(&parse(rest)?);
     }
     let wishes = parse(arguments)?;
-    if let Some(why) = missing() {
+    if let Some(why) = ground::missing() {
         return Err(Failure::MachineLacks(why));
     }
     build(&wishes)?;
-    ground::enter(arguments)
+    ground::enter(&["field"], arguments)
 }
 
 /// The short forms, one after the other.

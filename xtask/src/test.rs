@@ -204,7 +204,7 @@ fn soak() -> Verdict {
 
 /// It makes network namespaces, which only root may, and only on Linux.
 fn field() -> Verdict {
-    field::missing().map_or_else(|| field::run_short().into(), Verdict::Skipped)
+    field::ground::missing().map_or_else(|| field::run_short().into(), Verdict::Skipped)
 }
 
 /// Valgrind is not to be had on every system.

@@ -1,5 +1,5 @@
-//! A server over stdio whose tool `once` writes down what it was called with, a line each, before it
-//! answers: what a call has done cannot be undone, and can be counted. It forgives nothing.
+//! A server over stdio whose tool `once` writes down what it was called with, a line each, before
+//! it answers: what a call has done cannot be undone, and can be counted. It forgives nothing.
 
 use haft::{State, Wire};
 use std::fs::{File, OpenOptions};

@@ -1,4 +1,4 @@
-//! `cargo xtask field agents`: many agents at one gateway, all in one process and each with a key, a
+//! `cargo xtask field agents`: many agents at one gateway, all in one process, each with a key, a
 //! session and a connection of its own. How long it takes until all are there, what the gateway
 //! holds for each, and how long it takes until all are back when it has been started again.
 
@@ -30,7 +30,7 @@ pub(super) fn run(tools: &Tools, wishes: &Wishes) -> Result<(), Failure> {
     let names: Vec<String> = (1..=wishes.agents).map(|number| format!("a{number:04}")).collect();
     let upstream = |name: &String| (name.clone(), json!({ "agent": name }));
     let upstreams = Value::Object(names.iter().map(upstream).collect());
-    let mut hub = Hub::start(&tools.haft, &tools.folder, &upstreams, HERE)?;
+    let mut hub = Hub::start(&tools.haft, &tools.folder, &upstreams, HERE, &[])?;
     let caller = Caller::new(hub.address())?;
     // The first list makes what is made once.
     let none = caller.tools().map_err(Failure::Disproved)?;

@@ -1,5 +1,5 @@
-//! A call through the gateway's HTTP, and what its caller is told: an answer, or that there is none,
-//! and why. More than one answer to a call is seen, too.
+//! A call through the gateway's HTTP, and what its caller is told: an answer, or that there is
+//! none, and why. More than one answer to a call is seen, too.
 
 use serde_json::{Value, json};
 

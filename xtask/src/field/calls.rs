@@ -1,6 +1,6 @@
 //! `cargo xtask field calls`: what becomes of many calls while the wire is cut now and then, by a
-//! seed. Each writes down at the agent that it ran, and each caller what it was told; afterwards the
-//! two are compared. A call that ran twice, or was told of twice, is what must not be.
+//! seed. Each writes down at the agent that it ran, and each caller what it was told; then the two
+//! are compared. A call that ran twice, or was told of twice, is what must not be.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -48,7 +48,7 @@ pub(super) fn run(tools: &Tools, wishes: &Wishes) -> Result<(), Failure> {
     let far = Far::new()?;
     let wire = Wire::lay(&tools.field, &far, Way { delay_ms: 0, loss_per_mille: 0, seed: 1 })?;
     let upstreams = json!({ NAME: { "agent": NAME } });
-    let hub = Hub::start(&tools.haft, &tools.folder, &upstreams, NEAR)?;
+    let hub = Hub::start(&tools.haft, &tools.folder, &upstreams, NEAR, &[])?;
     let mut agent = Agent::new(tools)?;
     agent.start(&far, &hub, &["--join", &hub.token(NAME)?])?;
     let caller = Caller::new(hub.address())?;

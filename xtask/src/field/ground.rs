@@ -12,7 +12,7 @@ use crate::command;
 use crate::failure::Failure;
 
 /// The first word of the one that is inside.
-pub(super) const INSIDE: &str = "inside";
+pub(crate) const INSIDE: &str = "inside";
 /// The variable that has the number of the one outside.
 pub(super) const OUTER: &str = "HAFT_FIELD_OUTER";
 
@@ -45,13 +45,13 @@ fn is_root() -> bool {
     line.and_then(|line| line.split_whitespace().nth(1)) == Some("0")
 }
 
-/// Starts this program once more in namespaces of its own, and waits for it. The kernel ends all
+/// Starts a chore once more, as [`INSIDE`] namespaces of its own, and waits for it. The kernel ends all
 /// processes of a namespace with its first one, and that one with us.
-pub(super) fn enter(arguments: &[String]) -> Result<(), Failure> {
+pub(crate) fn enter(chore: &[&str], arguments: &[String]) -> Result<(), Failure> {
     let us = env::current_exe().map_err(|source| Failure::file("xtask itself", source))?;
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL", "unshare", "--net", "--pid", "--mount-proc"]);
-    command.args(["--fork", "--kill-child=KILL", "--"]).arg(us).args(["field", INSIDE]);
+    command.args(["--fork", "--kill-child=KILL", "--"]).arg(us).args(chore).arg(INSIDE);
     command.args(arguments).env(OUTER, std::process::id().to_string());
     let status = command.status().map_err(|source| Failure::file("unshare", source))?;
     // It has said why.
@@ -59,12 +59,12 @@ pub(super) fn enter(arguments: &[String]) -> Result<(), Failure> {
 }
 
 /// The namespace of the agent: there for as long as a process that waits in it.
-pub(super) struct Far {
+pub(crate) struct Far {
     holder: Child,
 }
 
 impl Far {
-    pub(super) fn new() -> Result<Self, Failure> {
+    pub(crate) fn new() -> Result<Self, Failure> {
         ip(&["link", "set", "lo", "up"])?;
         let mut command = Command::new("unshare");
         // It says that it is there, and waits until its input ends.
@@ -78,7 +78,7 @@ impl Far {
     }
 
     /// A program in it.
-    pub(super) fn command(&self, program: &Path) -> Command {
+    pub(crate) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new("nsenter");
         command.arg(format!("--net=/proc/{}/ns/net", self.holder.id())).arg("--").arg(program);
         command

@@ -18,7 +18,8 @@ const HTTP: &str = "127.0.0.1:8080";
 const PORT: u16 = 7443;
 
 /// See above.
-pub(super) struct Hub {
+pub(crate) struct Hub {
+    before: Vec<String>,
     haft: PathBuf,
     file: PathBuf,
     state: PathBuf,
@@ -27,19 +28,22 @@ pub(super) struct Hub {
 }
 
 impl Hub {
-    /// Starts that of a file of these upstreams, to which agents come at that address.
-    pub(super) fn start(
+    /// Starts that of a file of these upstreams, to which agents come at that address. Some words
+    /// may come before its own.
+    pub(crate) fn start(
         haft: &Path,
         folder: &Path,
         upstreams: &Value,
         host: &str,
+        before: &[String],
     ) -> Result<Self, Failure> {
         let file = folder.join("hub.json");
         let text = serde_json::json!({ "server": { "name": "hub" }, "upstreams": upstreams });
         let written = fs::write(&file, text.to_string());
         written.map_err(|source| Failure::file(file.display(), source))?;
         let (haft, state) = (haft.to_owned(), folder.join("gateway"));
-        let mut hub = Self { haft, file, state, agents: format!("{host}:{PORT}"), running: None };
+        let before = before.to_owned();
+        let mut hub = Self { before, haft, file, state, agents: format!("{host}:{PORT}"), running: None };
         hub.start_again()?;
         Ok(hub)
     }
@@ -47,8 +51,8 @@ impl Hub {
     /// Starts it, where it was if it was there before.
     pub(super) fn start_again(&mut self) -> Result<(), Failure> {
         let mut command = Command::new("prlimit");
-        command.arg(format!("--nofile={0}:{0}", limits::FILES)).arg(&self.haft);
-        command.arg("serve").arg(&self.file).args(["--http", HTTP, "--verbose"]);
+        command.arg(format!("--nofile={0}:{0}", limits::FILES)).args(&self.before);
+        command.arg(&self.haft).arg("serve").arg(&self.file).args(["--http", HTTP, "--verbose"]);
         command.args(["--agents", &self.agents, "--state"]).arg(&self.state);
         let running = Told::start(&mut command)?;
         running.says(" at http://", limits::START)?;
@@ -62,12 +66,12 @@ impl Hub {
     }
 
     /// Where callers ask it.
-    pub(super) const fn address(&self) -> &'static str {
+    pub(crate) const fn address(&self) -> &'static str {
         HTTP
     }
 
     /// Where agents come to.
-    pub(super) fn agents(&self) -> &str {
+    pub(crate) fn agents(&self) -> &str {
         &self.agents
     }
 
@@ -76,7 +80,7 @@ impl Hub {
     }
 
     /// A token for an agent.
-    pub(super) fn token(&self, name: &str) -> Result<String, Failure> {
+    pub(crate) fn token(&self, name: &str) -> Result<String, Failure> {
         let mut invite = Command::new(&self.haft);
         invite.args(["invite", name, "--json", "--state"]).arg(&self.state);
         let said: Value = serde_json::from_str(&command::output(&mut invite)?).unwrap_or_default();

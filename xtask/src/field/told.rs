@@ -15,13 +15,13 @@ use crate::soak::pause_a_bit;
 const LINES: usize = 100_000;
 
 /// It, until it is dropped.
-pub(super) struct Told {
+pub(crate) struct Told {
     child: Child,
     said: Arc<Mutex<Vec<String>>>,
 }
 
 impl Told {
-    pub(super) fn start(command: &mut Command) -> Result<Self, Failure> {
+    pub(crate) fn start(command: &mut Command) -> Result<Self, Failure> {
         let line = command::line(command);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|source| Failure::file(line, source))?;
@@ -40,7 +40,7 @@ impl Told {
     }
 
     /// Waits until a line has these words.
-    pub(super) fn says(&self, words: &str, within: Duration) -> Result<(), Failure> {
+    pub(crate) fn says(&self, words: &str, within: Duration) -> Result<(), Failure> {
         let began = Instant::now();
         while self.count(words) == 0 {
             if began.elapsed() > within {

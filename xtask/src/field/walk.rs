@@ -33,7 +33,7 @@ pub(super) fn run(tools: &Tools, wishes: &Wishes) -> Result<(), Failure> {
     let far = Far::new()?;
     let wire = Wire::lay(&tools.field, &far, Way { delay_ms: 0, loss_per_mille: 0, seed: 1 })?;
     let upstreams = json!({ NAME: { "agent": NAME } });
-    let hub = Hub::start(&tools.haft, &tools.folder, &upstreams, NEAR)?;
+    let hub = Hub::start(&tools.haft, &tools.folder, &upstreams, NEAR, &[])?;
     let (agent, caller) = (Agent::new(tools)?, Caller::new(hub.address())?);
     let mut field = Field { far, wire, hub, agent, caller, calls: 0 };
     println!("{:<34}  {:>9}  what callers noticed", "what happened", "seconds");

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 /// Where the gateway is.
 pub(crate) const NEAR: &str = "10.77.0.1";
 /// Where the agent is, at first and later.
-pub(super) const FAR: [&str; 2] = ["10.77.0.2", "10.77.0.3"];
+pub(crate) const FAR: [&str; 2] = ["10.77.0.2", "10.77.0.3"];
 
 /// What a packet meets on its way.
 #[derive(Clone, Copy, Debug)]
