@@ -93,12 +93,10 @@ fn inside(wishes: &Wishes) -> Result<(), Failure> {
 }
 
 /// All rounds of a case: the other and ours in turns, and who begins takes turns too.
-fn measured_of(
-    stage: &Stage,
-    place: Place,
-    wishes: &Wishes,
-    case: &Case,
-) -> Result<Value, String> {
+fn measured_of(stage: &Stage, place: Place, wishes: &Wishes, case: &Case) -> Result<Value, String> {
+    if let Kind::Lossy(congestion) = case.kind {
+        stage.control(congestion)?;
+    }
     asking(stage, place, case).iter().try_for_each(|words| ready(words))?;
     let words = words(stage, place, wishes, case);
     let mut turns: [Vec<Turn>; 2] = Default::default();
@@ -124,7 +122,7 @@ fn measured_of(
 fn words(stage: &Stage, place: Place, wishes: &Wishes, case: &Case) -> [Vec<String>; 2] {
     let seconds = wishes.each() * case.longer() / f64::from(wishes.rounds());
     let millis = format!("{}ms", (seconds * 1000.0).round());
-    let warm = if case.kind == Kind::Lossy { "500ms" } else { "0s" };
+    let warm = if matches!(case.kind, Kind::Lossy(_)) { "500ms" } else { "0s" };
     asking(stage, place, case).map(|mut words| {
         words.extend(["--warmup", warm, "--duration", &millis].map(str::to_owned));
         words
@@ -136,7 +134,7 @@ fn asking(stage: &Stage, place: Place, case: &Case) -> [Vec<String>; 2] {
     let (gateway, far) = (stage.gateway(), Stage::far());
     let (urls, tools) = match case.kind {
         Kind::One => ([&gateway, &gateway], ["http_echo", "plant_echo"]),
-        Kind::Lossy => ([&far, &gateway], ["echo", "yard_echo"]),
+        Kind::Lossy(_) => ([&far, &gateway], ["echo", "yard_echo"]),
         Kind::Slow => ([&gateway, &gateway], ["plant_echo", "plant_echo"]),
     };
     let at_once = if case.kind == Kind::Slow { AT_ONCE - 1 } else { AT_ONCE };

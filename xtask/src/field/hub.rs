@@ -43,7 +43,8 @@ impl Hub {
         written.map_err(|source| Failure::file(file.display(), source))?;
         let (haft, state) = (haft.to_owned(), folder.join("gateway"));
         let before = before.to_owned();
-        let mut hub = Self { before, haft, file, state, agents: format!("{host}:{PORT}"), running: None };
+        let mut hub =
+            Self { before, haft, file, state, agents: format!("{host}:{PORT}"), running: None };
         hub.start_again()?;
         Ok(hub)
     }

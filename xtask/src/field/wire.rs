@@ -14,6 +14,9 @@ pub(crate) const NEAR: &str = "10.77.0.1";
 /// Where the agent is, at first and later.
 pub(crate) const FAR: [&str; 2] = ["10.77.0.2", "10.77.0.3"];
 
+/// Where both are.
+const NET: &str = "10.77.0.0/24";
+
 /// What a packet meets on its way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
@@ -51,6 +54,16 @@ impl Wire {
         far.ip(&["addr", "add", &format!("{}/24", FAR[0]), "dev", "far"])?;
         far.ip(&["link", "set", "far", "up"])?;
         Ok(wire)
+    }
+
+    /// How the congestion of connections over TCP that begin from now on is controlled, at both
+    /// ends. The setting of a whole namespace may not name all that a route may.
+    pub(crate) fn control(&self, far: &Far, congestion: &str) -> Result<(), Failure> {
+        let route = |device, address| {
+            ["route", "replace", NET, "dev", device, "src", address, "congctl", congestion]
+        };
+        ip(&route("near", NEAR))?;
+        far.ip(&route("far", FAR[0]))
     }
 
     /// From now on nothing passes.

@@ -1,6 +1,8 @@
 //! What is asked over a link, beside what, and how far haft means to get: the table of `bench
 //! links`. The other modules go through it; nothing is run here.
 
+use serde_json::Value;
+
 use super::super::aim::Aim;
 
 /// What is asked.
@@ -19,8 +21,9 @@ pub(super) struct Case {
 pub(super) enum Kind {
     /// A call at a time, through a gateway and an agent on one machine.
     One,
-    /// A hundred at once, over a wire that delays and loses.
-    Lossy,
+    /// A hundred at once, over a wire that delays and loses; beside a connection over TCP whose
+    /// congestion is controlled so.
+    Lossy(&'static str),
     /// Ninety-nine at once, beside one whose long result is read slowly.
     Slow,
 }
@@ -49,8 +52,15 @@ pub(super) const CASES: &[Case] = &[
     Case {
         name: "lossy-100",
         title: "100 calls at once, 40 ms there and back, 1% of packets lost",
-        against: "http2",
-        kind: Kind::Lossy,
+        against: "cubic",
+        kind: Kind::Lossy("cubic"),
+        aims: [None, Some(Aim::AtMost(0.5))],
+    },
+    Case {
+        name: "lossy-100",
+        title: "100 calls at once, 40 ms there and back, 1% of packets lost",
+        against: "bbr",
+        kind: Kind::Lossy("bbr"),
         aims: [None, Some(Aim::AtMost(0.5))],
     },
     Case {
@@ -63,11 +73,17 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 impl Case {
+    /// Whether that is what was kept of it.
+    pub(super) fn is(&self, kept: &Value) -> bool {
+        kept["scenario"] == self.name && kept["against"] == self.against
+    }
+
     /// Beside what, as people are told.
-    pub(super) const fn beside(&self) -> &'static str {
+    pub(super) fn beside(&self) -> &'static str {
         match self.kind {
             Kind::One => "the gateway to the same tool over HTTP/1.1",
-            Kind::Lossy => "the same over one HTTP/2 connection",
+            Kind::Lossy("bbr") => "the same over one HTTP/2 connection, TCP with BBR",
+            Kind::Lossy(_) => "the same over one HTTP/2 connection, TCP with CUBIC",
             Kind::Slow => "no slow reader",
         }
     }
@@ -78,7 +94,7 @@ impl Case {
         match self.kind {
             Kind::One => 1.0,
             Kind::Slow => 2.0,
-            Kind::Lossy => 8.0,
+            Kind::Lossy(_) => 8.0,
         }
     }
 }

@@ -35,7 +35,7 @@ pub(super) struct Stage {
     _running: Running,
     _told: [Told; 3],
     pub(super) wire: Wire,
-    _far: Far,
+    far: Far,
 }
 
 impl Stage {
@@ -69,7 +69,7 @@ impl Stage {
         let mut there = far.command(&haft);
         let served = Told::start(there.args(["serve", &site, "--http", &address()]))?;
         served.says(" at http://", START_MAX)?;
-        Ok(Self { hub, _running: running, _told: [plant, yard, served], wire, _far: far })
+        Ok(Self { hub, _running: running, _told: [plant, yard, served], wire, far })
     }
 
     /// Where the gateway is asked.
@@ -79,6 +79,12 @@ impl Stage {
 
     pub(super) const fn address(&self) -> &'static str {
         self.hub.address()
+    }
+
+    /// How the congestion of connections over TCP that begin from now on is controlled.
+    pub(super) fn control(&self, congestion: &str) -> Result<(), String> {
+        let both = self.wire.control(&self.far, congestion);
+        both.map_err(|failure| failure.to_string())
     }
 
     /// Where the server at the other end of the wire is asked.

@@ -16,7 +16,7 @@ pub(in super::super) fn table(cases: &[Value]) -> String {
                    | --- | --- | --- | ---: | ---: | --- | --- | --- |\n"
         .to_owned();
     for case in CASES {
-        if let Some(kept) = cases.iter().find(|kept| kept["scenario"] == case.name) {
+        if let Some(kept) = cases.iter().find(|kept| case.is(kept)) {
             out += &rows(case, kept);
         }
     }
@@ -28,7 +28,7 @@ pub(in super::super) fn table(cases: &[Value]) -> String {
 fn rows(case: &Case, kept: &Value) -> String {
     let (title, beside) = (case.title, case.beside());
     let again = Wishes::told_again(kept);
-    let command = format!("`cargo xtask bench {TABLE} {}{again}`", case.name);
+    let command = format!("`cargo xtask bench {TABLE} {} {}{again}`", case.name, case.against);
     if let Some(why) = faults::of(kept) {
         // Vertical lines would make columns.
         let why = why.replace(['|', '\n'], " ");
@@ -71,7 +71,10 @@ mod tests {
         let rows: Vec<&str> = shown.lines().skip(2).collect();
         assert!(rows[0].contains("| 400 | 500 | 1.25 (1.20 to 1.28) | ≤ 1.3: met |"), "{shown}");
         assert!(rows[1].contains("| 1 200 | 1 800 | 1.50 (1.40 to 1.60) | ≤ 1.3: not met |"));
-        assert!(rows[1].ends_with("| `cargo xtask bench links echo-1 --seconds 10` |"), "{shown}");
+        assert!(
+            rows[1].ends_with("| `cargo xtask bench links echo-1 http --seconds 10` |"),
+            "{shown}"
+        );
         case["failed"] = "it | is down".into();
         let shown = table(&[case]);
         let row = shown.lines().nth(2).expect("a row");
