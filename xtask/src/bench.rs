@@ -8,6 +8,7 @@ mod comparing;
 pub(crate) mod facts;
 mod faults;
 mod gateway;
+mod links;
 mod measure;
 mod memory;
 pub(crate) mod pages;
@@ -76,6 +77,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
         [first, rest @ ..] if first == "table" => pages::run(rest),
         [first, rest @ ..] if first == memory::TABLE => memory::run(rest),
         [first, rest @ ..] if first == gateway::TABLE => gateway::run(rest),
+        [first, rest @ ..] if first == links::TABLE => links::run(rest),
         [first, rest @ ..] if Table::named(first).is_some() => {
             Table::named(first).map_or(Ok(()), |table| single::run(table, rest))
         }

@@ -17,6 +17,8 @@ pub(crate) enum Failure {
     CommandMissing { line: String, source: io::Error },
     /// A file or folder could not be read or written.
     FileUnusable { path: String, source: io::Error },
+    /// Something that haft promises is not so; what was seen instead.
+    Disproved(String),
     /// The fuzzer found an input that crashes the target.
     InputCrashes { target: String, input: String },
     /// The machine lacks something; the sentence says how to get it.
@@ -59,9 +61,10 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::BadArguments(said) | Self::MachineLacks(said) | Self::SuiteBroken(said) => {
-                f.write_str(said)
-            }
+            Self::BadArguments(said)
+            | Self::Disproved(said)
+            | Self::MachineLacks(said)
+            | Self::SuiteBroken(said) => f.write_str(said),
             Self::CommandFailed { line, code: Some(code) } => {
                 write!(f, "`{line}` ended with exit code {code}, see its output above")
             }

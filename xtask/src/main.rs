@@ -12,6 +12,7 @@ mod counts;
 mod deny;
 mod dependencies;
 mod failure;
+mod field;
 mod fuzz;
 mod loom;
 mod machine;
@@ -60,6 +61,12 @@ const CHORES: &[Chore] = &[
         arguments: "[--minutes N] [--seed N] [--json]",
         purpose: "a gateway whose upstreams are killed and edited",
         run: soak::run,
+    },
+    Chore {
+        name: "field",
+        arguments: "[walk|calls|agents] [ARGS...]",
+        purpose: "links that are cut, in network namespaces",
+        run: field::run,
     },
     Chore {
         name: "bench",

@@ -2,10 +2,10 @@
 //! that kills, edits and reads slowly meanwhile. Every call is answered, and nothing is left or
 //! grows. `test` runs the short form; people give it minutes. It never builds in release form.
 
-mod asking;
+pub(crate) mod asking;
 mod blows;
 mod callers;
-mod chance;
+pub(crate) mod chance;
 mod gate;
 mod ledger;
 mod limits;
@@ -180,12 +180,12 @@ fn folder() -> Result<PathBuf, Failure> {
     Ok(folder)
 }
 
-fn pause_a_bit() {
+pub(crate) fn pause_a_bit() {
     pause(Duration::from_millis(10));
 }
 
 #[expect(clippy::disallowed_methods, reason = "a thread of a soak has nothing else to do")]
-fn pause(time: Duration) {
+pub(crate) fn pause(time: Duration) {
     thread::sleep(time);
 }
 

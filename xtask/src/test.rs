@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::command::{self, cargo};
 use crate::failure::Failure;
 use crate::{
-    bench, conformance, counts, deny, dependencies, fuzz, loom, machine, retold, soak, tidy,
+    bench, conformance, counts, deny, dependencies, field, fuzz, loom, machine, retold, soak, tidy,
 };
 
 /// How long each fuzz target runs here, and where its search begins: always at the same place, so
@@ -61,6 +61,7 @@ const STEPS: &[Step] = &[
     Step { name: "inside", run: |_| inside().into() },
     Step { name: "conformance", run: |_| conformance::run(&[]).into() },
     Step { name: "soak", run: |_| soak() },
+    Step { name: "field", run: |_| field() },
     Step { name: "docs", run: |_| docs().into() },
     Step { name: "wasm", run: |_| wasm() },
     Step { name: "fuzz", run: fuzz },
@@ -200,6 +201,11 @@ fn soak() -> Verdict {
         return Verdict::Skipped("only on Linux".to_owned());
     }
     soak::run(&[]).into()
+}
+
+/// It makes network namespaces, which only root may, and only on Linux.
+fn field() -> Verdict {
+    field::ground::missing().map_or_else(|| field::run_short().into(), Verdict::Skipped)
 }
 
 /// Valgrind is not to be had on every system.

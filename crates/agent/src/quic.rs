@@ -2,6 +2,7 @@
 
 use crate::limits::{HEARTBEAT, LINK_WINDOW, SILENCE_MAX, STREAM_WINDOW};
 use quinn::TransportConfig;
+use quinn::congestion::BbrConfig;
 use quinn::crypto::rustls::{NoInitialCipherSuite, QuicClientConfig, QuicServerConfig};
 use std::sync::Arc;
 
@@ -40,6 +41,7 @@ fn transport(streams: u32) -> TransportConfig {
     let mut config = TransportConfig::default();
     let silence = SILENCE_MAX.try_into().expect("it is seconds");
     config
+        .congestion_controller_factory(Arc::new(BbrConfig::default()))
         .max_idle_timeout(Some(silence))
         .keep_alive_interval(Some(HEARTBEAT))
         .max_concurrent_bidi_streams(streams.into())

@@ -10,13 +10,13 @@ use super::pairs::Table;
 use super::reach;
 use super::results::Results;
 use super::server::Group;
-use super::{gateway, memory, single_table, table};
+use super::{gateway, links, memory, single_table, table};
 use crate::failure::Failure;
 
 /// The short page and the long one.
 const PAGES: [&str; 2] = ["README.md", "benchmarks/README.md"];
 /// All that is measured, in the order of the long page.
-const TABLES: [&str; 9] = [
+const TABLES: [&str; 10] = [
     "codec",
     "dispatch",
     "frames",
@@ -26,6 +26,7 @@ const TABLES: [&str; 9] = [
     "peers",
     "runtimes",
     gateway::TABLE,
+    links::TABLE,
 ];
 /// The rows of the short page.
 const REACH: &str = "reach";
@@ -131,6 +132,7 @@ fn part(name: &str, results: &Results) -> String {
         "limits" => table::tables(Group::Limit, cases),
         "runtimes" => table::tables(Group::Runtime, cases),
         gateway::TABLE => gateway::table(cases),
+        links::TABLE => links::table(cases),
         _ => Table::named(name)
             .map_or_else(|| memory::table(cases), |table| single_table::of(table, cases)),
     };

@@ -3,6 +3,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -10,14 +11,14 @@ use super::limits;
 
 /// What clients speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Era {
+pub(crate) enum Era {
     Legacy,
     Modern,
 }
 
 impl Era {
     /// As the key `era` has it.
-    pub(super) const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Legacy => "legacy",
             Self::Modern => "modern",
@@ -26,7 +27,7 @@ impl Era {
 }
 
 /// A client: where it asks, and its session if it has one.
-pub(super) struct Client {
+pub(crate) struct Client {
     address: String,
     headers: String,
     era: Era,
@@ -34,7 +35,7 @@ pub(super) struct Client {
 
 impl Client {
     /// One that has shaken hands, if its era does.
-    pub(super) fn begin(address: &str, era: Era) -> Result<Self, String> {
+    pub(crate) fn begin(address: &str, era: Era) -> Result<Self, String> {
         let mut client = Self { address: address.to_owned(), headers: String::new(), era };
         if era == Era::Modern {
             client.headers = "mcp-protocol-version: 2026-07-28\r\n".to_owned();
@@ -55,7 +56,7 @@ impl Client {
     }
 
     /// The answer to a call, as a message.
-    pub(super) fn call(&self, id: u64, tool: &str, arguments: &Value) -> Result<Value, String> {
+    pub(crate) fn call(&self, id: u64, tool: &str, arguments: &Value) -> Result<Value, String> {
         let told = exchange(&self.address, &self.call_request(id, tool, arguments))?;
         let (_, body) = told.split_once("\r\n\r\n").ok_or_else(|| format!("half of: {told:?}"))?;
         // One message, or a stream of events with the answer at its end.
@@ -68,18 +69,32 @@ impl Client {
     }
 
     /// The bytes of a call.
-    pub(super) fn call_request(&self, id: u64, tool: &str, arguments: &Value) -> String {
-        let mut params = json!({ "name": tool, "arguments": arguments });
+    pub(crate) fn call_request(&self, id: u64, tool: &str, arguments: &Value) -> String {
+        let params = json!({ "name": tool, "arguments": arguments });
+        self.request_of(id, "tools/call", Some(tool), params)
+    }
+
+    /// The bytes of a request, which may be about something with a name.
+    pub(crate) fn request_of(
+        &self,
+        id: u64,
+        method: &str,
+        name: Option<&str>,
+        mut params: Value,
+    ) -> String {
         let mut mirrors = String::new();
         if self.era == Era::Modern {
             params["_meta"] = json!({
                 "io.modelcontextprotocol/protocolVersion": "2026-07-28",
                 "io.modelcontextprotocol/clientCapabilities": {},
             });
-            mirrors = format!("mcp-method: tools/call\r\nmcp-name: {tool}\r\n");
+            mirrors = format!("mcp-method: {method}\r\n");
+            if let Some(name) = name {
+                mirrors += &format!("mcp-name: {name}\r\n");
+            }
         }
-        let call = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
-        self.request(&mirrors, &call)
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        self.request(&mirrors, &message)
     }
 
     fn request(&self, mirrors: &str, message: &Value) -> String {
@@ -94,10 +109,19 @@ impl Client {
 }
 
 /// Sends a request and reads until the other side has no more to say.
-pub(super) fn exchange(address: &str, request: &str) -> Result<String, String> {
+pub(crate) fn exchange(address: &str, request: &str) -> Result<String, String> {
+    exchange_within(address, request, limits::ANSWER)
+}
+
+/// The same where nothing may come for so long.
+pub(crate) fn exchange_within(
+    address: &str,
+    request: &str,
+    silence: Duration,
+) -> Result<String, String> {
     let all = || -> std::io::Result<Vec<u8>> {
         let mut stream = TcpStream::connect(address)?;
-        stream.set_read_timeout(Some(limits::ANSWER))?;
+        stream.set_read_timeout(Some(silence))?;
         stream.write_all(request.as_bytes())?;
         let mut told = Vec::new();
         stream.read_to_end(&mut told)?;

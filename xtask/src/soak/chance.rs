@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 /// A source (xorshift64*).
-pub(super) struct Chance(u64);
+pub(crate) struct Chance(u64);
 
 impl Chance {
     /// That of one of many, by its number.
-    pub(super) fn new(seed: u64, who: u64) -> Self {
+    pub(crate) fn new(seed: u64, who: u64) -> Self {
         let mixed = seed.wrapping_add(who.wrapping_mul(0x9E37_79B9_7F4A_7C15)) ^ 0x2545_F491;
         let mut chance = Self(mixed.max(1));
         // The first numbers of seeds that are alike are alike.
@@ -24,17 +24,17 @@ impl Chance {
     }
 
     /// A number below this one, which is not 0.
-    pub(super) fn below(&mut self, end: u64) -> u64 {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
         (self.next() >> 16) % end
     }
 
-    pub(super) fn pick<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
+    pub(crate) fn pick<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
         let end = u64::try_from(all.len()).ok().filter(|end| *end > 0)?;
         all.get(usize::try_from(self.below(end)).ok()?)
     }
 
     /// Half of this at least.
-    pub(super) fn pause(&mut self, ms_max: u64) -> Duration {
+    pub(crate) fn pause(&mut self, ms_max: u64) -> Duration {
         Duration::from_millis(ms_max / 2 + self.below(ms_max / 2 + 1))
     }
 }

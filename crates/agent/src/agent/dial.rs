@@ -109,16 +109,8 @@ pub(super) struct Reached {
 pub(super) async fn dial(dialling: &Dialling, address: &str) -> Result<Reached, String> {
     let found = lookup_host(address).await.map_err(|error| error.to_string())?;
     let found: Vec<SocketAddr> = found.collect();
-    let quic = async {
-        let mut last = Undialled::Unreached("its name has no address".to_owned());
-        for at in &found {
-            match over_quic(dialling, *at).await {
-                Err(unreached @ Undialled::Unreached(_)) => last = unreached,
-                dialled => return dialled,
-            }
-        }
-        Err(last)
-    };
+    let began = Instant::now();
+    let quic = any_over_quic(dialling, &found);
     let tcp = async {
         // Who waits for datagrams that do not pass shall not wait for long.
         sleep(UDP_HEADSTART).await;
@@ -142,7 +134,18 @@ pub(super) async fn dial(dialling: &Dialling, address: &str) -> Result<Reached, 
                 Err(Undialled::Unreached(why)) => no_quic = Some(why),
             },
             dialled = &mut tcp, if no_tcp.is_none() => match dialled {
-                Ok(link) => return Ok(Reached { link, endpoint: None, control: None }),
+                Ok(link) if began.elapsed() < UDP_HEADSTART * 2 => {
+                    return Ok(Reached { link, endpoint: None, control: None });
+                }
+                // Nothing else came through either before: that says nothing of datagrams now.
+                Ok(link) => {
+                    let quic = timeout(UDP_HEADSTART, any_over_quic(dialling, &found)).await;
+                    let Ok(Ok(better)) = quic else {
+                        return Ok(Reached { link, endpoint: None, control: None });
+                    };
+                    link.end(Ending::Duplicate);
+                    return Ok(better);
+                }
                 Err(why) => no_tcp = Some(why),
             },
         }
@@ -158,6 +161,18 @@ enum Undialled {
     Refused(String),
     /// Nobody is, or none of it comes through.
     Unreached(String),
+}
+
+/// By the first address that answers.
+async fn any_over_quic(dialling: &Dialling, found: &[SocketAddr]) -> Result<Reached, Undialled> {
+    let mut last = Undialled::Unreached("its name has no address".to_owned());
+    for at in found {
+        match over_quic(dialling, *at).await {
+            Err(unreached @ Undialled::Unreached(_)) => last = unreached,
+            dialled => return dialled,
+        }
+    }
+    Err(last)
 }
 
 async fn over_quic(dialling: &Dialling, at: SocketAddr) -> Result<Reached, Undialled> {

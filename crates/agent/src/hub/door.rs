@@ -3,7 +3,9 @@
 
 use super::Hub;
 use crate::ending::Ending;
-use crate::limits::{GREETING_TIME_MAX, LAST_WORD_TIME_MAX, LINKS_MAX, LINKS_UNPROVEN};
+use crate::limits::{
+    GREETING_TIME_MAX, LAST_WORD_TIME_MAX, LINKS_MAX, LINKS_UNPROVEN, RESET_PAUSE,
+};
 use crate::link::Link;
 use crate::quic::server_config;
 use crate::tcp::{Mux, Side};
@@ -151,6 +153,8 @@ fn known_again(authority: &Authority) -> EndpointConfig {
     let ids = u64::from_le_bytes(ids[..8].try_into().expect("eight bytes"));
     let mut config = EndpointConfig::new(Arc::new(reset));
     config.cid_generator(move || Box::new(HashedConnectionIdGenerator::from_key(ids)));
+    // Usually 20 ms, after which a thousand agents have heard of it in 20 s.
+    config.min_reset_interval(RESET_PAUSE);
     config
 }
 
