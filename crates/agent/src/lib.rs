@@ -5,6 +5,7 @@
 mod agent;
 mod credit;
 mod ending;
+mod frames;
 mod hub;
 pub mod limits;
 mod link;
@@ -17,6 +18,10 @@ mod wire;
 
 pub use agent::{Agent, AgentSettings, Dialled, JoinError, join};
 pub use ending::Ending;
-pub use hub::{Arrivals, Door, DoorError, Group, Guests, Hub, HubSettings, Member, Presence};
+pub use frames::log_frames;
+pub use hub::{
+    Arrivals, Door, DoorError, Group, Guests, Hub, HubSettings, Member, Presence, State, Told,
+    ToldLink,
+};
 pub use link::Link;
 pub use quic::ALPN;

@@ -8,8 +8,10 @@ use quinn::{Connection, RecvStream, SendStream, VarInt, ZeroRttAccepted};
 use rustls::pki_types::CertificateDer;
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::watch;
 
@@ -19,6 +21,8 @@ pub struct Link {
     kind: Kind,
     /// Whether the handshake has ended, of a link that was there before that.
     proof: Option<watch::Receiver<bool>>,
+    /// Where it comes from, if that does not change.
+    from: Option<SocketAddr>,
 }
 
 #[derive(Clone)]
@@ -47,13 +51,13 @@ const UNWANTED: VarInt = VarInt::from_u32(1);
 
 impl From<Connection> for Link {
     fn from(connection: Connection) -> Self {
-        Self { kind: Kind::Quic(connection), proof: None }
+        Self { kind: Kind::Quic(connection), proof: None, from: None }
     }
 }
 
 impl From<Mux> for Link {
     fn from(mux: Mux) -> Self {
-        Self { kind: Kind::Tcp(mux), proof: None }
+        Self { kind: Kind::Tcp(mux), proof: None, from: None }
     }
 }
 
@@ -71,6 +75,32 @@ impl Link {
             }
         });
         Self { proof: Some(proof), ..connection.into() }
+    }
+
+    /// The same, which comes from there.
+    pub(crate) fn coming_from(self, address: SocketAddr) -> Self {
+        Self { from: Some(address), ..self }
+    }
+
+    /// Where it comes from now, if that is known.
+    pub(crate) fn remote(&self) -> Option<SocketAddr> {
+        match &self.kind {
+            Kind::Quic(connection) => Some(connection.remote_address()),
+            Kind::Tcp(_) => self.from,
+        }
+    }
+
+    /// Whether its other end was known before its handshake had ended.
+    pub(crate) fn is_resumed(&self) -> bool {
+        self.proof.is_some()
+    }
+
+    /// How long a round trip takes, smoothed, and at least; over TCP nobody knows.
+    pub(crate) fn round_trip(&self) -> Option<(Duration, Duration)> {
+        match &self.kind {
+            Kind::Quic(connection) => Some((connection.rtt(), connection.min_rtt())),
+            Kind::Tcp(_) => None,
+        }
     }
 
     /// Whether the other end has shown that it is there.

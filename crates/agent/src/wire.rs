@@ -2,6 +2,7 @@
 //! with whoever keeps a part of it; nothing is copied but off the stream and onto it.
 
 use crate::credit::Miscounted;
+use crate::frames;
 use bytes::{Bytes, BytesMut};
 use haft_link::{Frame, Malformed, Read, read, write};
 use std::io;
@@ -97,7 +98,9 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
         loop {
             let needed = match read(&self.buffer, self.most)? {
                 Read::Frame { length, .. } => {
-                    return Ok(Some(Came(self.buffer.split_to(length).freeze())));
+                    let came = Came(self.buffer.split_to(length).freeze());
+                    frames::came(&came.frame());
+                    return Ok(Some(came));
                 }
                 Read::Unknown { length } => {
                     drop(self.buffer.split_to(length));
@@ -129,12 +132,15 @@ impl<W: AsyncWrite + Unpin> Outgoing<W> {
 
     /// Puts one beside those that wait to be sent.
     pub(crate) fn put<'a>(&mut self, frame: impl Into<Frame<'a>>) {
-        write(&frame.into(), &mut self.buffer);
+        let frame = frame.into();
+        frames::goes(&frame);
+        write(&frame, &mut self.buffer);
     }
 
     /// Puts frames there that were written before.
-    pub(crate) fn put_written(&mut self, frames: &[u8]) {
-        self.buffer.extend_from_slice(frames);
+    pub(crate) fn put_written(&mut self, written: &[u8]) {
+        frames::go(written);
+        self.buffer.extend_from_slice(written);
     }
 
     /// How many bytes wait.

@@ -1,10 +1,12 @@
 //! The door for whoever runs a server: what its upstreams do, as JSON, at an address of this
 //! machine alone. Started by `serve`; the gateway knows the answers.
 
+use crate::agents;
 use crate::edits::told_edit;
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
 use crate::side_door;
+use haft_agent::Hub;
 use haft_gateway::Admin;
 use haft_manifest::Live;
 use haft_transport::http::Roll;
@@ -26,7 +28,7 @@ const SESSIONS_TOLD_MAX: usize = 1000;
 /// A failure if nothing can listen there, or others could reach it.
 pub(crate) async fn start(
     address: SocketAddr,
-    (admin, live, rolls): (Admin, Arc<Live>, Arc<[Roll]>),
+    (admin, live, rolls, hub): (Admin, Arc<Live>, Arc<[Roll]>, Option<Arc<Hub>>),
     printer: Printer,
 ) -> Result<(), Failure> {
     if !address.ip().is_loopback() {
@@ -41,7 +43,13 @@ pub(crate) async fn start(
     printer.always(format_args!("haft: admin at http://{at}/admin/v1"));
     let answer = move |request: Request<Incoming>| {
         let (admin, live, rolls) = (admin.clone(), Arc::clone(&live), Arc::clone(&rolls));
-        async move { answer(&request, (&admin, &live, &rolls)).await }
+        let hub = hub.clone();
+        async move {
+            match request.uri().path() {
+                "/link/v1/execute" => execute(request, hub.as_deref()).await,
+                _ => answer(&request, (&admin, &live, &rolls), hub.as_deref()).await,
+            }
+        }
     };
     tokio::spawn(side_door::listen(listener, answer));
     Ok(())
@@ -50,6 +58,7 @@ pub(crate) async fn start(
 async fn answer(
     request: &Request<Incoming>,
     (admin, live, rolls): (&Admin, &Arc<Live>, &[Roll]),
+    hub: Option<&Hub>,
 ) -> Response<Full<Bytes>> {
     let path = request.uri().path().strip_prefix("/admin/v1/").unwrap_or_default();
     let parts: Vec<&str> = path.split('/').collect();
@@ -57,6 +66,10 @@ async fn answer(
         ["upstreams"] => (Method::GET, Some(admin.upstreams())),
         ["catalogue"] => (Method::GET, Some(admin.catalogue())),
         ["calls"] => (Method::GET, Some(admin.calls())),
+        ["agents"] => {
+            let none = || json!({"agents": []});
+            (Method::GET, Some(hub.map_or_else(none, agents::json)))
+        }
         ["sessions"] => (Method::GET, Some(sessions(rolls))),
         ["views"] => (Method::GET, Some(admin.views())),
         ["reload"] => (Method::POST, None),
@@ -64,10 +77,7 @@ async fn answer(
         _ => return wrong(StatusCode::NOT_FOUND, "there is no such page; see the book"),
     };
     if *request.method() != verb {
-        let mut response = wrong(StatusCode::METHOD_NOT_ALLOWED, "ask in the other way");
-        let allowed = if verb == Method::GET { "GET" } else { "POST" };
-        response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
-        return response;
+        return other_way(if verb == Method::GET { "GET" } else { "POST" });
     }
     match (answered, &*parts) {
         (Some(answered), _) => json_answer(StatusCode::OK, &answered),
@@ -82,6 +92,26 @@ async fn answer(
                 false => wrong(StatusCode::NOT_FOUND, "there is no such upstream"),
             }
         }
+    }
+}
+
+/// A call to an agent by hand.
+async fn execute(request: Request<Incoming>, hub: Option<&Hub>) -> Response<Full<Bytes>> {
+    if *request.method() != Method::POST {
+        return other_way("POST");
+    }
+    let Some(hub) = hub else {
+        return wrong(StatusCode::NOT_FOUND, "no agents can come here; see `haft serve --agents`");
+    };
+    let query = request.uri().query().map(str::to_owned);
+    match agents::execute(hub, query.as_deref(), request.into_body()).await {
+        Ok(lines) => {
+            let mut response = Response::new(Full::from(lines));
+            let lines = HeaderValue::from_static("application/x-ndjson");
+            response.headers_mut().insert(CONTENT_TYPE, lines);
+            response
+        }
+        Err((status, why)) => wrong(status, &why),
     }
 }
 
@@ -104,6 +134,12 @@ fn sessions(rolls: &[Roll]) -> Value {
         }));
     }
     json!({"count": count, "sessions": told})
+}
+
+fn other_way(allowed: &'static str) -> Response<Full<Bytes>> {
+    let mut response = wrong(StatusCode::METHOD_NOT_ALLOWED, "ask in the other way");
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+    response
 }
 
 fn wrong(status: StatusCode, why: &str) -> Response<Full<Bytes>> {

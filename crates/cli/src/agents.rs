@@ -1,6 +1,14 @@
 //! The door for agents: they come to an address of their own, and are let in by an authority that
 //! is kept in a directory. Opened by `serve`; `haft-agent` does the work.
 
+mod execute;
+mod told;
+
+pub(crate) use execute::execute;
+#[cfg(test)]
+pub(crate) use told::METRICS;
+pub(crate) use told::{figures, json};
+
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
 use crate::state;
@@ -33,6 +41,9 @@ pub(crate) struct AgentsArgs {
     /// same know each other's agents again, if they do not share a directory
     #[arg(long, value_name = "FILE", requires = "agents")]
     pub(crate) ticket_secret: Option<PathBuf>,
+    /// Tell each frame of the agents' links on stderr: what it is, of which call, and how long
+    #[arg(long, requires = "agents")]
+    pub(crate) log_frames: bool,
     #[command(flatten)]
     pub(crate) state: StateArgs,
 }
@@ -86,6 +97,9 @@ pub(crate) async fn stop(agents: Option<Agents>) {
 /// A failure if nothing can listen there, or the authority is of no use.
 pub(crate) async fn begin(args: &AgentsArgs, printer: Printer) -> Result<Option<Agents>, Failure> {
     let Some(address) = args.agents else { return Ok(None) };
+    if args.log_frames {
+        log_frames(printer);
+    }
     let authority = Arc::new(args.state.authority()?);
     let now = SystemTime::now();
     let early = if args.early_data == 0 { EarlyData::Refused } else { EarlyData::Taken };
@@ -113,6 +127,11 @@ pub(crate) async fn begin(args: &AgentsArgs, printer: Printer) -> Result<Option<
     });
     let door = tokio::spawn(door.serve(Arc::clone(&hub), guests));
     Ok(Some(Agents { hub, door }))
+}
+
+/// Tells each frame of all links, from now on.
+pub(crate) fn log_frames(printer: Printer) {
+    haft_agent::log_frames(move |line| printer.always(format_args!("haft: {line}")));
 }
 
 /// Says how often what was said early came again.

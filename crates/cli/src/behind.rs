@@ -35,10 +35,10 @@ pub(crate) async fn begin(
         let path = manifest.path().display();
         return Err(Failure::new(Exit::Other, format!("{path} is not served: {why}")));
     }
-    let log = Log::new(printer);
+    let (log, hub) = (Log::new(printer), agents.clone());
     let gateway = Gateway::begin(Arc::clone(live), agents, Arc::new(move |news| log.tell(news)));
     if let Some(address) = admin
-        && let told = (gateway.admin(), Arc::clone(live), rolls.into())
+        && let told = (gateway.admin(), Arc::clone(live), rolls.into(), hub)
         && let Err(failure) = admin::start(address, told, printer).await
     {
         gateway.stop().await;

@@ -2,9 +2,11 @@
 //! Started by `serve`; what is counted is the server's `around::Measure`, and how long requests
 //! were in each stage, if that is turned on.
 
+use crate::agents;
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
 use crate::side_door;
+use haft_agent::Hub;
 use haft_server::around::{METRICS, Metric};
 use haft_stages::{Snapshot, Stage};
 use http::header::{ALLOW, CONTENT_TYPE};
@@ -14,6 +16,7 @@ use hyper::body::{Bytes, Incoming};
 use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandle};
 use std::fmt::Write;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::time::interval;
@@ -39,7 +42,11 @@ const STAGE_BOUNDS: [u32; 12] = [10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32]
 ///
 /// # Errors
 /// A failure if nothing can listen there.
-pub(crate) async fn start(address: SocketAddr, printer: Printer) -> Result<(), Failure> {
+pub(crate) async fn start(
+    address: SocketAddr,
+    hub: Option<Arc<Hub>>,
+    printer: Printer,
+) -> Result<(), Failure> {
     let listener = TcpListener::bind(address).await.map_err(|error| {
         let failure = Failure::new(Exit::Other, format!("cannot listen on {address}: {error}"));
         failure.hint("choose another address with --metrics")
@@ -54,7 +61,7 @@ pub(crate) async fn start(address: SocketAddr, printer: Printer) -> Result<(), F
     }
     tokio::spawn(keep_up(figures.clone()));
     let answer = move |request| {
-        let answered = answer(&request, &figures);
+        let answered = answer(&request, &figures, hub.as_deref());
         std::future::ready(answered)
     };
     tokio::spawn(side_door::listen(listener, answer));
@@ -112,11 +119,16 @@ fn seconds(nanos: u64) -> f64 {
     Duration::from_nanos(nanos).as_secs_f64()
 }
 
-fn answer(request: &Request<Incoming>, figures: &PrometheusHandle) -> Response<Full<Bytes>> {
+fn answer(
+    request: &Request<Incoming>,
+    figures: &PrometheusHandle,
+    hub: Option<&Hub>,
+) -> Response<Full<Bytes>> {
     let text = "text/plain; version=0.0.4; charset=utf-8";
     let (status, body) = match (request.uri().path(), request.method()) {
         ("/metrics", &Method::GET | &Method::HEAD) => {
-            (StatusCode::OK, figures.render() + &stages())
+            let agents = hub.map(agents::figures).unwrap_or_default();
+            (StatusCode::OK, figures.render() + &stages() + &agents)
         }
         ("/metrics", _) => (StatusCode::METHOD_NOT_ALLOWED, "only GET is answered\n".to_owned()),
         _ => (StatusCode::NOT_FOUND, "the metrics are at /metrics\n".to_owned()),

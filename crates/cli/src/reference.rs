@@ -9,6 +9,7 @@ mod limits;
 mod source;
 mod verbs;
 
+use crate::agents;
 use crate::metrics::STAGES;
 use haft_server::around::{METRICS, Metric};
 use std::fmt::Write;
@@ -78,7 +79,7 @@ fn metrics() -> String {
         let name = format!("`{}`", metric.name);
         vec![name, metric.kind.to_owned(), labels.join(", "), metric.what.to_owned()]
     };
-    let rows: Vec<_> = METRICS.iter().chain([&STAGES]).map(row).collect();
+    let rows: Vec<_> = METRICS.iter().chain([&STAGES]).chain(&agents::METRICS).map(row).collect();
     table(&mut text, &["name", "kind", "labels", "what"], &rows);
     text
 }

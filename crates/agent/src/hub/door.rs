@@ -120,7 +120,10 @@ impl Door {
                     let acceptor = self.acceptor.clone();
                     links.spawn(async move {
                         match timeout(GREETING_TIME_MAX, over_tls(acceptor, socket)).await {
-                            Ok(Ok(link)) => guests(from, &hub.serve(link).await),
+                            Ok(Ok(link)) => {
+                                let link = link.coming_from(from);
+                                guests(from, &hub.serve(link).await);
+                            }
                             Ok(Err(error)) => guests(from, &error.to_string()),
                             Err(_) => {}
                         }

@@ -76,6 +76,12 @@ impl Gate {
         }
     }
 
+    /// How many may be under way, are, and wait for that.
+    pub(super) fn told(&self) -> (usize, usize, usize) {
+        let inner = self.lock();
+        (inner.pace.limit(), inner.pace.in_flight(), inner.waiting)
+    }
+
     /// How many are under way or wait.
     pub(super) fn load(&self) -> u64 {
         let inner = self.lock();

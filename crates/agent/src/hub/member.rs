@@ -2,6 +2,7 @@
 //! has room for. A link that is lost leaves its calls waiting for the next one for a while.
 
 use super::gate::{Gate, NoRoom, Room};
+use super::told::{State, Told, ToldLink};
 use super::words::Words;
 use crate::ending::Ending;
 use crate::limits::{AWAY_PATIENCE, KEPT_TIME, PROBE_TIME_MAX};
@@ -54,6 +55,10 @@ pub struct Member {
     known: Mutex<Option<Known>>,
     presence: watch::Sender<Presence>,
     sessions: AtomicU64,
+    /// How many links there have been.
+    links: AtomicU64,
+    /// How many calls were lost.
+    lost: AtomicU64,
 }
 
 /// What an agent says of itself.
@@ -87,6 +92,7 @@ struct Known {
 #[derive(Debug)]
 pub(super) struct Live {
     pub(super) link: Link,
+    since: Instant,
     pub(super) words: Arc<Words>,
     /// What the last answer to a ping brought back.
     pub(super) ponged: watch::Sender<u64>,
@@ -111,6 +117,8 @@ impl Member {
             known: Mutex::default(),
             presence: watch::Sender::default(),
             sessions: AtomicU64::new(0),
+            links: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
         })
     }
 
@@ -136,6 +144,31 @@ impl Member {
     pub fn load(&self) -> u64 {
         let known = self.lock();
         known.as_ref().and_then(|known| known.gate.as_ref()).map_or(0, |gate| gate.load())
+    }
+
+    /// What it is like now.
+    pub(super) fn told(&self) -> Told {
+        let known = self.lock();
+        let state = match known.as_ref() {
+            None => State::Absent,
+            Some(Known { live: None, .. }) => State::Away,
+            Some(Known { is_draining: true, .. }) => State::Draining,
+            Some(_) => State::Here,
+        };
+        let live = known.as_ref().and_then(|known| known.live.as_ref());
+        let gate = known.as_ref().and_then(|known| known.gate.as_ref());
+        let (limit, in_flight, waiting) = gate.map_or((0, 0, 0), |gate| gate.told());
+        Told {
+            name: self.name.clone(),
+            state,
+            links: self.links.load(Ordering::Relaxed),
+            lost: self.lost.load(Ordering::Relaxed),
+            link: live.map(|live| ToldLink::of(&live.link, live.since.elapsed())),
+            slots: known.as_ref().map_or(0, |known| known.slots),
+            limit,
+            in_flight,
+            waiting,
+        }
     }
 
     /// Whether an agent with this session may come now: whether it goes on with what it had.
@@ -170,7 +203,9 @@ impl Member {
             before.link.end(Ending::Replaced);
         }
         let ponged = watch::Sender::default();
-        let live = Arc::new(Live { link: link.clone(), words: Arc::clone(&known.words), ponged });
+        self.links.fetch_add(1, Ordering::Relaxed);
+        let (words, since) = (Arc::clone(&known.words), Instant::now());
+        let live = Arc::new(Live { link: link.clone(), since, words, ponged });
         (known.live, known.lost) = (Some(Arc::clone(&live)), None);
         self.presence.send_replace(known.presence());
         Ok(live)
@@ -302,6 +337,7 @@ impl Member {
     }
 
     pub(super) fn lost(&self, why: &str) -> Uncarried {
+        self.lost.fetch_add(1, Ordering::Relaxed);
         Uncarried::Lost(format!("agent `{}`: {why}", self.name).into())
     }
 

@@ -9,11 +9,13 @@ mod gate;
 mod greeting;
 mod group;
 mod member;
+mod told;
 mod words;
 
 pub use door::{Door, DoorError, Guests};
 pub use group::{Arrivals, Group};
 pub use member::{Member, Presence};
+pub use told::{State, Told, ToldLink};
 
 use crate::ending::Ending;
 use crate::limits::AGENTS_MAX;

@@ -2,7 +2,7 @@
 //! It serves like `serve`, and dials instead of listening.
 
 use super::serve::{ending_orphans, started};
-use crate::agents::failed;
+use crate::agents::{failed, log_frames};
 use crate::behind;
 use crate::edits::{Hangups, Places, Teller};
 use crate::exit::{Exit, Failure};
@@ -33,7 +33,8 @@ pub(crate) struct Args {
     /// Where a gateway is; may be repeated. Those that it names are dialled as well
     #[arg(long = "gateway", value_name = "HOST:PORT", required = true, value_parser = place)]
     gateways: Vec<String>,
-    /// What to join with, if this agent has not joined
+    /// What to join with, if this agent has not joined. Others on this machine can read it here,
+    /// and not in HAFT_JOIN
     #[arg(long, value_name = "TOKEN")]
     join: Option<Token>,
     /// The file in which the agent keeps who it is [default: haft/agents/NAME.pem below
@@ -44,6 +45,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = SLOTS as u16)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=4096))]
     slots: u16,
+    /// Tell each frame of the links on stderr: what it is, of which call, and how long
+    #[arg(long)]
+    log_frames: bool,
 }
 
 /// A place that can be dialled.
@@ -63,6 +67,9 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
         let _entered = runtime.enter();
         Hangups::new()?
     };
+    if args.log_frames {
+        log_frames(printer);
+    }
     let live = Arc::new(Live::new(&args.file, Reading::Orders, false)?);
     let served = runtime.block_on(ending_orphans(serve(args, live, hangups, printer)));
     runtime.shutdown_background();
@@ -110,7 +117,11 @@ async fn identity(args: &Args, name: &str, printer: Printer) -> Result<PathBuf, 
         let failure = Failure::usage("nobody says where the agent's key is to be kept");
         return Err(failure.hint("name a file with --identity"));
     };
-    let identity = match (Identity::load(&path, SystemTime::now()), &args.join) {
+    let token = match &args.join {
+        Some(token) => Some(token.clone()),
+        None => from_environment()?,
+    };
+    let identity = match (Identity::load(&path, SystemTime::now()), &token) {
         // A unit that starts it again still has the token that was used.
         (Ok(identity), _) => identity,
         (Err(TrustError::NotJoined | TrustError::OutOfTime { .. }), Some(token)) => {
@@ -121,6 +132,13 @@ async fn identity(args: &Args, name: &str, printer: Printer) -> Result<PathBuf, 
     };
     printer.note(format_args!("this is the agent {}", identity.name()));
     Ok(path)
+}
+
+/// The token that nobody else on this machine can read.
+fn from_environment() -> Result<Option<Token>, Failure> {
+    let text = std::env::var("HAFT_JOIN").ok().filter(|text| !text.is_empty());
+    let token = text.map(|text| text.trim().parse()).transpose();
+    token.map_err(|error: TrustError| failed(&error).hint("it is in HAFT_JOIN"))
 }
 
 fn tell(said: &Dialled, printer: Printer) {

@@ -160,10 +160,10 @@ fn serve_file(args: &Args, reading: Reading, printer: Printer) -> Result<Exit, F
     let live = live()?;
     let places = Places::new(&live.manifest(), args.http);
     let served = runtime.block_on(ending_orphans(async {
-        if let Some(address) = args.metrics {
-            metrics::start(address, printer).await?;
-        }
         let agents = agents::begin(&args.agents, printer).await?;
+        if let Some(address) = args.metrics {
+            metrics::start(address, agents.as_ref().map(Agents::hub), printer).await?;
+        }
         let (threads, admin) = (args.who_answers(), args.admin);
         let serving = Serving { live, places, how: (threads, tls), agents, admin };
         serve_http(serving, (reading, hangups), printer).await
@@ -187,10 +187,10 @@ fn serve_stdio(
     };
     let limits = server.limits().clone();
     let served = runtime.block_on(ending_orphans(async {
-        if let Some(address) = args.metrics {
-            metrics::start(address, printer).await?;
-        }
         let agents = agents::begin(&args.agents, printer).await?;
+        if let Some(address) = args.metrics {
+            metrics::start(address, agents.as_ref().map(Agents::hub), printer).await?;
+        }
         let admin = args.admin;
         tokio::spawn(Arc::clone(live).watch_resources(move |line| printer.warn(line)));
         if reading == Reading::Edits {

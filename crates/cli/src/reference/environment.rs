@@ -33,6 +33,11 @@ const VARIABLES: &[(&str, &str, &str)] = &[
         "the socket of a `haft bench` that looks into what it has started; set by that alone",
     ),
     (
+        "HAFT_JOIN",
+        "`agent`",
+        "the token to join with, where others cannot read it as they could `--join`",
+    ),
+    (
         "HOME",
         "`discover`, `install`, targets by name; verbs that take a URL",
         "where editors' files are looked for, and credentials are kept",

@@ -13,35 +13,45 @@ use std::thread;
 use std::time::Instant;
 
 /// A gateway of a file, and the port that agents come to.
-struct Hub {
-    served: Served,
-    port: u16,
+pub(crate) struct Hub {
+    pub(crate) served: Served,
+    pub(crate) port: u16,
     desk: Desk,
 }
 
 impl Hub {
     /// With an upstream `plant` of these agents.
-    fn of(agents: &str) -> Self {
-        Self::again(
+    pub(crate) fn of(agents: &str) -> Self {
+        Self::seen(agents, &[])
+    }
+
+    /// The same, started with more arguments.
+    pub(crate) fn seen(agents: &str, more: &[&str]) -> Self {
+        Self::begin(
             Desk::with(&format!(
                 "server: {{ name: gate }}\nupstreams: {{ plant: {{ agent: {agents} }} }}\n"
             )),
             0,
+            more,
         )
     }
 
     fn again(desk: Desk, port: u16) -> Self {
+        Self::begin(desk, port, &[])
+    }
+
+    fn begin(desk: Desk, port: u16, more: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
         command.args(["serve", desk.file(), "--http", "127.0.0.1:0"]);
         command.args(["--agents", &format!("127.0.0.1:{port}"), "--state"]);
-        command.arg(desk.path("gateway"));
+        command.arg(desk.path("gateway")).args(more);
         let served = started(command);
         let line = served.told(&["agents may come to"]);
         let port = line.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).expect("a port");
         Self { served, port, desk }
     }
 
-    fn url(&self) -> &str {
+    pub(crate) fn url(&self) -> &str {
         &self.served.url
     }
 
@@ -50,13 +60,13 @@ impl Hub {
         haft([verb, name, "--state", state.to_str().expect("text"), "--json"])
     }
 
-    fn token(&self, name: &str) -> String {
+    pub(crate) fn token(&self, name: &str) -> String {
         self.ask("invite", name).json()["token"].as_str().expect("a token").to_owned()
     }
 
     /// Waits until these tools are there.
     #[track_caller]
-    fn has(&self, expected: &[&str]) {
+    pub(crate) fn has(&self, expected: &[&str]) {
         let since = Instant::now();
         loop {
             let there = tools(self.url(), "modern");
@@ -69,16 +79,26 @@ impl Hub {
 }
 
 /// An agent, and what it says.
-struct Agent {
+pub(crate) struct Agent {
     child: Guard,
-    said: Arc<Mutex<Vec<String>>>,
+    pub(crate) said: Arc<Mutex<Vec<String>>>,
 }
 
 impl Agent {
     /// One of a file beside which it keeps who it is.
-    fn of(desk: &Desk, port: u16, more: &[&str]) -> Self {
+    pub(crate) fn of(desk: &Desk, port: u16, more: &[&str]) -> Self {
+        Self::with(desk, port, more, "")
+    }
+
+    /// The same with a token that is in its environment.
+    pub(crate) fn with(desk: &Desk, port: u16, more: &[&str], token: &str) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
-        command.args(["agent", desk.file(), "--gateway", &format!("127.0.0.1:{port}")]);
+        command.env("HAFT_JOIN", token).args([
+            "agent",
+            desk.file(),
+            "--gateway",
+            &format!("127.0.0.1:{port}"),
+        ]);
         command.arg("--identity").arg(desk.path("identity.pem")).args(more);
         let mut child = Guard(command.stderr(Stdio::piped()).spawn().expect("it is built"));
         let lines = BufReader::new(child.0.stderr.take().expect("it is piped")).lines();
@@ -91,13 +111,13 @@ impl Agent {
     }
 
     /// One that joins.
-    fn joining(desk: &Desk, hub: &Hub, name: &str) -> Self {
+    pub(crate) fn joining(desk: &Desk, hub: &Hub, name: &str) -> Self {
         Self::of(desk, hub.port, &["--join", &hub.token(name)])
     }
 
     /// Waits until it says that.
     #[track_caller]
-    fn says(&self, words: &str) {
+    pub(crate) fn says(&self, words: &str) {
         let since = Instant::now();
         while !self.said.lock().expect("free").iter().any(|line| line.contains(words)) {
             assert!(since.elapsed() < DEADLINE, "{words}: {:?}", self.said.lock());
@@ -110,7 +130,7 @@ impl Agent {
     }
 }
 
-const TOOLS: [&str; 3] = ["plant_whoami", "plant_echo", "plant_process"];
+pub(crate) const TOOLS: [&str; 3] = ["plant_whoami", "plant_echo", "plant_process"];
 
 #[test]
 fn what_an_agent_has_is_served_in_both_eras_and_a_token_is_of_use_once() {

@@ -60,7 +60,9 @@ pub(crate) fn started(mut command: Command) -> Served {
     let said = Arc::<Mutex<Vec<String>>>::default();
     let url = loop {
         let line = lines.next().unwrap_or_else(|| panic!("{said:?}"));
-        if let Some((_, url)) = line.rsplit_once(" at http") {
+        // The addresses for whoever runs it are told as well.
+        let of_clients = line.rsplit_once(" at http").filter(|(_, url)| !url.ends_with("/metrics"));
+        if let Some((_, url)) = of_clients.filter(|(_, url)| !url.ends_with("/admin/v1")) {
             break format!("http{url}");
         }
         said.lock().expect("free").push(line);

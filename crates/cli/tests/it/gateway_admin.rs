@@ -19,7 +19,7 @@ impl Door {
     }
 
     /// The status and the JSON that a request is answered with; more header lines end with CRLF.
-    fn ask_with(&self, start: &str, more: &str) -> (u16, String) {
+    pub(crate) fn ask_with(&self, start: &str, more: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.0).expect("it listens");
         stream.set_read_timeout(Some(DEADLINE)).expect("a socket has time limits");
         let host =

@@ -1,6 +1,7 @@
 //! The built command against real servers and clients, in one binary.
 
 mod agents;
+mod agents_seen;
 mod arguments;
 mod asking;
 mod bench;
