@@ -3,6 +3,7 @@
 
 use crate::exit::Failure;
 use crate::print::Printer;
+use crate::secure::Certificate;
 use haft_manifest::{Difference, Edit, Edits, Fault, Listen, Live, Manifest};
 use haft_transport::stop::{Orders, Stop};
 use rustix::termios::isatty;
@@ -93,6 +94,7 @@ pub(crate) struct Hangups {
     hangup: Signal,
     orders: Orders,
     had_terminal: bool,
+    certificate: Option<(Certificate, Printer)>,
 }
 
 impl Hangups {
@@ -100,7 +102,13 @@ impl Hangups {
     /// Signal handlers cannot be installed.
     pub(crate) fn new() -> io::Result<Self> {
         let (hangup, orders) = (signal(SignalKind::hangup())?, Orders::new()?);
-        Ok(Self { hangup, orders, had_terminal: isatty(io::stdin()) })
+        let had_terminal = isatty(io::stdin());
+        Ok(Self { hangup, orders, had_terminal, certificate: None })
+    }
+
+    /// Reads the files of a certificate again as well.
+    pub(crate) fn renewing(self, certificate: Option<Certificate>, printer: Printer) -> Self {
+        Self { certificate: certificate.map(|certificate| (certificate, printer)), ..self }
     }
 
     /// Waits for the order to stop, and reads the file again whenever SIGHUP comes. But whoever was
@@ -110,6 +118,9 @@ impl Hangups {
             while self.hangup.recv().await.is_some() {
                 if self.had_terminal && !isatty(io::stdin()) {
                     return;
+                }
+                if let Some((certificate, printer)) = &self.certificate {
+                    certificate.read_again(*printer).await;
                 }
                 teller.tell(live.read_again().await);
             }

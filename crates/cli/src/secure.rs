@@ -1,10 +1,19 @@
-//! The certificate of a server: read for `serve`, with what is wrong with its files in a line. What
-//! it is used for is `haft-transport`'s.
+//! The certificate of a server: read for `serve`, again when SIGHUP says so, with what is wrong with
+//! its files in a line. What it is used for is `haft-transport`'s.
 
 use crate::exit::{Exit, Failure};
+use crate::print::Printer;
 use haft_transport::http::{Tls, TlsError};
 use std::fs;
 use std::path::{Path, PathBuf};
+use tokio::task::spawn_blocking;
+
+/// A certificate, and the files that it is from.
+#[derive(Clone, Debug)]
+pub(crate) struct Certificate {
+    pub(crate) tls: Tls,
+    files: [PathBuf; 2],
+}
 
 /// Which certificate a server shows over HTTP.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -23,13 +32,29 @@ impl TlsArgs {
     ///
     /// # Errors
     /// A failure if one cannot be read, is something else, or is not the other's.
-    pub(crate) fn read(&self) -> Result<Option<Tls>, Failure> {
+    pub(crate) fn read(&self) -> Result<Option<Certificate>, Failure> {
         let (Some(certificate), Some(key)) = (&self.tls_cert, &self.tls_key) else {
             return Ok(None);
         };
         let (chain, secret) = (bytes(certificate)?, bytes(key)?);
         let tls = Tls::from_pem(&chain, &secret).map_err(|error| wrong(error, certificate, key))?;
-        Ok(Some(tls))
+        Ok(Some(Certificate { tls, files: [certificate.clone(), key.clone()] }))
+    }
+}
+
+impl Certificate {
+    /// Reads the files again, for those who come from now on. Bad ones change nothing, and are told
+    /// of.
+    pub(crate) async fn read_again(&self, printer: Printer) {
+        let Self { tls, files } = self.clone();
+        let reading = spawn_blocking(move || {
+            let [certificate, key] = &files;
+            let (chain, secret) = (bytes(certificate)?, bytes(key)?);
+            tls.renew(&chain, &secret).map_err(|error| wrong(error, certificate, key))
+        });
+        if let Ok(Err(failure)) = reading.await {
+            printer.warn(&format!("the certificate stays what it was: {}", failure.message));
+        }
     }
 }
 

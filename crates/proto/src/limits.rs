@@ -39,10 +39,10 @@ pub struct Limits {
     /// The most bytes of request bodies, and of unfinished messages over WebSocket, that one HTTP
     /// listener holds at once.
     pub bodies_bytes: usize,
-    /// The most connections of one HTTP listener, WebSockets too; the next ones wait to be
-    /// accepted.
+    /// The most connections of one HTTP listener, WebSockets and HTTP/3 too; the next ones wait to
+    /// be accepted, those of HTTP/3 are refused.
     pub connections: usize,
-    /// The most requests at once on one HTTP/2 connection.
+    /// The most requests at once on one connection of HTTP/2 or HTTP/3.
     pub streams_per_connection: u32,
     /// All headers of an HTTP request together, with its address.
     pub header_bytes: usize,
@@ -58,8 +58,8 @@ pub struct Limits {
     pub spare_bytes: usize,
     /// How often those of such buffers are freed that no long answer has needed in the meantime.
     pub spare_idle: Duration,
-    /// How long the headers of an HTTP request may take to arrive, and an HTTP/1.1 connection may
-    /// be idle.
+    /// How long a handshake of TLS or QUIC, and the headers of an HTTP request may take to arrive,
+    /// and an HTTP/1.1 connection may be idle.
     pub header_timeout: Duration,
     /// How long the body of an HTTP request may take to arrive, and a message over WebSocket.
     pub body_timeout: Duration,

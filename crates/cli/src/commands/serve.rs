@@ -10,14 +10,14 @@ use crate::guardian;
 use crate::metrics;
 use crate::print::{NAME, Printer};
 use crate::profile::Profiling;
-use crate::secure::TlsArgs;
+use crate::secure::{Certificate, TlsArgs};
 use crate::{inside, instruments, views};
 use haft_gateway::limits::{EARLY, EARLY_ALONE};
 use haft_manifest::{Adoption, Listen, Live, Reading};
 use haft_proto::limits::Limits;
 use haft_proto::service::Service;
 use haft_server::Server;
-use haft_transport::http::{self, Listener, Options, Threads, Tls, TwoPaths};
+use haft_transport::http::{self, Listener, Options, Threads, TwoPaths};
 use haft_transport::stdio;
 use haft_transport::stop::{self, Orders, Stop};
 use std::io;
@@ -150,7 +150,7 @@ fn serve_file(args: &Args, reading: Reading, printer: Printer) -> Result<Exit, F
         };
         return serve_stdio((&live, server), reading, args, printer);
     }
-    let tls = args.tls.read()?;
+    let certificate = args.tls.read()?;
     let runtime = started(args.runtime())?;
     // Before anything is read or said: SIGHUP may come at any time from now on.
     let hangups = {
@@ -165,7 +165,7 @@ fn serve_file(args: &Args, reading: Reading, printer: Printer) -> Result<Exit, F
             metrics::start(address, agents.as_ref().map(Agents::hub), printer).await?;
         }
         let (threads, admin) = (args.who_answers(), args.admin);
-        let serving = Serving { live, places, how: (threads, tls), agents, admin };
+        let serving = Serving { live, places, how: (threads, certificate), agents, admin };
         serve_http(serving, (reading, hangups), printer).await
     }));
     runtime.shutdown_background();
@@ -231,7 +231,7 @@ pub(super) async fn ending_orphans<T>(serving: impl Future<Output = T>) -> T {
 struct Serving {
     live: Arc<Live>,
     places: Places,
-    how: (Threads, Option<Tls>),
+    how: (Threads, Option<Certificate>),
     agents: Option<Agents>,
     admin: Option<SocketAddr>,
 }
@@ -261,7 +261,8 @@ async fn serve_http(
     let teller = Teller::new(&live, places, printer);
     let served = match reading {
         Reading::Orders => {
-            serve_all(listeners, service, limits, hangups.take_orders(live, teller)).await
+            let orders = hangups.renewing(how.1, printer).take_orders(live, teller);
+            serve_all(listeners, service, limits, orders).await
         }
         Reading::Edits | Reading::Never => {
             if reading == Reading::Edits {
@@ -277,7 +278,7 @@ async fn serve_http(
 
 async fn bind(
     listen: &Listen,
-    (threads, tls): &(Threads, Option<Tls>),
+    (threads, certificate): &(Threads, Option<Certificate>),
     server: &Server,
     printer: Printer,
 ) -> Result<Listener, Failure> {
@@ -294,7 +295,7 @@ async fn bind(
         failure.hint("another server may be there; choose another address with --http")
     };
     let mut listener = Listener::bind(address, options).await.map_err(taken)?;
-    if let Some(tls) = tls {
+    if let Some(Certificate { tls, .. }) = certificate {
         listener = listener.over_tls(tls.clone()).map_err(taken)?;
     }
     // Programs that start us wait for this line, so that it is there with `--json` too.

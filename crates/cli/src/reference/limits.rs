@@ -12,6 +12,11 @@ const FILES: &[(&str, &str, &str)] = &[
         "What a client may push against. A program sets its own with `haft::Limits`.",
     ),
     (
+        "crates/transport/src/http/secure/http3/limits.rs",
+        "HTTP/3",
+        "Of what QUIC holds for a client, besides the limits of all of HTTP.",
+    ),
+    (
         "crates/manifest/src/limits.rs",
         "haft.yaml, and what its tools run",
         "Of the file, its templates, programs, pipelines and resources.",

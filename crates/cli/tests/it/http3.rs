@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{ChildStderr, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -51,21 +51,27 @@ impl Identity {
     }
 }
 
+/// A process, and what it says.
+type Server = (Guard, BufReader<ChildStderr>);
+
 /// A server that says where it is, and that address, like `127.0.0.1:7300/mcp`.
-fn started(mut command: Command) -> (Guard, String) {
+fn started(mut command: Command) -> (Server, String) {
     let mut child = Guard(command.stderr(Stdio::piped()).spawn().expect("it was built"));
     let mut said = String::new();
-    let stderr = child.0.stderr.take().expect("it is piped");
-    BufReader::new(stderr).read_line(&mut said).expect("it says where it listens");
+    let mut stderr = BufReader::new(child.0.stderr.take().expect("it is piped"));
+    stderr.read_line(&mut said).expect("it says where it listens");
     let (_, place) = said.trim().rsplit_once("https://").unwrap_or_else(|| panic!("{said}"));
-    (child, place.to_owned())
+    ((child, stderr), place.to_owned())
 }
 
 type Sender = SendRequest<h3_quinn::OpenStreams, Bytes>;
 type Stream = RequestStream<h3_quinn::BidiStream<Bytes>, Bytes>;
 
-/// A connection to that address, and what ends with it.
-async fn connect(place: &str, identity: &Identity) -> (Sender, JoinHandle<ConnectionError>) {
+/// QUIC to that address.
+async fn quic(
+    place: &str,
+    identity: &Identity,
+) -> Result<quinn::Connection, quinn::ConnectionError> {
     let mut roots = RootCertStore::empty();
     roots.add(identity.certificate.clone()).expect("it is a certificate");
     let mut tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -80,8 +86,12 @@ async fn connect(place: &str, identity: &Identity) -> (Sender, JoinHandle<Connec
     let (address, _) = place.split_once('/').expect("there is a path");
     let address = address.parse().expect("an address");
     let connecting = client.connect(address, "localhost").expect("an address");
-    let connection = timeout(DEADLINE, connecting).await.expect("in time").expect("QUIC");
-    let quic = h3_quinn::Connection::new(connection);
+    timeout(DEADLINE, connecting).await.expect("in time")
+}
+
+/// A connection to that address, and what ends with it.
+async fn connect(place: &str, identity: &Identity) -> (Sender, JoinHandle<ConnectionError>) {
+    let quic = h3_quinn::Connection::new(quic(place, identity).await.expect("QUIC"));
     let (mut driver, sender) = h3::client::new(quic).await.expect("HTTP/3");
     let driver = async move { std::future::poll_fn(|cx| driver.poll_close(cx)).await };
     (sender, tokio::spawn(driver))
@@ -101,7 +111,7 @@ struct Socket {
     runtime: Runtime,
     wire: Arc<Wire>,
     heard: mpsc::Receiver<Value>,
-    _server: (Guard, Identity),
+    _server: (Server, Identity),
 }
 
 impl Socket {
@@ -267,10 +277,31 @@ async fn a_served_file_is_there_over_http3_until_it_is_told_to_stop() {
     wire.ask(&call).await;
     let answer = hears.recv().await.expect("an answer");
     assert_eq!(answer["result"]["content"][0]["text"], "Hello, Zoe!", "{answer}");
-    kill_process(Pid::from_child(&server.0), Signal::TERM).expect("it runs");
+    kill_process(Pid::from_child(&server.0.0), Signal::TERM).expect("it runs");
     let ended = timeout(DEADLINE, driver).await.expect("in time").expect("no panic");
     assert!(ended.is_h3_no_error(), "{ended}");
-    assert!(server.0.wait().expect("it ends").success());
+    assert!(server.0.0.wait().expect("it ends").success());
+}
+
+#[tokio::test]
+async fn a_hangup_reads_the_certificate_again() {
+    let (identity, renewed) = (Identity::new(), Identity::new());
+    let (server, place) = started(serve(&identity, ["cert.pem", "key.pem"]));
+    let pid = Pid::from_child(&server.0.0);
+    quic(&place, &identity).await.expect("the first is shown");
+    // Half of the two is refused, and changes nothing.
+    std::fs::copy(renewed.file("cert.pem"), identity.file("cert.pem")).expect("both are ours");
+    let mut said = server.1.lines();
+    kill_process(pid, Signal::HUP).expect("it runs");
+    let warned = said.by_ref().map_while(Result::ok).find(|line| line.contains("certificate"));
+    let warned = warned.expect("it is told of");
+    assert!(warned.contains("stays what it was") && warned.contains("key.pem: "), "{warned}");
+    quic(&place, &identity).await.expect("the first is shown");
+    std::fs::copy(renewed.file("key.pem"), identity.file("key.pem")).expect("both are ours");
+    kill_process(pid, Signal::HUP).expect("it runs");
+    let shown = async { while quic(&place, &renewed).await.is_err() {} };
+    timeout(DEADLINE, shown).await.expect("the second is shown");
+    assert!(quic(&place, &identity).await.is_err(), "the first is shown no more");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a listener with a certificate speaks besides: TLS over TCP, and HTTP/3. In a program only if
+//! What a listener with a certificate speaks: TLS over TCP, and HTTP/3. In a program only if
 //! `haft-transport` is built with the feature `tls`; without it, there is nothing of it.
 
 #[cfg(not(feature = "tls"))]

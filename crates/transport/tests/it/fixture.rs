@@ -22,6 +22,7 @@ pub(crate) struct Fixture {
     pub(crate) gate: Arc<Gate>,
     /// Which server a client may trust, if it speaks TLS.
     pub(crate) certificate: Option<CertificateDer<'static>>,
+    pub(crate) tls: Option<Tls>,
     stop: Option<oneshot::Sender<Stop>>,
     serving: JoinHandle<()>,
 }
@@ -110,10 +111,9 @@ impl Fixture {
     ) -> Self {
         let any = "127.0.0.1:0".parse().expect("an address");
         let mut listener = Listener::bind(any, options).await.expect("a free port");
-        let mut trusted = None;
-        if let Some((tls, certificate)) = secured {
+        let (tls, certificate) = secured.unzip();
+        if let Some(tls) = tls.clone() {
             listener = listener.over_tls(tls).expect("a free port");
-            trusted = Some(certificate);
         }
         let url = listener.url();
         let address = url.split('/').nth(2).and_then(|host| host.parse().ok()).expect("a URL");
@@ -122,7 +122,7 @@ impl Fixture {
             let stop = async { stopped.await.unwrap_or(Stop::AtOnce) };
             listener.serve(service, &limits, stop).await;
         });
-        Self { address, gate, certificate: trusted, stop: Some(stop), serving }
+        Self { address, gate, certificate, tls, stop: Some(stop), serving }
     }
 
     /// Tells the server to stop and waits until it has.

@@ -224,6 +224,29 @@ async fn requests_that_are_begun_and_dropped_over_and_over_leave_nothing_behind(
     next_is_answered(&fixture).await;
 }
 
+#[tokio::test]
+async fn what_nobody_reads_is_not_sent_without_end() {
+    let fixture = limited(Limits::default()).await;
+    let connection = raw(&fixture).await;
+    // Of QPACK, which needs to say nothing to us.
+    let mut encoder = connection.open_uni().await.expect("a stream");
+    encoder.write_all(b"\x02").await.expect("it is taken");
+    let mut sent = 1;
+    let piece = [0; 4096];
+    while let Ok(written) = timeout(Duration::from_millis(500), encoder.write(&piece)).await {
+        sent += written.expect("the connection goes on");
+        assert!(sent <= 512 * 1024, "what has come before it was looked at may be on top");
+    }
+    assert!(sent >= 256 * 1024, "{sent}");
+    // With that, there may be eight of these.
+    let mut others = Vec::new();
+    for _ in 1..8 {
+        others.push(connection.open_uni().await.expect("a stream"));
+    }
+    assert!(timeout(Duration::from_millis(50), connection.open_uni()).await.is_err());
+    next_is_answered(&fixture).await;
+}
+
 /// A client that takes a little of each answer, and no more.
 async fn unreading(fixture: &Fixture) -> Http3Client {
     let mut transport = TransportConfig::default();
@@ -364,7 +387,8 @@ async fn bytes_without_sense_panic_nowhere() {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         // Other tests have tools that panic on purpose.
-        let is_of_http3 = |file: &str| ["h3", "http3", "quinn"].iter().any(|it| file.contains(it));
+        let is_of_http3 =
+            |file: &str| ["/h3-", "/quinn", "/http3/"].iter().any(|it| file.contains(it));
         if info.location().is_some_and(|at| is_of_http3(at.file())) {
             PANICS.fetch_add(1, Ordering::SeqCst);
         }

@@ -2,7 +2,7 @@
 //! not get as far as HTTP.
 
 use crate::fixture::Fixture;
-use crate::http3_client::trusting;
+use crate::http3_client::{Http3Client, trusting};
 use crate::pipe_client::DEADLINE;
 use crate::raw_client::modern_body;
 use bytes::Bytes;
@@ -25,7 +25,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
-async fn connect(fixture: &Fixture, protocol: &str) -> TlsStream<TcpStream> {
+pub(crate) async fn connect(fixture: &Fixture, protocol: &str) -> TlsStream<TcpStream> {
     let mut tls = trusting(fixture);
     tls.alpn_protocols = vec![protocol.into()];
     let stream = TcpStream::connect(fixture.address).await.expect("the server listens");
@@ -158,6 +158,24 @@ async fn a_handshake_that_goes_on_holds_up_no_stop() {
     fixture.stop(Stop::Gracefully).await;
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     _ = silent.read(&mut [0; 1]).await;
+}
+
+#[tokio::test]
+async fn a_certificate_is_renewed_for_those_who_come_later() {
+    let mut fixture = Fixture::secured(Limits::default(), Options::default()).await;
+    let mut before = Http3Client::connect(&fixture).await;
+    let names = ["localhost".to_owned()];
+    let other = rcgen::generate_simple_self_signed(names).expect("a certificate is made");
+    let (certificate, key) = (other.cert.pem(), other.signing_key.serialize_pem());
+    let tls = fixture.tls.clone().expect("it speaks TLS");
+    let wrong = tls.renew(certificate.as_bytes(), b"");
+    assert_eq!(wrong, Err(TlsError::NoKey));
+    next_is_answered(&fixture).await;
+    tls.renew(certificate.as_bytes(), key.as_bytes()).expect("they belong together");
+    fixture.certificate = Some(other.cert.der().clone());
+    next_is_answered(&fixture).await;
+    Http3Client::connect(&fixture).await.next_is_answered().await;
+    before.next_is_answered().await;
 }
 
 #[test]

@@ -48,7 +48,7 @@ impl Http3 {
     }
 
     pub(in crate::http) async fn work(&mut self) {
-        pending().await
+        pending::<()>().await;
     }
 
     pub(in crate::http) async fn end(self, _: Stop) {}

@@ -1,22 +1,29 @@
 //! A certificate and its key, as TLS over TCP and QUIC take them: what a listener is given that
-//! speaks HTTPS and HTTP/3. Reads no file.
+//! speaks HTTPS and HTTP/3. They may be replaced while it serves. Reads no file.
 
 use quinn::crypto::rustls::QuicServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ConfigBuilder, ServerConfig, WantsVerifier};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use rustls::{ServerConfig, SupportedProtocolVersion};
 use std::error::Error;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use tokio_rustls::TlsAcceptor;
 
-/// See the head of this file. Cheap to clone.
+/// See the head of this file. Cheap to clone; all clones are one.
 #[derive(Clone)]
 pub struct Tls {
     tcp: Arc<ServerConfig>,
     quic: Arc<QuicServerConfig>,
+    shown: Arc<Shown>,
 }
+
+/// What clients are shown from now on.
+#[derive(Debug)]
+struct Shown(RwLock<Arc<CertifiedKey>>);
 
 /// What is wrong with a certificate or a key; the file that it was read from is for the caller to
 /// name.
@@ -66,19 +73,24 @@ impl Tls {
     /// # Errors
     /// [`TlsError`].
     pub fn from_pem(certificates: &[u8], key: &[u8]) -> Result<Self, TlsError> {
-        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificates).collect();
-        let chain = chain.map_err(|_| TlsError::NoCertificate)?;
-        if chain.is_empty() {
-            return Err(TlsError::NoCertificate);
-        }
-        let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| TlsError::NoKey)?;
+        let shown = Arc::new(Shown(RwLock::new(read(certificates, key)?)));
         let both = &[&rustls::version::TLS13, &rustls::version::TLS12];
-        let tcp = config(builder(both), &chain, &key, &[b"h2", b"http/1.1"])?;
+        let tcp = config(both, &shown, &[b"h2", b"http/1.1"]);
         // Nothing may be said before the handshake has ended: somebody on the way could say it
         // again. That is what `max_early_data_size` is as it comes.
-        let quic = config(builder(&[&rustls::version::TLS13]), &chain, &key, &[b"h3"])?;
+        let quic = config(&[&rustls::version::TLS13], &shown, &[b"h3"]);
         let quic = QuicServerConfig::try_from(quic).expect("TLS 1.3 of ring has the ciphers");
-        Ok(Self { tcp: Arc::new(tcp), quic: Arc::new(quic) })
+        Ok(Self { tcp: Arc::new(tcp), quic: Arc::new(quic), shown })
+    }
+
+    /// Shows others to all who come from now on. If there is an error, nothing changes.
+    ///
+    /// # Errors
+    /// [`TlsError`].
+    pub fn renew(&self, certificates: &[u8], key: &[u8]) -> Result<(), TlsError> {
+        let renewed = read(certificates, key)?;
+        *self.shown.0.write().unwrap_or_else(PoisonError::into_inner) = renewed;
+        Ok(())
     }
 
     pub(super) fn acceptor(&self) -> TlsAcceptor {
@@ -96,26 +108,37 @@ impl fmt::Debug for Tls {
     }
 }
 
-type Builder = ConfigBuilder<ServerConfig, WantsVerifier>;
-
-fn builder(versions: &[&'static rustls::SupportedProtocolVersion]) -> Builder {
-    ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_protocol_versions(versions)
-        .expect("ring has ciphers for both versions")
+impl ResolvesServerCert for Shown {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner)))
+    }
 }
 
-fn config(
-    builder: Builder,
-    chain: &[CertificateDer<'static>],
-    key: &PrivateKeyDer<'static>,
-    protocols: &[&[u8]],
-) -> Result<ServerConfig, TlsError> {
-    let config = builder.with_no_client_auth().with_single_cert(chain.to_vec(), key.clone_key());
-    let mut config = config.map_err(|error| match error {
+fn read(certificates: &[u8], key: &[u8]) -> Result<Arc<CertifiedKey>, TlsError> {
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificates).collect();
+    let chain = chain.map_err(|_| TlsError::NoCertificate)?;
+    if chain.is_empty() {
+        return Err(TlsError::NoCertificate);
+    }
+    let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| TlsError::NoKey)?;
+    let both = CertifiedKey::from_der(chain, key, &ring::default_provider());
+    both.map(Arc::new).map_err(|error| match error {
         rustls::Error::InconsistentKeys(_) => TlsError::Mismatch,
         rustls::Error::InvalidCertificate(_) => TlsError::BadCertificate,
         _ => TlsError::BadKey,
-    })?;
+    })
+}
+
+fn config(
+    versions: &[&'static SupportedProtocolVersion],
+    shown: &Arc<Shown>,
+    protocols: &[&[u8]],
+) -> ServerConfig {
+    let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_protocol_versions(versions)
+        .expect("ring has ciphers for both versions");
+    let shown = Arc::<Shown>::clone(shown);
+    let mut config = builder.with_no_client_auth().with_cert_resolver(shown);
     config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
-    Ok(config)
+    config
 }

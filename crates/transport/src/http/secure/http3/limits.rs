@@ -29,8 +29,11 @@ pub(super) const HANDSHAKES_UNPROVEN: usize = 64;
 /// The most handshakes that wait to be looked at.
 pub(super) const HANDSHAKES_WAITING: usize = 1024;
 
-/// The most bytes of one such handshake that are kept, and of all of them.
-pub(super) const WAITING_BYTES: (u64, u64) = (16 * 1024, 8 * 1024 * 1024);
+/// The most bytes of one such handshake that are kept.
+pub(super) const HANDSHAKE_BYTES: u64 = 16 * 1024;
+
+/// The most bytes of all of them.
+pub(super) const HANDSHAKES_BYTES: u64 = 8 * 1024 * 1024;
 
 /// How long the last packets of all connections may take when the server stops.
 pub(super) const PARTING: Duration = Duration::from_millis(100);

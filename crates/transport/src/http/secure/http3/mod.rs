@@ -16,8 +16,8 @@ use crate::stop::Stop;
 use h3::error::Code;
 use haft_proto::limits::Limits;
 use limits::{
-    CONNECTION_WINDOW, HANDSHAKES_UNPROVEN, HANDSHAKES_WAITING, ONE_WAY_STREAMS, PARTING,
-    SEND_WINDOW, STREAM_WINDOW, WAITING_BYTES,
+    CONNECTION_WINDOW, HANDSHAKE_BYTES, HANDSHAKES_BYTES, HANDSHAKES_UNPROVEN, HANDSHAKES_WAITING,
+    ONE_WAY_STREAMS, PARTING, SEND_WINDOW, STREAM_WINDOW,
 };
 use quinn::{EndpointConfig, Incoming, ServerConfig, TokioRuntime, TransportConfig, VarInt};
 use std::future::pending;
@@ -148,11 +148,10 @@ fn config(tls: &Tls, limits: &Limits) -> ServerConfig {
         .max_idle_timeout(silence)
         .datagram_receive_buffer_size(None);
     let mut config = ServerConfig::with_crypto(tls.quic());
-    let (of_one, of_all) = WAITING_BYTES;
     config
         .transport_config(Arc::new(transport))
         .max_incoming(HANDSHAKES_WAITING)
-        .incoming_buffer_size(of_one)
-        .incoming_buffer_size_total(of_all);
+        .incoming_buffer_size(HANDSHAKE_BYTES)
+        .incoming_buffer_size_total(HANDSHAKES_BYTES);
     config
 }
