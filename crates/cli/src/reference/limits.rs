@@ -110,7 +110,10 @@ fn every_file_of_limits_is_on_the_page() {
     while let Some(directory) = directories.pop() {
         for entry in std::fs::read_dir(directory).expect("it is there") {
             let path = entry.expect("it can be read").path();
-            if path.is_dir() {
+            if path.ends_with("crates/field") {
+                // A chore's, as those of xtask.
+                continue;
+            } else if path.is_dir() {
                 directories.push(path);
             } else if path.ends_with("limits.rs") && !path.ends_with("reference/limits.rs") {
                 assert!(known.contains(&path), "{} is on no page", path.display());

@@ -125,7 +125,7 @@ impl Agent {
         }
     }
 
-    fn process(&self) -> String {
+    pub(crate) fn process(&self) -> String {
         self.child.0.id().to_string()
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::agents::{Agent, Hub, TOOLS};
 use crate::desk::Desk;
-use crate::gateway::{DEADLINE, called, city};
+use crate::gateway::{DEADLINE, called, city, signal};
 use crate::gateway_admin::Door;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -59,7 +59,7 @@ fn what_agents_do_is_told_to_prometheus() {
     ] {
         assert!(there.lines().any(|told| told == line), "{line}: {there}");
     }
-    drop(agent);
+    signal(&agent.process(), "-TERM");
     let since = Instant::now();
     while figures().contains("haft_agent_linked{") {
         assert!(since.elapsed() < DEADLINE, "it is gone");
@@ -93,7 +93,7 @@ fn a_call_is_made_by_hand_and_what_comes_of_it_is_told() {
         ("?agent=nobody", &request, 404, "there is no such agent"),
         ("?agent=plant-7", "{", 400, "no ExecuteRequest"),
         ("?agent=plant-7", "{}", 400, "`message`"),
-        ("?agent=plant-7", r#"{"message":{},"deadlineMs":"soon"}"#, 400, "deadlineMs"),
+        ("?agent=plant-7", r#"{"message":{},"deadlineMs":"soon"}"#, 400, "soon"),
     ] {
         let (answered, said) = ask(query, body);
         assert_eq!(answered, status, "{query} {body}: {said}");
