@@ -62,11 +62,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     ground::enter(&["field"], arguments)
 }
 
-/// The short forms, one after the other.
+/// Short forms of all, one after the other.
 pub(crate) fn run_short() -> Result<(), Failure> {
     for words in [
         &["walk", "--short"][..],
-        &["calls", "--short", "--calls", "5000", "--seed", "1"],
+        &["calls", "--calls", "5000", "--seed", "1"],
         &["agents", "--agents", "50"],
     ] {
         run(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())?;
@@ -125,25 +125,32 @@ fn parse(arguments: &[String]) -> Result<Wishes, Failure> {
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         let mut number = || words.next().and_then(|word| word.parse::<u64>().ok());
-        let understood = match word.as_str() {
-            "walk" => Some(wishes.part = Part::Walk),
-            "calls" => Some(wishes.part = Part::Calls),
-            "agents" => Some(wishes.part = Part::Agents),
-            "--long" => Some(wishes.is_long = true),
-            "--short" => Some(wishes.is_short = true),
-            "--release" => Some(wishes.is_release = true),
-            "--seed" => number().map(|seed| wishes.seed = seed),
-            "--calls" => number().filter(|calls| *calls > 0).map(|calls| wishes.calls = calls),
-            "--agents" => number()
-                .and_then(|agents| usize::try_from(agents).ok())
-                .filter(|agents| (1..=limits::AGENTS_MAX).contains(agents))
-                .map(|agents| wishes.agents = agents),
-            _ => None,
-        };
-        if understood.is_none() {
+        let mut is_understood = true;
+        match word.as_str() {
+            "walk" => wishes.part = Part::Walk,
+            "calls" => wishes.part = Part::Calls,
+            "agents" => wishes.part = Part::Agents,
+            "--long" => wishes.is_long = true,
+            "--short" => wishes.is_short = true,
+            "--release" => wishes.is_release = true,
+            "--seed" => match number() {
+                Some(seed) => wishes.seed = seed,
+                None => is_understood = false,
+            },
+            "--calls" => match number() {
+                Some(calls @ 1..) => wishes.calls = calls,
+                _ => is_understood = false,
+            },
+            "--agents" => match number().and_then(|agents| usize::try_from(agents).ok()) {
+                Some(agents @ 1..=limits::AGENTS_MAX) => wishes.agents = agents,
+                _ => is_understood = false,
+            },
+            _ => is_understood = false,
+        }
+        if !is_understood {
             let said = format!(
                 "`field` does not take `{word}`: walk [--short|--long], calls [--calls N] [--seed \
-                 N] [--short], agents [--agents N], and --release"
+                 N], agents [--agents N], and --release"
             );
             return Err(Failure::BadArguments(said));
         }

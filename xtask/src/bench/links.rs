@@ -100,7 +100,7 @@ fn measured_of(stage: &Stage, place: Place, wishes: &Wishes, case: &Case) -> Res
     asking(stage, place, case).iter().try_for_each(|words| ready(words))?;
     let words = words(stage, place, wishes, case);
     let mut turns: [Vec<Turn>; 2] = Default::default();
-    for number in 0..wishes.rounds() {
+    for number in 0..wishes.rounds() * case.more() {
         let order = if number % 2 == 0 { [0, 1] } else { [1, 0] };
         for at in order {
             let is_slow = case.kind == Kind::Slow && at == 1;
