@@ -1,5 +1,5 @@
-//! Frames as lines of a log, for whoever looks for what goes wrong: what each is, of which call, and
-//! how long, and never what is in it. Where nobody looks, a frame costs one look at a flag.
+//! Frames as lines of a log, for whoever looks for what goes wrong: what each is, of which call,
+//! and how long, and never what is in it. Where nobody looks, a frame costs one look at a flag.
 
 use haft_link::{Frame, Read, read};
 use std::fmt::Write;
