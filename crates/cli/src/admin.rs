@@ -28,7 +28,8 @@ const SESSIONS_TOLD_MAX: usize = 1000;
 /// A failure if nothing can listen there, or others could reach it.
 pub(crate) async fn start(
     address: SocketAddr,
-    (admin, live, rolls, hub): (Admin, Arc<Live>, Arc<[Roll]>, Option<Arc<Hub>>),
+    (admin, hub): (Admin, Option<Arc<Hub>>),
+    (live, rolls): (Arc<Live>, Arc<[Roll]>),
     printer: Printer,
 ) -> Result<(), Failure> {
     if !address.ip().is_loopback() {

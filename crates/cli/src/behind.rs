@@ -38,8 +38,8 @@ pub(crate) async fn begin(
     let (log, hub) = (Log::new(printer), agents.clone());
     let gateway = Gateway::begin(Arc::clone(live), agents, Arc::new(move |news| log.tell(news)));
     if let Some(address) = admin
-        && let told = (gateway.admin(), Arc::clone(live), rolls.into(), hub)
-        && let Err(failure) = admin::start(address, told, printer).await
+        && let (asked, served) = ((gateway.admin(), hub), (Arc::clone(live), rolls.into()))
+        && let Err(failure) = admin::start(address, asked, served, printer).await
     {
         gateway.stop().await;
         return Err(failure);
