@@ -10,6 +10,7 @@ mod hub;
 pub mod limits;
 mod link;
 mod pulse;
+mod qlog;
 mod quic;
 mod sync;
 mod tcp;
@@ -24,4 +25,5 @@ pub use hub::{
     ToldLink,
 };
 pub use link::Link;
+pub use qlog::write_qlogs;
 pub use quic::ALPN;

@@ -138,6 +138,9 @@ pub const ANSWER_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// longer, so that nobody's address gets more than was sent in its name.
 pub const RESET_PAUSE: Duration = Duration::from_millis(1);
 
+/// The most files that tell what QUIC does on a link, of one process.
+pub const QLOGS_MAX: usize = 1000;
+
 /// How many links must be there before a gateway has those that come prove their addresses, which
 /// costs them a round trip.
 pub const LINKS_UNPROVEN: usize = 1024;

@@ -1,6 +1,7 @@
 //! QUIC, as both ends of a link set it up.
 
 use crate::limits::{HEARTBEAT, LINK_WINDOW, SILENCE_MAX, STREAM_WINDOW};
+use crate::qlog;
 use quinn::TransportConfig;
 use quinn::congestion::BbrConfig;
 use quinn::crypto::rustls::{NoInitialCipherSuite, QuicClientConfig, QuicServerConfig};
@@ -17,10 +18,20 @@ pub(crate) fn server_config(
     tls: Arc<rustls::ServerConfig>,
 ) -> Result<quinn::ServerConfig, NoInitialCipherSuite> {
     let mut config = quinn::ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?));
-    // The control stream is all that an agent opens.
-    config.transport_config(Arc::new(transport(1)));
+    config.transport_config(Arc::new(transport(AGENT_STREAMS)));
     Ok(config)
 }
+
+/// The same for one link, whose packets are told somewhere.
+pub(crate) fn told(config: &quinn::ServerConfig) -> Arc<quinn::ServerConfig> {
+    let (mut config, mut transport) = (config.clone(), transport(AGENT_STREAMS));
+    transport.qlog_stream(qlog::next("gateway"));
+    config.transport_config(Arc::new(transport));
+    Arc::new(config)
+}
+
+/// The control stream is all that an agent opens.
+const AGENT_STREAMS: u32 = 1;
 
 /// How an agent dials, which works on so many calls at once.
 ///
@@ -33,7 +44,9 @@ pub(crate) fn client_config(
     let mut config = quinn::ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls)?));
     // Besides those that work, those that are taken up again or refused.
     let streams = u32::try_from(slots.saturating_mul(2)).unwrap_or(u32::MAX);
-    config.transport_config(Arc::new(transport(streams)));
+    let mut transport = transport(streams);
+    transport.qlog_stream(qlog::next("agent"));
+    config.transport_config(Arc::new(transport));
     Ok(config)
 }
 

@@ -17,7 +17,7 @@ use haft_agent::trust::{Authority, EarlyData, TicketSecret, TrustError};
 use haft_agent::{Door, Guests, Hub, HubSettings};
 use haft_transport::http;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
@@ -44,6 +44,9 @@ pub(crate) struct AgentsArgs {
     /// Tell each frame of the agents' links on stderr: what it is, of which call, and how long
     #[arg(long, requires = "agents")]
     pub(crate) log_frames: bool,
+    /// Write what QUIC does on each agent's link into a file of this directory, for qlog viewers
+    #[arg(long, value_name = "DIRECTORY", requires = "agents")]
+    pub(crate) qlog: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) state: StateArgs,
 }
@@ -100,6 +103,7 @@ pub(crate) async fn begin(args: &AgentsArgs, printer: Printer) -> Result<Option<
     if args.log_frames {
         log_frames(printer);
     }
+    args.qlog.as_deref().map_or(Ok(()), write_qlogs)?;
     let authority = Arc::new(args.state.authority()?);
     let now = SystemTime::now();
     let early = if args.early_data == 0 { EarlyData::Refused } else { EarlyData::Taken };
@@ -127,6 +131,17 @@ pub(crate) async fn begin(args: &AgentsArgs, printer: Printer) -> Result<Option<
     });
     let door = tokio::spawn(door.serve(Arc::clone(&hub), guests));
     Ok(Some(Agents { hub, door }))
+}
+
+/// Writes down what QUIC does on each link, from now on.
+///
+/// # Errors
+/// A failure if nothing can be written there.
+pub(crate) fn write_qlogs(directory: &Path) -> Result<(), Failure> {
+    haft_agent::write_qlogs(directory).map_err(|error| {
+        let why = format!("nothing can be written into {}: {error}", directory.display());
+        Failure::usage(why).hint("make the directory first")
+    })
 }
 
 /// Tells each frame of all links, from now on.

@@ -7,7 +7,8 @@ use crate::limits::{
     GREETING_TIME_MAX, LAST_WORD_TIME_MAX, LINKS_MAX, LINKS_UNPROVEN, RESET_PAUSE,
 };
 use crate::link::Link;
-use crate::quic::server_config;
+use crate::qlog;
+use crate::quic::{server_config, told};
 use crate::tcp::{Mux, Side};
 use crate::trust::Authority;
 use quinn::{ConnectionError, Endpoint, EndpointConfig, Incoming, TokioRuntime, VarInt};
@@ -27,6 +28,8 @@ use tokio_rustls::TlsAcceptor;
 /// See above.
 pub struct Door {
     endpoint: Endpoint,
+    /// How links over QUIC are taken.
+    quic: quinn::ServerConfig,
     listener: TcpListener,
     acceptor: TlsAcceptor,
 }
@@ -72,13 +75,17 @@ impl Door {
         let listener = TcpListener::bind(address).await.map_err(taken)?;
         let at = listener.local_addr().map_err(taken)?;
         let socket = std::net::UdpSocket::bind(at).map_err(taken)?;
-        let endpoint =
-            Endpoint::new(known_again(authority), Some(config), socket, Arc::new(TokioRuntime));
+        let endpoint = Endpoint::new(
+            known_again(authority),
+            Some(config.clone()),
+            socket,
+            Arc::new(TokioRuntime),
+        );
         let endpoint = endpoint.map_err(taken)?;
         // QUIC's windows bound what is said early; over TCP it would be kept, whatever it is.
         let mut tls = Arc::unwrap_or_clone(tls);
         tls.max_early_data_size = 0;
-        Ok(Self { endpoint, listener, acceptor: TlsAcceptor::from(Arc::new(tls)) })
+        Ok(Self { endpoint, quic: config, listener, acceptor: TlsAcceptor::from(Arc::new(tls)) })
     }
 
     /// Where it is.
@@ -106,9 +113,10 @@ impl Door {
                         _ = incoming.retry();
                         continue;
                     }
+                    let told = qlog::is_on().then(|| told(&self.quic));
                     links.spawn(async move {
                         let from = incoming.remote_address();
-                        match timeout(GREETING_TIME_MAX, over_quic(incoming)).await {
+                        match timeout(GREETING_TIME_MAX, over_quic(incoming, told)).await {
                             Ok(Ok(link)) => guests(from, &hub.serve(link).await),
                             Ok(Err(error)) => guests(from, &error.to_string()),
                             Err(_) => {}
@@ -163,8 +171,14 @@ fn known_again(authority: &Authority) -> EndpointConfig {
 
 /// A link as soon as it is known whose it is: by what an earlier handshake left behind, that is
 /// before this one has ended.
-async fn over_quic(incoming: Incoming) -> Result<Link, ConnectionError> {
-    let mut connecting = incoming.accept()?;
+async fn over_quic(
+    incoming: Incoming,
+    told: Option<Arc<quinn::ServerConfig>>,
+) -> Result<Link, ConnectionError> {
+    let mut connecting = match told {
+        Some(config) => incoming.accept_with(config)?,
+        None => incoming.accept()?,
+    };
     connecting.handshake_data().await?;
     let (connection, accepted) = match connecting.into_0rtt() {
         Ok(begun) => begun,

@@ -2,7 +2,7 @@
 //! It serves like `serve`, and dials instead of listening.
 
 use super::serve::{ending_orphans, started};
-use crate::agents::{failed, log_frames};
+use crate::agents::{failed, log_frames, write_qlogs};
 use crate::behind;
 use crate::edits::{Hangups, Places, Teller};
 use crate::exit::{Exit, Failure};
@@ -48,6 +48,9 @@ pub(crate) struct Args {
     /// Tell each frame of the links on stderr: what it is, of which call, and how long
     #[arg(long)]
     log_frames: bool,
+    /// Write what QUIC does on each link into a file of this directory, for qlog viewers
+    #[arg(long, value_name = "DIRECTORY")]
+    qlog: Option<PathBuf>,
 }
 
 /// A place that can be dialled.
@@ -70,6 +73,7 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
     if args.log_frames {
         log_frames(printer);
     }
+    args.qlog.as_deref().map_or(Ok(()), write_qlogs)?;
     let live = Arc::new(Live::new(&args.file, Reading::Orders, false)?);
     let served = runtime.block_on(ending_orphans(serve(args, live, hangups, printer)));
     runtime.shutdown_background();

@@ -4,9 +4,12 @@ use crate::agents::{Agent, Hub, TOOLS};
 use crate::desk::Desk;
 use crate::gateway::{DEADLINE, called, city, signal};
 use crate::gateway_admin::Door;
+use crate::haft::haft;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::time::Instant;
 
 /// A gateway that is looked at, and an agent that is there.
@@ -102,6 +105,44 @@ fn a_call_is_made_by_hand_and_what_comes_of_it_is_told() {
     let long = format!(r#"{{"message":"{}"}}"#, "x".repeat(1 << 20));
     assert_eq!(ask("?agent=plant-7", &long).0, 413);
     assert_eq!(door.ask("GET /link/v1/execute").0, 405);
+}
+
+#[test]
+fn what_quic_does_is_written_for_each_link_at_both_ends() {
+    let place = Desk::with("");
+    let (near, far) = (place.path("gateway"), place.path("agent"));
+    for directory in [&near, &far] {
+        std::fs::create_dir(directory).expect("ours");
+    }
+    let text = |path: &Path| path.to_str().expect("text").to_owned();
+    let hub = Hub::seen("plant-7", &["--qlog", &text(&near)]);
+    let site = Desk::with(&city("plant"));
+    let token = hub.token("plant-7");
+    let agent = Agent::with(&site, hub.port, &["--qlog", &text(&far)], &token);
+    hub.has(&TOOLS);
+    signal(&agent.process(), "-TERM");
+    hub.has(&[]);
+    drop((agent, hub));
+    for directory in [near, far] {
+        let files = std::fs::read_dir(&directory).expect("there").flatten();
+        let files: Vec<_> = files.map(|file| file.path()).collect();
+        // It joined by one link, and came by the next.
+        assert!(files.len() >= 2, "{files:?}");
+        let longest = files.iter().map(|path| std::fs::read_to_string(path).expect("text"));
+        let longest = longest.max_by_key(String::len).expect("one");
+        let mut records = longest.split('\u{1e}').filter(|record| !record.trim().is_empty());
+        let head: Value = serde_json::from_str(records.next().expect("one")).expect("JSON");
+        assert_eq!(head["qlog_format"], "JSON-SEQ");
+        // The last may be cut where the process ended.
+        let events: Vec<Value> = records.map_while(|it| serde_json::from_str(it).ok()).collect();
+        let is_sent = |event: &&Value| event["name"] == "transport:packet_sent";
+        assert!(events.iter().filter(is_sent).count() > 2, "{}", events.len());
+        let mode = std::fs::metadata(&files[0]).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    let nowhere = haft(["agent", site.file(), "--gateway", "a:1", "--qlog", "/nonexistent"]);
+    assert_eq!(nowhere.code, Some(2), "{nowhere:?}");
+    assert!(nowhere.stderr.contains("nothing can be written into /nonexistent"), "{nowhere:?}");
 }
 
 #[test]
