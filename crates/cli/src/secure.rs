@@ -1,5 +1,5 @@
-//! The certificate of a server: read for `serve`, again when SIGHUP says so, with what is wrong with
-//! its files in a line. What it is used for is `haft-transport`'s.
+//! The certificate of a server: read for `serve`, again when SIGHUP says so, with what is wrong
+//! with its files in a line. What it is used for is `haft-transport`'s.
 
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
