@@ -25,10 +25,11 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
-pub(crate) async fn connect(fixture: &Fixture, protocol: &str) -> TlsStream<TcpStream> {
+async fn connect(fixture: &Fixture, protocol: &str) -> TlsStream<TcpStream> {
     let mut tls = trusting(fixture);
     tls.alpn_protocols = vec![protocol.into()];
     let stream = TcpStream::connect(fixture.address).await.expect("the server listens");
+    stream.set_nodelay(true).expect("a socket has options");
     let name = "localhost".try_into().expect("a name");
     let stream = TlsConnector::from(Arc::new(tls)).connect(name, stream).await.expect("TLS");
     assert_eq!(stream.get_ref().1.alpn_protocol(), Some(protocol.as_bytes()));
