@@ -119,10 +119,6 @@ pub const LISTENING_MAX: usize = 64;
 /// The longest answer to a call of a gateway.
 pub const ANSWER_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// The shortest time between two packets that say that a link is gone: each answers one that is
-/// longer, so that nobody's address gets more than was sent in its name.
-pub const RESET_PAUSE: Duration = Duration::from_millis(1);
-
 /// How many links must be there before a gateway has those that come prove their addresses, which
 /// costs them a round trip.
 pub const LINKS_UNPROVEN: usize = 1024;
