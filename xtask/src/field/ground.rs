@@ -45,8 +45,8 @@ fn is_root() -> bool {
     line.and_then(|line| line.split_whitespace().nth(1)) == Some("0")
 }
 
-/// Starts a chore once more, as [`INSIDE`] namespaces of its own, and waits for it. The kernel ends all
-/// processes of a namespace with its first one, and that one with us.
+/// Starts a chore once more, as [`INSIDE`] namespaces of its own, and waits for it. The kernel ends
+/// all processes of a namespace with its first one, and that one with us.
 pub(crate) fn enter(chore: &[&str], arguments: &[String]) -> Result<(), Failure> {
     let us = env::current_exe().map_err(|source| Failure::file("xtask itself", source))?;
     let mut command = Command::new("setpriv");

@@ -1,5 +1,5 @@
-//! The table of `bench links`: a row for each figure of a case. Made of what was kept and of nothing
-//! else; the pages and the command print it.
+//! The table of `bench links`: a row for each figure of a case. Made of what was kept and of
+//! nothing else; the pages and the command print it.
 
 use serde_json::Value;
 
