@@ -134,10 +134,6 @@ pub const LISTENING_MAX: usize = 64;
 /// The longest answer to a call of a gateway.
 pub const ANSWER_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// The shortest time between two packets that say that a link is gone: each answers one that is
-/// longer, so that nobody's address gets more than was sent in its name.
-pub const RESET_PAUSE: Duration = Duration::from_millis(1);
-
 /// The most files that tell what QUIC does on a link, of one process.
 pub const QLOGS_MAX: usize = 1000;
 
