@@ -63,7 +63,7 @@ async fn serve_http(address: &str, tls: Option<Tls>) -> Result<(), Box<dyn Error
     let server = assembly::server()?;
     let mut listener = Listener::bind(address, Options::default()).await?;
     if let Some(tls) = tls {
-        listener = listener.over_tls(tls)?;
+        listener = listener.over_tls(tls).await?;
     }
     eprintln!("serving {} at {}", server.name(), listener.url());
     let limits = server.limits().clone();

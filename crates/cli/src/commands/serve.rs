@@ -296,7 +296,7 @@ async fn bind(
     };
     let mut listener = Listener::bind(address, options).await.map_err(taken)?;
     if let Some(Certificate { tls, .. }) = certificate {
-        listener = listener.over_tls(tls.clone()).map_err(taken)?;
+        listener = listener.over_tls(tls.clone()).await.map_err(taken)?;
     }
     // Programs that start us wait for this line, so that it is there with `--json` too.
     printer.always(format_args!(

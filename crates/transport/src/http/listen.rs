@@ -26,6 +26,8 @@ use tokio::time::interval;
 pub struct Listener {
     sockets: Sockets,
     address: SocketAddr,
+    #[cfg_attr(not(feature = "tls"), expect(dead_code, reason = "UDP may want another"))]
+    is_at_any_port: bool,
     options: Options,
     besides: Option<Besides>,
     roll: Roll,
@@ -40,22 +42,41 @@ impl Listener {
     /// The address is in use or not ours; or each thread wants a socket
     /// ([`Threads::Own`], `is_accepting`), and the system is not Linux.
     pub async fn bind(address: SocketAddr, options: Options) -> io::Result<Self> {
-        let (sockets, address) = match options.threads {
-            Threads::Own { count, is_accepting: true, .. } => Sockets::each(address, count.get())?,
-            _ => Sockets::one(address).await?,
-        };
-        Ok(Self { sockets, address, options, besides: None, roll: Roll::default(), way: None })
+        let is_at_any_port = address.port() == 0;
+        let (sockets, address) = open(address, options.threads).await?;
+        Ok(Self {
+            sockets,
+            address,
+            is_at_any_port,
+            options,
+            besides: None,
+            roll: Roll::default(),
+            way: None,
+        })
     }
 
     /// Speaks HTTPS, and nothing else, with HTTP/3 at the same port (UDP). In a runtime, which is
-    /// the one that HTTP/3 is served on.
+    /// the one that HTTP/3 is served on. If the port was any free one, and is in use for UDP, it
+    /// becomes another.
     ///
     /// # Errors
     /// The port is in use for UDP.
     #[cfg(feature = "tls")]
-    pub fn over_tls(mut self, tls: Tls) -> io::Result<Self> {
-        self.way = Some(Way::at(self.address, tls)?);
-        Ok(self)
+    pub async fn over_tls(mut self, tls: Tls) -> io::Result<Self> {
+        let mut tries = if self.is_at_any_port { PORTS_TRIED } else { 1 };
+        loop {
+            tries -= 1;
+            match Way::at(self.address, tls.clone()) {
+                Err(error) if tries > 0 && error.kind() == io::ErrorKind::AddrInUse => {
+                    let any = SocketAddr::new(self.address.ip(), 0);
+                    (self.sockets, self.address) = open(any, self.options.threads).await?;
+                }
+                way => {
+                    self.way = Some(way?);
+                    return Ok(self);
+                }
+            }
+        }
     }
 
     /// Where clients find the endpoint.
@@ -119,6 +140,18 @@ impl Listener {
         };
         tokio::join!(crew.end(stop, limits.shutdown_grace), http3.end(stop));
         endpoint.end_sessions();
+    }
+}
+
+/// How many ports are tried that are free for TCP, until one is for UDP, too.
+#[cfg(feature = "tls")]
+const PORTS_TRIED: usize = 16;
+
+/// Binds an address, as often as these threads want it.
+async fn open(address: SocketAddr, threads: Threads) -> io::Result<(Sockets, SocketAddr)> {
+    match threads {
+        Threads::Own { count, is_accepting: true, .. } => Sockets::each(address, count.get()),
+        _ => Sockets::one(address).await,
     }
 }
 

@@ -113,7 +113,7 @@ impl Fixture {
         let mut listener = Listener::bind(any, options).await.expect("a free port");
         let (tls, certificate) = secured.unzip();
         if let Some(tls) = tls.clone() {
-            listener = listener.over_tls(tls).expect("a free port");
+            listener = listener.over_tls(tls).await.expect("a free port");
         }
         let url = listener.url();
         let address = url.split('/').nth(2).and_then(|host| host.parse().ok()).expect("a URL");

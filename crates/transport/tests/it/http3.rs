@@ -14,6 +14,7 @@ use haft_transport::http::{Options, Threads, TwoPaths};
 use haft_transport::stop::Stop;
 use quinn::TransportConfig;
 use serde_json::json;
+use std::net::UdpSocket;
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
@@ -260,6 +261,23 @@ async fn a_server_that_stops_at_once_tells_its_clients() {
     let ended = timeout(DEADLINE, client.driver).await.expect("in time").expect("no panic");
     assert!(ended.is_h3_no_error(), "{ended}");
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn a_client_whose_address_changes_keeps_its_connection() {
+    let fixture = secured().await;
+    let endpoint = quic(&fixture, b"h3", TransportConfig::default());
+    let connecting = endpoint.connect(fixture.address, "localhost").expect("an address");
+    let connection = timeout(DEADLINE, connecting).await.expect("in time").expect("QUIC");
+    let mut client = Http3Client::over(connection).await;
+    let mut slow = client.send(&call("wait")).await.expect("it is taken");
+    fixture.gate.began.notified().await;
+    let elsewhere = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    endpoint.rebind(elsewhere).expect("a socket");
+    client.next_is_answered().await;
+    fixture.gate.open.notify_one();
+    let response = timeout(DEADLINE, slow.recv_response()).await.expect("in time");
+    assert_eq!(response.expect("an answer").status(), 200);
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use crate::raw_client::modern_body;
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
 use haft_proto::limits::Limits;
-use haft_transport::http::{Options, Tls, TlsError};
+use haft_transport::http::{Listener, Options, Tls, TlsError};
 use haft_transport::stop::Stop;
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
@@ -16,6 +16,8 @@ use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::{Value, json};
+use std::io::ErrorKind;
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -177,6 +179,24 @@ async fn a_certificate_is_renewed_for_those_who_come_later() {
     next_is_answered(&fixture).await;
     Http3Client::connect(&fixture).await.next_is_answered().await;
     before.next_is_answered().await;
+}
+
+#[tokio::test]
+async fn a_port_that_is_in_use_for_udp_is_refused_or_replaced() {
+    let fixture = Fixture::secured(Limits::default(), Options::default()).await;
+    let tls = fixture.tls.clone().expect("it speaks TLS");
+    let any: SocketAddr = "127.0.0.1:0".parse().expect("an address");
+    let taken = UdpSocket::bind(any).expect("a free port");
+    let address = taken.local_addr().expect("it is bound");
+    let listener = Listener::bind(address, Options::default()).await.expect("few are in use");
+    let refused = listener.over_tls(tls.clone()).await.map(|listener| listener.url());
+    assert_eq!(refused.expect_err("it was asked for").kind(), ErrorKind::AddrInUse);
+    let listener = Listener::bind(any, Options::default()).await.expect("a free port");
+    let before = listener.url();
+    let place = before.split('/').nth(2).expect("a place");
+    let _taken = UdpSocket::bind(place).expect("few are in use");
+    let listener = listener.over_tls(tls).await.expect("another is free");
+    assert_ne!(listener.url().strip_prefix("https"), before.strip_prefix("http"));
 }
 
 #[test]
