@@ -69,8 +69,7 @@ fn a_long_result_is_counted_at_its_end_and_measured_in_pieces() {
     let (direct, far) = (serve(desk.file()), breaking_off());
     let gate = gate(&format!("  well: {{ url: {:?} }}\n  far: {{ url: {far:?} }}\n", direct.url));
     let gate = serve_with(gate.file(), &["--admin", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]);
-    let url = gate.told(&["haft: serving", " at http"]);
-    let (_, url) = url.rsplit_once(" at ").expect("an address");
+    let url = &gate.url;
     let answer = post(url, "application/json");
     assert!(answer.contains("transfer-encoding: chunked") && answer.len() > 100_000, "{answer}");
     called(url, "modern", "well_lines", &json!({}));
@@ -79,7 +78,9 @@ fn a_long_result_is_counted_at_its_end_and_measured_in_pieces() {
     let counts = |place: usize| ["calls", "running", "failed"].map(|key| &upstreams[place][key]);
     assert_eq!(counts(0), [&json!(1), &json!(0), &json!(0)], "{upstreams}");
     assert_eq!(counts(1), [&json!(1), &json!(0), &json!(1)], "{upstreams}");
-    let metrics = get(&gate.url);
+    let told = gate.told(&["haft: metrics at "]);
+    let (_, metrics) = told.rsplit_once(" at ").expect("an address");
+    let metrics = get(metrics);
     for line in [
         r#"haft_requests_total{method="tools/call",name="far_x",outcome="refused"} 1"#,
         r#"haft_requests_total{method="tools/call",name="well_lines",outcome="ok"} 1"#,
