@@ -48,7 +48,8 @@ pub const PROBE_TIME_MAX: Duration = Duration::from_secs(2);
 /// How long a link must last so that the next pause is short again.
 pub const LASTED: Duration = Duration::from_secs(10);
 
-/// How often an address is dialled again that led to a gateway to which there is a link.
+/// How often an address is dialled again that led to a gateway to which there is a link, or that is
+/// reached over TCP alone.
 pub const REPROBE: Duration = Duration::from_secs(60);
 
 /// The most streams of one link over TCP.

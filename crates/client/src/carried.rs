@@ -41,7 +41,7 @@ pub trait Carrier: fmt::Debug + Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parcel {
     /// JSON-RPC, on one line.
-    pub message: Vec<u8>,
+    pub message: Bytes,
     /// How long it is waited for, if not for ever.
     pub within: Option<Duration>,
     /// It may be done twice without harm: it reads, or its tool is said to be `readOnlyHint` or
@@ -187,7 +187,7 @@ impl Carried {
         // Who listens does so for as long as it likes.
         let within = (ask.method != Method::SubscriptionsListen).then_some(self.timeout);
         let is_repeatable = self.is_repeatable(ask);
-        let parcel = Parcel { message: ask.message(), within, is_repeatable, pieces_from };
+        let parcel = Parcel { message: ask.message().into(), within, is_repeatable, pieces_from };
         let last = self.carrier.carry(parcel, &mut hear).await;
         let method = ask.method.name();
         let last = last.map_err(|why| uncarried(method, why))?;

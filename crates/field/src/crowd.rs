@@ -4,6 +4,7 @@
 use crate::limits::{JOINING, SLOTS, TOKEN_LIFE};
 use crate::say;
 use futures_util::{StreamExt as _, stream};
+use haft_agent::limits::REPROBE;
 use haft_agent::trust::Authority;
 use haft_agent::{Agent, AgentSettings, join};
 use haft_proto::limits::Limits;
@@ -73,6 +74,7 @@ fn agent(name: &str, identity: PathBuf, gateway: &str) -> Result<Agent, String> 
         software: "field".into(),
         gateways: vec![gateway.to_owned()],
         slots: SLOTS,
+        reprobe: REPROBE,
         limits: Limits::default(),
         hears: Arc::new(|_| {}),
     };

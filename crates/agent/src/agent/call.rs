@@ -104,7 +104,7 @@ fn run(shared: &Shared, call: &Arc<Call>, request: &ExecuteRequest<'_>) {
     };
     let working = Working(Arc::clone(call));
     let task = tokio::spawn(async move { work(&working.0, carried, deadline).await });
-    call.runs_as(task.abort_handle());
+    call.is_work_of(task.abort_handle());
 }
 
 /// A call that is worked on. If that ends without an answer, nobody waits for one in vain.

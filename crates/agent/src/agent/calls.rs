@@ -9,6 +9,7 @@ use crate::sync::{Mutex, MutexGuard};
 use bytes::Bytes;
 use haft_link::Kind;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
 use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
@@ -20,6 +21,10 @@ pub(super) struct Calls {
     known: Mutex<Known>,
     /// How many there are.
     count: watch::Sender<usize>,
+    /// How many have a deadline and run.
+    timed: Arc<AtomicUsize>,
+    /// How many have none and run.
+    listening: Arc<AtomicUsize>,
 }
 
 struct Known {
@@ -33,15 +38,18 @@ struct Known {
 
 /// One of them.
 pub(super) struct Call {
-    /// It has a deadline. Others listen for as long as they like.
-    is_timed: bool,
     delivery: Mutex<Delivery>,
+    /// Its place among those that run, until it does not.
+    running_as: Mutex<Option<Running>>,
     /// Told when there is more to send.
     more: Notify,
     /// Told when there is room for more.
     room: Notify,
-    running: Mutex<Option<AbortHandle>>,
+    work: Mutex<Option<AbortHandle>>,
 }
+
+/// One of those that are counted here.
+struct Running(Arc<AtomicUsize>);
 
 /// What becomes of a call that a gateway wants to begin, or to go on with.
 pub(super) enum Taken {
@@ -62,15 +70,19 @@ impl Calls {
     pub(super) fn new(slots: usize, has_forgotten: bool) -> Self {
         let known = Known { calls: HashMap::new(), seen: Seen::default(), begun: 0, has_forgotten };
         let (known, count) = (Mutex::new(known), watch::Sender::default());
-        Self { slots, known, count }
+        let (timed, listening) = (Arc::default(), Arc::default());
+        Self { slots, known, count, timed, listening }
     }
 
     /// Begins one, unless it may have been before.
     pub(super) fn begin(&self, id: u64, window: Sums, share: Share, is_timed: bool) -> Taken {
         let mut known = self.lock();
-        let alike = known.calls.values().filter(|call| call.is_timed == is_timed && call.runs());
-        let most = if is_timed { self.slots } else { LISTENING_MAX };
-        if alike.count() >= most || known.calls.len() >= CALLS_KEPT_MAX {
+        let (alike, most) = match is_timed {
+            true => (&self.timed, self.slots),
+            false => (&self.listening, LISTENING_MAX),
+        };
+        // All that begin do so here, under the lock.
+        if alike.load(Ordering::Relaxed) >= most || known.calls.len() >= CALLS_KEPT_MAX {
             // It will not be begun later either.
             known.seen.note(id);
             return Taken::NotBegun("the agent works on as many calls as it may");
@@ -81,11 +93,11 @@ impl Calls {
         let mut delivery = Delivery::new(window);
         delivery.shares(Some(share));
         let call = Arc::new(Call {
-            is_timed,
             delivery: Mutex::new(delivery),
+            running_as: Mutex::new(Some(Running::one_of(alike))),
             more: Notify::new(),
             room: Notify::new(),
-            running: Mutex::default(),
+            work: Mutex::default(),
         });
         known.calls.insert(id, Arc::clone(&call));
         known.begun += 1;
@@ -148,8 +160,8 @@ impl Calls {
 
 impl Call {
     /// It is worked on by this.
-    pub(super) fn runs_as(&self, running: AbortHandle) {
-        *lock(&self.running) = Some(running);
+    pub(super) fn is_work_of(&self, work: AbortHandle) {
+        *lock(&self.work) = Some(work);
     }
 
     /// Adds what comes of it.
@@ -162,6 +174,10 @@ impl Call {
         let mut delivery = lock(&self.delivery);
         if !delivery.is_over() {
             delivery.push(what, payload, total);
+        }
+        if delivery.is_over() {
+            // Before it can be sent: whoever has heard it may begin another.
+            *lock(&self.running_as) = None;
         }
         drop(delivery);
         self.more.notify_waiters();
@@ -211,16 +227,26 @@ impl Call {
         }
     }
 
-    fn runs(&self) -> bool {
-        !lock(&self.delivery).is_over()
-    }
-
     /// Nobody will ask for it.
     fn abort(&self) {
         lock(&self.delivery).shares(None);
-        if let Some(running) = lock(&self.running).take() {
-            running.abort();
+        *lock(&self.running_as) = None;
+        if let Some(work) = lock(&self.work).take() {
+            work.abort();
         }
+    }
+}
+
+impl Running {
+    fn one_of(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(count))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -4,7 +4,7 @@ use super::link::{FirstWords, Stay, stay};
 use super::pause::Pause;
 use super::{Dialled, Shared};
 use crate::ending::Ending;
-use crate::limits::{GREETING_TIME_MAX, LASTED, REPROBE, UDP_HEADSTART, UDP_PATIENCE};
+use crate::limits::{GREETING_TIME_MAX, LASTED, UDP_HEADSTART, UDP_PATIENCE};
 use crate::link::{Link, Streams};
 use crate::quic::client_config;
 use crate::tcp::{Mux, Side};
@@ -22,19 +22,28 @@ use tokio_rustls::TlsConnector;
 /// Does so until the agent stops.
 pub(super) async fn keep(shared: Arc<Shared>, address: String) {
     let mut pause = Pause::new(seed(&shared, &address));
-    let mut met = String::new();
+    let (mut met, mut better) = (String::new(), None);
     loop {
-        let first = FirstWords::new(&shared, &met);
-        let tried = tokio::select! {
-            tried = dial_as(&shared, &address, &first) => tried,
-            () = shared.stopped() => return,
+        let tried = match better.take() {
+            Some(better) => Ok(better),
+            None => tokio::select! {
+                tried = dial_as(&shared, &address, FirstWords::new(&shared, &met)) => tried,
+                () = shared.stopped() => return,
+            },
         };
         let (why, again) = match tried {
             Err(why) => (why, pause.next()),
-            Ok(Reached { link, endpoint, control }) => {
+            Ok((Reached { link, endpoint, control }, first)) => {
                 let began = Instant::now();
                 let at = (&*address, &mut met);
-                let stayed = stay(&shared, at, &first, (&link, control)).await;
+                let stayed = tokio::select! {
+                    stayed = stay(&shared, at, &first, (&link, control)) => stayed,
+                    found = over_datagrams(&shared, &address), if link.is_over_tcp() => {
+                        better = Some(found);
+                        link.end(Ending::Replaced);
+                        continue;
+                    }
+                };
                 // What was said last is on its way.
                 if let Some(endpoint) = endpoint {
                     _ = timeout(GREETING_TIME_MAX, endpoint.wait_idle()).await;
@@ -48,7 +57,7 @@ pub(super) async fn keep(shared: Arc<Shared>, address: String) {
                     Stay::Ended { why, .. } => (why, pause.next()),
                     // It may be another one's address later.
                     Stay::Duplicate => {
-                        if rest(&shared, REPROBE).await {
+                        if rest(&shared, shared.settings.reprobe).await {
                             return;
                         }
                         continue;
@@ -71,10 +80,28 @@ async fn rest(shared: &Shared, time: Duration) -> bool {
     }
 }
 
-async fn dial_as(shared: &Shared, address: &str, first: &FirstWords) -> Result<Reached, String> {
-    let tls = shared.identity().client_config().map_err(|error| error.to_string())?;
-    let early = first.frames.clone();
-    dial(&Dialling::new(tls, shared.settings.slots, early)?, address).await
+/// A link, and what is said first over it.
+type Tried = (Reached, FirstWords);
+
+async fn dial_as(shared: &Shared, address: &str, first: FirstWords) -> Result<Tried, String> {
+    let dialled = dial(&Dialling::of(shared, &first)?, address).await;
+    dialled.map(|reached| (reached, first))
+}
+
+/// A link over QUIC for one over TCP, as soon as datagrams pass: there calls do not wait for one
+/// another.
+async fn over_datagrams(shared: &Shared, address: &str) -> Tried {
+    loop {
+        sleep(shared.settings.reprobe).await;
+        // It has a link, and says what it has once this one takes its place.
+        let first = FirstWords::new(shared, "");
+        let Ok(dialling) = Dialling::of(shared, &first) else { continue };
+        let Ok(found) = lookup_host(address).await else { continue };
+        let found: Vec<SocketAddr> = found.collect();
+        if let Ok(reached) = any_over_quic(&dialling, &found).await {
+            return (reached, first);
+        }
+    }
 }
 
 /// How it is dialled.
@@ -86,6 +113,11 @@ pub(super) struct Dialling {
 }
 
 impl Dialling {
+    fn of(shared: &Shared, first: &FirstWords) -> Result<Self, String> {
+        let tls = shared.identity().client_config().map_err(|error| error.to_string())?;
+        Self::new(tls, shared.settings.slots, first.frames.clone())
+    }
+
     pub(super) fn new(
         tls: Arc<rustls::ClientConfig>,
         slots: usize,

@@ -39,6 +39,11 @@ pub struct AgentSettings {
     pub gateways: Vec<String>,
     /// How many calls it works on at once.
     pub slots: usize,
+    /// How often it looks whether another gateway answers at an address whose gateway it has a
+    /// link to, and whether datagrams pass where a link is over TCP; [`REPROBE`] by default.
+    ///
+    /// [`REPROBE`]: crate::limits::REPROBE
+    pub reprobe: Duration,
     /// Of messages.
     pub limits: Limits,
     /// Hears how it goes with each gateway.

@@ -4,13 +4,16 @@
 use super::answer::gather;
 use super::member::{Live, Member, Place};
 use crate::credit::Sums;
-use crate::limits::{ANSWER_BYTES_MAX, AWAY_PATIENCE, BROKEN_MAX, CALL_MESSAGES, CALL_WINDOW};
+use crate::limits::{
+    ANSWER_BYTES_MAX, AWAY_PATIENCE, BROKEN_MAX, CALL_MESSAGES, CALL_WINDOW, KEPT_TIME,
+};
 use crate::link::Streams;
 use crate::wire::{Broken, Came};
 use bytes::Bytes;
 use haft_client::{Carrier, Carrying, Hear, Parcel, Uncarried};
 use haft_link::limits::RESPONSE_FRAME_MAX;
 use haft_link::{Credit, ExecuteRequest, Frame, Kind, Outcome, Resume, StreamResponse};
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use tokio::time::{Instant, timeout};
@@ -165,22 +168,18 @@ impl Call {
 
     /// Begins it over the link that is there, or goes on with it.
     async fn begin(&mut self) -> Result<Over, Uncarried> {
+        let since = Instant::now();
         loop {
-            let Some(live) = self.member.link_of(self.place.session).await else {
-                self.is_over = true;
-                return Err(match self.was_sent {
-                    true => self.member.lost("its link was lost, and it did not come back"),
-                    false => self.member.not_begun("it has gone"),
-                });
+            // What was begun may have been done: that is worth a longer wait.
+            let patience = match self.was_sent {
+                true => KEPT_TIME,
+                false => AWAY_PATIENCE.saturating_sub(since.elapsed()),
             };
-            let opened = async {
-                // Of an agent that may be an echo nobody knows what becomes of what it is told.
-                if !self.parcel.is_repeatable {
-                    live.link.proven().await?;
-                }
-                live.link.open(RESPONSE_FRAME_MAX).await
+            let Ok(opened) = timeout(patience, self.open()).await else {
+                return Err(self.given_up("its link is lost"));
             };
-            if let Ok(mut streams) = opened.await {
+            let (live, opened) = opened.ok_or_else(|| self.given_up("it has gone"))?;
+            if let Ok(mut streams) = opened {
                 let is_taken_up = std::mem::replace(&mut self.was_sent, true);
                 let sent = match is_taken_up {
                     true => self.resume(&mut streams).await,
@@ -192,6 +191,29 @@ impl Call {
                 streams.1.stream().abandon();
             }
             self.breaks(&live).await?;
+        }
+    }
+
+    /// A stream over the link that is there; nothing, once none is waited for.
+    async fn open(&self) -> Option<(Arc<Live>, io::Result<Streams>)> {
+        let live = self.member.link_of(self.place.session).await?;
+        let opened = async {
+            // Of an agent that may be an echo nobody knows what becomes of what it is told.
+            if !self.parcel.is_repeatable {
+                live.link.proven().await?;
+            }
+            live.link.open(RESPONSE_FRAME_MAX).await
+        };
+        let opened = opened.await;
+        Some((live, opened))
+    }
+
+    /// It was waited for long enough.
+    fn given_up(&mut self, why: &str) -> Uncarried {
+        self.is_over = true;
+        match self.was_sent {
+            true => self.member.lost("its link was lost, and it did not come back"),
+            false => self.member.not_begun(why),
         }
     }
 

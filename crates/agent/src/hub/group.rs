@@ -2,7 +2,7 @@
 //! there.
 
 use super::member::{Member, Presence};
-use haft_client::{Carrier, Carrying, Hear, Parcel};
+use haft_client::{Carrier, Carrying, Hear, Parcel, Uncarried};
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -35,23 +35,39 @@ impl Group {
         Arrivals(self.0.iter().map(seen).collect())
     }
 
-    /// The one that is asked next.
-    fn next(&self) -> &Arc<Member> {
-        let distance = |member: &&Arc<Member>| {
+    /// In which order they are asked.
+    fn in_turn(&self) -> Vec<&Arc<Member>> {
+        let mut all: Vec<_> = self.0.iter().collect();
+        all.sort_by_cached_key(|member| {
             let away = match *member.presence().borrow() {
                 Presence::Here { .. } => 0,
                 Presence::Away { .. } => 1,
                 Presence::Absent => 2,
             };
             (away, member.load())
-        };
-        self.0.iter().min_by_key(distance).expect("it has one at least")
+        });
+        all
     }
+}
+
+fn is_here(member: &Member) -> bool {
+    matches!(*member.presence().borrow(), Presence::Here { .. })
 }
 
 impl Carrier for Group {
     fn carry<'a>(&'a self, parcel: Parcel, hear: Hear<'a>) -> Carrying<'a> {
-        self.next().carry(parcel, hear)
+        Box::pin(async move {
+            let mut all = self.in_turn().into_iter();
+            let mut member = all.next().expect("it has one at least");
+            // What one has not begun another may; who is not there is not waited for then.
+            for other in all.filter(|other| is_here(other)) {
+                match member.carry(parcel.clone(), hear).await {
+                    Err(Uncarried::NotBegun(_)) => member = other,
+                    carried => return carried,
+                }
+            }
+            member.carry(parcel, hear).await
+        })
     }
 
     fn gone<'a>(&'a self) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {

@@ -4,6 +4,7 @@ mod calls;
 mod cuts;
 mod early;
 mod flow;
+mod groups;
 mod handshakes;
 mod hostile;
 mod nat;

@@ -138,6 +138,7 @@ impl Running {
             software: "test".into(),
             gateways: gateways.iter().map(ToString::to_string).collect(),
             slots: 8,
+            reprobe: Duration::from_secs(1),
             limits: Limits::default(),
             hears: {
                 let heard = Arc::clone(&heard);
@@ -222,7 +223,12 @@ pub(crate) async fn here(member: &Member) {
 /// A client of whatever the agent has.
 pub(crate) async fn client(member: &Arc<Member>) -> Client {
     let carrier: Arc<dyn Carrier> = Arc::<Member>::clone(member);
-    let client = connect_carried(&carrier, &Options::default(), pending()).await;
+    client_of(&carrier).await
+}
+
+/// A client of whatever is carried by that.
+pub(crate) async fn client_of(carrier: &Arc<dyn Carrier>) -> Client {
+    let client = connect_carried(carrier, &Options::default(), pending()).await;
     client.expect("it answers").expect("nobody gives it up")
 }
 

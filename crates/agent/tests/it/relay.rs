@@ -45,12 +45,16 @@ impl Drop for Relay {
 
 impl Relay {
     pub(crate) async fn to(gateway: SocketAddr) -> Self {
-        let inside = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
-        let at = inside.local_addr().expect("it has one");
+        Self::at((Ipv4Addr::LOCALHOST, 0).into(), gateway).await.expect("a port")
+    }
+
+    pub(crate) async fn at(at: SocketAddr, gateway: SocketAddr) -> io::Result<Self> {
+        let inside = UdpSocket::bind(at).await?;
+        let at = inside.local_addr()?;
         let way = Way { gateway, is_cut: false, passes: None, address: 0, delay: Duration::ZERO };
         let (way, sent) = (watch::Sender::new(way), Arc::default());
         let relaying = relay(inside, way.subscribe(), Arc::clone(&sent));
-        Self { at, way, sent, task: tokio::spawn(relaying) }
+        Ok(Self { at, way, sent, task: tokio::spawn(relaying) })
     }
 
     pub(crate) fn change_address(&self) {

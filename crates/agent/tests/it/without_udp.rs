@@ -1,8 +1,10 @@
 //! Where no datagrams pass: the same link over TLS and TCP.
 
 use crate::pair::{Gateway, Running, client, here, whole};
+use crate::relay::Relay;
 use haft_agent::Dialled;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -51,6 +53,40 @@ async fn calls_go_over_tcp_where_udp_is_blocked_and_the_agent_says_so() {
     }
     let is_over_tcp = |said: &Dialled| matches!(said, Dialled::Linked { is_over_tcp: true, .. });
     assert!(agent.heard().iter().any(is_over_tcp), "{:?}", agent.heard());
+}
+
+#[tokio::test]
+async fn a_link_over_tcp_is_over_udp_once_that_passes_and_its_calls_go_on() {
+    let gateway = Gateway::new().await;
+    let (relay, _firewall) = loop {
+        let firewall = Firewall::before(gateway.at).await;
+        // Somebody else may have the port for datagrams.
+        if let Ok(relay) = Relay::at(firewall.at, gateway.at).await {
+            break (relay, firewall);
+        }
+    };
+    relay.cut(true);
+    let member = gateway.member("plant-7");
+    let agent = Running::begin(gateway.joined("plant-7").await, &[relay.at]);
+    here(&member).await;
+    let client = client(&member).await;
+    let waiting = async { client.call_tool_raw("wait", r#"{"bytes":9}"#, &mut |_| {}).await };
+    let lifted = async {
+        agent.begun(1).await;
+        relay.cut(false);
+        let is_over_udp =
+            |said: &Dialled| matches!(said, Dialled::Linked { is_over_tcp: false, .. });
+        while !agent.heard().iter().any(is_over_udp) {
+            tokio::task::yield_now().await;
+        }
+        agent.let_go();
+    };
+    let both = async { tokio::join!(waiting, lifted) };
+    let both = tokio::time::timeout(Duration::from_secs(15), both).await;
+    let (passed, ()) = both.unwrap_or_else(|_| panic!("{:?}", agent.heard()));
+    assert_eq!(whole(passed.expect("it is answered")).await.matches('~').count(), 9);
+    assert_eq!(agent.done(), 1, "it ran once");
+    assert_eq!(agent.failures(), Vec::<String>::new());
 }
 
 #[tokio::test]

@@ -59,7 +59,7 @@ pub(crate) async fn execute(
         given => Duration::from_millis(given.into()).min(DEADLINE_MAX),
     };
     let parcel = Parcel {
-        message: written.message.get().as_bytes().to_vec(),
+        message: Bytes::copy_from_slice(written.message.get().as_bytes()),
         within: Some(deadline),
         is_repeatable: written.repeatable,
         pieces_from: None,

@@ -8,7 +8,7 @@ use crate::edits::{Hangups, Places, Teller};
 use crate::exit::{Exit, Failure};
 use crate::print::{Printer, one_line};
 use crate::state;
-use haft_agent::limits::SLOTS;
+use haft_agent::limits::{REPROBE, SLOTS};
 use haft_agent::trust::{Identity, Token, TrustError};
 use haft_agent::{Agent, AgentSettings, Dialled, join};
 use haft_gateway::limits::EARLY;
@@ -97,6 +97,7 @@ async fn serve(
         software: concat!("haft ", env!("CARGO_PKG_VERSION")).into(),
         gateways: args.gateways,
         slots: args.slots.into(),
+        reprobe: REPROBE,
         limits,
         hears: Arc::new(move |said| tell(said, printer)),
     };
