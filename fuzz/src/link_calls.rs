@@ -30,6 +30,7 @@ struct Reader {
     at: Attached,
     received: u64,
     bytes: u64,
+    window: Sums,
     granted: Sums,
 }
 
@@ -46,12 +47,13 @@ pub fn calls_keep_their_word(bytes: &[u8]) {
         match what & 7 {
             0 => {
                 let window = Sums { messages: amount % 5, bytes: amount };
-                let granted = Sums { messages: window.messages.max(1), bytes: window.bytes.max(1) };
+                let least = Sums { messages: 1, bytes: 1 };
+                let granted = window.largest(least);
                 let taken = calls.begin(id, window, Share::of(&link), amount & 1 == 0);
                 if let Taken::Yes(call, at) = taken {
                     assert!(begun.insert(id), "{id} is begun twice");
-                    let (received, bytes) = (0, 0);
-                    readers.insert(id, Reader { call, at, received, bytes, granted });
+                    let (window, received, bytes) = (granted, 0, 0);
+                    readers.insert(id, Reader { call, at, received, bytes, window, granted });
                 }
             }
             1 => resumes(&calls, (id, amount), &link, &mut readers, &begun),
@@ -94,22 +96,22 @@ fn resumes(
     begun: &HashSet<u64>,
 ) {
     let before = readers.get(&id);
-    let had = before.map_or(0, |reader| reader.received);
     let (received, bytes) = match (amount & 3, before) {
         (0, _) => (amount >> 2, amount),
-        (_, Some(reader)) => (had, reader.bytes),
+        (_, Some(reader)) => (reader.received, reader.bytes),
         (_, None) => (0, 0),
     };
     let granted = Sums { messages: received, bytes }.plus(Sums { messages: 1, bytes: amount });
     match calls.resume(id, received, granted, Share::of(link)) {
         Taken::Yes(call, at) => {
             assert!(begun.contains(&id), "{id} was never begun");
-            let granted = before.map_or(granted, |reader| reader.granted.largest(granted));
-            let is_true = received == had;
-            // Who claims to have what was never sent has lost count by itself.
-            match is_true {
-                true => _ = readers.insert(id, Reader { call, at, received, bytes, granted }),
-                false => {
+            match readers.get_mut(&id).filter(|reader| reader.received == received) {
+                Some(reader) => {
+                    (reader.call, reader.at) = (call, at);
+                    reader.granted = reader.granted.largest(granted);
+                }
+                // Who claims to have what was never sent has lost count by itself.
+                None => {
                     calls.forget(id);
                     readers.remove(&id);
                 }
@@ -128,8 +130,8 @@ fn reads(reader: &mut Reader, link: &Allowance) {
         reader.received = response.sequence;
         reader.bytes += response.payload.len() as u64;
         let after = Sums { messages: reader.received, bytes: reader.bytes };
-        // One that is longer than all that was granted goes alone.
-        let is_alone = response.payload.len() as u64 > before.bytes.abs_diff(reader.granted.bytes);
+        // One that is longer than the window goes alone.
+        let is_alone = before.is_within(reader.granted.minus(reader.window));
         assert!(after.is_within(reader.granted) || is_alone, "{after:?} of {:?}", reader.granted);
     }
 }
