@@ -15,13 +15,24 @@ const MOST: usize = 64 * 1024;
 
 /// A codec with a message: it writes into a buffer that is warm, unless it is `prost`, and reads.
 pub(crate) struct Codec {
-    name: &'static str,
+    way: Way,
     message: Message,
     json: String,
     json_raw: Box<RawValue>,
     out: Vec<u8>,
     written: Vec<u8>,
     warm: Warm,
+}
+
+/// One of [`CODECS`].
+#[derive(Clone, Copy)]
+enum Way {
+    Ours,
+    Prost,
+    ProstWarm,
+    MsgPack,
+    Json,
+    Raw,
 }
 
 #[derive(Clone, Copy)]
@@ -111,7 +122,8 @@ struct Sums {
 
 impl Codec {
     pub(crate) fn new(name: &str, message: &str) -> Self {
-        let name = CODECS.into_iter().find(|known| *known == name).expect("one of them");
+        let ways = [Way::Ours, Way::Prost, Way::ProstWarm, Way::MsgPack, Way::Json, Way::Raw];
+        let way = ways[CODECS.iter().position(|known| *known == name).expect("one of them")];
         let (message, length) = match message {
             "request_200" => (Message::Request, 200),
             "request_4k" => (Message::Request, 4096),
@@ -122,7 +134,7 @@ impl Codec {
         let json = format!("{{\"text\":\"{}\"}}", "x".repeat(length - 11));
         let json_raw = RawValue::from_string(json.clone()).expect("it is JSON");
         let (out, warm) = (Vec::with_capacity(MOST), Warm::default());
-        let mut codec = Self { name, message, json, json_raw, out, written: Vec::new(), warm };
+        let mut codec = Self { way, message, json, json_raw, out, written: Vec::new(), warm };
         codec.write();
         codec.written.clone_from(&codec.out);
         codec.read();
@@ -136,29 +148,29 @@ impl Codec {
 
     pub(crate) fn write(&mut self) {
         self.out.clear();
-        match self.name {
-            "ours" => haft_link::write(&frame(self.message, &self.json), &mut self.out),
-            "prost" => self.out = self.fresh(),
-            "prost_warm" => self.proto_into(),
-            "msgpack" => self.msgpack(),
-            "json" => self.json(),
-            _ => self.raw(),
+        match self.way {
+            Way::Ours => haft_link::write(&frame(self.message, &self.json), &mut self.out),
+            Way::Prost => self.out = self.fresh(),
+            Way::ProstWarm => self.proto_into(),
+            Way::MsgPack => self.msgpack(),
+            Way::Json => self.json(),
+            Way::Raw => self.raw(),
         }
         black_box(&self.out);
     }
 
     pub(crate) fn read(&mut self) {
         let bytes = black_box(self.written.as_slice());
-        match self.name {
-            "ours" => {
+        match self.way {
+            Way::Ours => {
                 let read = haft_link::read(bytes, MOST).expect("it is a frame");
                 assert!(matches!(black_box(&read), Read::Frame { .. }), "it is known");
             }
-            "prost" => read_fresh(self.message, bytes),
-            "prost_warm" => self.warm.read(self.message, bytes),
-            "msgpack" => read_msgpack(self.message, bytes),
-            "json" => read_json(self.message, bytes),
-            _ => assert!(black_box(raw_parts(self.message, bytes)).is_some(), "it is whole"),
+            Way::Prost => read_fresh(self.message, bytes),
+            Way::ProstWarm => self.warm.read(self.message, bytes),
+            Way::MsgPack => read_msgpack(self.message, bytes),
+            Way::Json => read_json(self.message, bytes),
+            Way::Raw => assert!(black_box(raw_parts(self.message, bytes)).is_some(), "it is whole"),
         }
     }
 

@@ -97,10 +97,9 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
     pub(crate) async fn next(&mut self) -> Result<Option<Came>, Broken> {
         loop {
             let needed = match read(&self.buffer, self.most)? {
-                Read::Frame { length, .. } => {
-                    let came = Came(self.buffer.split_to(length).freeze());
-                    frames::came(&came.frame());
-                    return Ok(Some(came));
+                Read::Frame { frame, length } => {
+                    frames::came(&frame);
+                    return Ok(Some(Came(self.buffer.split_to(length).freeze())));
                 }
                 Read::Unknown { length } => {
                     drop(self.buffer.split_to(length));

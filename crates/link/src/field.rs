@@ -3,7 +3,7 @@
 
 use crate::error::Malformed;
 use crate::limits::{ACKED_MAX, PEERS_MAX};
-use crate::wire::{DELIMITED, Rest, VARINT, push_varint, varint, varint_length};
+use crate::wire::{DELIMITED, Rest, VARINT, push_bare_varint, push_varint, varint, varint_length};
 
 /// A type that a field can have.
 pub(crate) trait Field<'a>: Default {
@@ -22,7 +22,7 @@ pub(crate) trait Field<'a>: Default {
 }
 
 /// Fields below 16 have tags of one byte, and there are no others.
-fn tag(number: u32, wire: u8) -> u8 {
+pub(crate) const fn tag(number: u32, wire: u8) -> u8 {
     debug_assert!(number < 16, "tags of one byte");
     (number as u8) << 3 | wire
 }
@@ -32,6 +32,7 @@ macro_rules! numbers {
         impl Field<'_> for $type {
             const WIRE: u8 = VARINT;
 
+            #[inline]
             fn read(
                 &mut self,
                 rest: &mut Rest<'_>,
@@ -49,10 +50,10 @@ macro_rules! numbers {
                 }
             }
 
+            #[inline]
             fn write(&self, number: u32, out: &mut Vec<u8>) {
                 if u64::from(*self) != 0 {
-                    out.push(tag(number, VARINT));
-                    push_varint(out, u64::from(*self));
+                    push_varint(tag(number, VARINT), u64::from(*self), out);
                 }
             }
         }
@@ -263,9 +264,8 @@ impl<'a> Field<'a> for StreamIds<'a> {
     fn write(&self, number: u32, out: &mut Vec<u8>) {
         let bytes = self.bytes();
         if bytes > 0 {
-            out.push(tag(number, DELIMITED));
-            push_varint(out, bytes as u64);
-            self.iter().for_each(|id| push_varint(out, id));
+            push_varint(tag(number, DELIMITED), bytes as u64, out);
+            self.iter().for_each(|id| push_bare_varint(id, out));
         }
     }
 }
@@ -275,7 +275,6 @@ fn text<'a>(bytes: &'a [u8], (message, field): (&'static str, u32)) -> Result<&'
 }
 
 fn push_delimited(number: u32, bytes: &[u8], out: &mut Vec<u8>) {
-    out.push(tag(number, DELIMITED));
-    push_varint(out, bytes.len() as u64);
+    push_varint(tag(number, DELIMITED), bytes.len() as u64, out);
     out.extend_from_slice(bytes);
 }

@@ -1,8 +1,9 @@
 //! Frames: one message after another on a stream, each with its number and its length before it.
 
 use crate::error::Malformed;
+use crate::field::tag;
 use crate::message::Frame;
-use crate::wire::{DELIMITED, Rest, push_varint, varint, varint_length};
+use crate::wire::{DELIMITED, Rest, parts, push_varint, varint_length};
 
 /// What the beginning of some bytes is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,39 +43,49 @@ pub enum Read<'m> {
 /// # Errors
 /// [`Malformed`]: the stream says nothing any more that can be trusted.
 pub fn read(bytes: &[u8], most: usize) -> Result<Read<'_>, Malformed> {
-    let Some((tag, tag_length)) = varint(bytes)? else {
+    let mut rest = Rest(bytes);
+    let Some(tag) = more(rest.tag())?.flatten() else {
         return Ok(Read::More { needed: bytes.len() + 1 });
     };
-    let (number, wire) = Rest(&bytes[..tag_length]).tag()?.ok_or(Malformed::NoField)?;
+    let (number, wire) = parts(tag)?;
     if wire != DELIMITED {
         // Numbers on their own may come in a later version; there is none that is long.
-        let mut rest = Rest(&bytes[tag_length..]);
-        return match rest.skip(wire) {
-            Ok(()) => Ok(Read::Unknown { length: bytes.len() - rest.0.len() }),
-            Err(Malformed::CutShort) => Ok(Read::More { needed: bytes.len() + 1 }),
-            Err(error) => Err(error),
-        };
+        return Ok(match more(rest.skip(wire))? {
+            Some(()) => Read::Unknown { length: bytes.len() - rest.0.len() },
+            None => Read::More { needed: bytes.len() + 1 },
+        });
     }
-    debug_assert_eq!(tag >> 3, u64::from(number));
-    let Some((claimed, length_length)) = varint(&bytes[tag_length..])? else {
+    let Some(bytes_claimed) = more(rest.varint())? else {
         return Ok(Read::More { needed: bytes.len() + 1 });
     };
-    let claim = usize::try_from(claimed).ok().filter(|length| *length <= most);
-    let body_length = claim.ok_or(Malformed::FrameTooLong { bytes: claimed, most })?;
-    let head = tag_length + length_length;
-    let length = head + body_length;
-    let Some(body) = bytes.get(head..length) else { return Ok(Read::More { needed: length }) };
-    Ok(match Frame::of(number, body)? {
-        Some(frame) => Read::Frame { frame, length },
-        None => Read::Unknown { length },
-    })
+    let claim = usize::try_from(bytes_claimed).ok().filter(|length| *length <= most);
+    let body = claim.ok_or(Malformed::FrameTooLong { bytes: bytes_claimed, most })?;
+    let length = bytes.len() - rest.0.len() + body;
+    match rest.0.get(..body) {
+        Some(body) => Frame::read(number, body, length),
+        None => Ok(Read::More { needed: length }),
+    }
+}
+
+/// What is cut short may come yet.
+#[inline]
+fn more<T>(read: Result<T, Malformed>) -> Result<Option<T>, Malformed> {
+    match read {
+        Ok(value) => Ok(Some(value)),
+        Err(Malformed::CutShort) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Appends a frame.
 pub fn write(frame: &Frame<'_>, out: &mut Vec<u8>) {
-    let body = frame.length();
-    out.reserve(1 + varint_length(body as u64) + body);
-    out.push((frame.number() as u8) << 3 | DELIMITED);
-    push_varint(out, body as u64);
     frame.write(out);
+}
+
+/// Makes room for a frame of so many bytes, and appends what comes before them.
+#[inline]
+pub(crate) fn head(number: u32, body: usize, out: &mut Vec<u8>) {
+    // A number is put there as a word that is longer than it is.
+    out.reserve(size_of::<u64>() + 1 + varint_length(body as u64) + body);
+    push_varint(tag(number, DELIMITED), body as u64, out);
 }

@@ -3,7 +3,8 @@
 
 use crate::error::Malformed;
 use crate::field::{Field, Kind, StreamIds};
-use crate::wire::Rest;
+use crate::frame::{Read, head};
+use crate::wire::{Rest, parts};
 
 macro_rules! messages {
     ($(
@@ -20,22 +21,19 @@ macro_rules! messages {
             }
 
             impl $(<$life>)? $name $(<$life>)? {
-                fn body(bytes: & $($life)? [u8]) -> Result<Self, Malformed> {
-                    let (mut message, mut rest) = (Self::default(), Rest(bytes));
-                    while let Some((number, wire)) = rest.tag()? {
-                        match number {
-                            $($number => {
-                                if wire != <$type as Field<'_>>::WIRE {
-                                    let (message, field) = (stringify!($name), number);
-                                    return Err(Malformed::OtherType { message, field, wire });
-                                }
-                                let at = (stringify!($name), number);
-                                Field::read(&mut message.$field, &mut rest, at)?;
-                            })*
-                            _ => rest.skip(wire)?,
+                /// Straight to where the frame is wanted, as copies cost more than the reading.
+                #[inline(never)]
+                fn framed(bytes: &[u8], length: usize) -> Result<Read<'_>, Malformed> {
+                    let (mut message, mut rest) = ($name::default(), Rest(bytes));
+                    while let Some(tag) = rest.tag()? {
+                        $(if tag == const { $number << 3 | <$type as Field<'_>>::WIRE as u64 } {
+                            let at = (stringify!($name), $number);
+                            Field::read(&mut message.$field, &mut rest, at)?;
+                        } else)* {
+                            rest.0 = behind(tag, rest.0, stringify!($name), &[$($number),*])?;
                         }
                     }
-                    Ok(message)
+                    Ok(Read::Frame { frame: Frame::$name(message), length })
                 }
 
                 fn length(&self) -> usize {
@@ -65,32 +63,26 @@ macro_rules! messages {
                 }
             }
 
-            /// The message in a frame of that number; `None` for a number of a later version.
-            ///
-            /// # Errors
-            /// [`Malformed`], of a field that is known.
-            pub fn of(number: u32, bytes: &'m [u8]) -> Result<Option<Self>, Malformed> {
+            /// The message in a frame of that number, which has so many bytes with its head.
+            #[inline]
+            pub(crate) fn read(
+                number: u32,
+                bytes: &'m [u8],
+                length: usize,
+            ) -> Result<Read<'m>, Malformed> {
                 match number {
-                    $($frame => $name::body(bytes).map(|message| Some(Self::$name(message))),)*
-                    _ => Ok(None),
+                    $($frame => $name::framed(bytes, length),)*
+                    _ => Ok(Read::Unknown { length }),
                 }
             }
 
-            pub(crate) fn number(&self) -> u32 {
-                match self {
-                    $(Self::$name(_) => $frame,)*
-                }
-            }
-
-            pub(crate) fn length(&self) -> usize {
-                match self {
-                    $(Self::$name(message) => message.length(),)*
-                }
-            }
-
+            /// Appends it, with its head.
             pub(crate) fn write(&self, out: &mut Vec<u8>) {
                 match self {
-                    $(Self::$name(message) => message.write(out),)*
+                    $(Self::$name(message) => {
+                        head($frame, message.length(), out);
+                        message.write(out);
+                    })*
                 }
             }
         }
@@ -290,4 +282,21 @@ messages! {
         /// Until when it holds, in seconds since 1970.
         3 expires: u64,
     }
+}
+
+/// What is behind a field that a message does not have; one that it has is of another type.
+#[cold]
+fn behind<'m>(
+    tag: u64,
+    bytes: &'m [u8],
+    message: &'static str,
+    known: &[u32],
+) -> Result<&'m [u8], Malformed> {
+    let (field, wire) = parts(tag)?;
+    if known.contains(&field) {
+        return Err(Malformed::OtherType { message, field, wire });
+    }
+    let mut rest = Rest(bytes);
+    rest.skip(wire)?;
+    Ok(rest.0)
 }
