@@ -72,7 +72,8 @@ pub(super) fn page() -> String {
     let mut text = titled(
         "Environment variables",
         "haft itself needs none. A file reads those that it names with `${env:NAME}`, once, when \
-         it is loaded; a program that a tool runs has those of haft and what its `env` adds.",
+         it is loaded; a program that a tool runs has those of haft but its secrets, and what its \
+         `env` adds.",
     );
     text.push('\n');
     let row = |(name, verbs, what): &(&str, &str, &str)| {

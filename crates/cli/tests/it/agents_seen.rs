@@ -148,11 +148,12 @@ fn what_quic_does_is_written_for_each_link_at_both_ends() {
 #[test]
 fn frames_are_told_without_what_is_in_them_and_a_token_is_read_where_others_cannot() {
     let hub = Hub::seen("plant-7", &["--log-frames"]);
-    let site = Desk::with(&city("plant"));
+    let site = Desk::with(&city("plant").replace("echo $PPID", "echo =$HAFT_JOIN="));
     let token = hub.token("plant-7");
     let agent = Agent::with(&site, hub.port, &["--log-frames"], &token);
     hub.has(&TOOLS);
     assert_eq!(called(hub.url(), "modern", "plant_echo", &json!({"text": "sesame"})), "sesame");
+    assert_eq!(called(hub.url(), "modern", "plant_process", &json!({})), "==");
     for frame in ["-> Join", "<- Joined", "-> Hello version 1", "<- ExecuteRequest", "End, "] {
         agent.says(frame);
     }
