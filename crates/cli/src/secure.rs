@@ -5,6 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::print::Printer;
 use haft_transport::http::{Tls, TlsError};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tokio::task::spawn_blocking;
 
@@ -12,6 +13,8 @@ use tokio::task::spawn_blocking;
 #[derive(Clone, Debug)]
 pub(crate) struct Certificate {
     pub(crate) tls: Tls,
+    /// Where clients are told that HTTP/3 is, if not at its own port.
+    pub(crate) http3_port: Option<u16>,
     files: [PathBuf; 2],
 }
 
@@ -25,6 +28,10 @@ pub(crate) struct TlsArgs {
     /// The private key of that certificate, as PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
+    /// Tell clients that HTTP/3 is at that port, where what is before haft maps it to another; 0 if
+    /// no UDP comes through
+    #[arg(long, value_name = "PORT", requires = "tls_cert")]
+    pub(crate) http3_port: Option<u16>,
 }
 
 impl TlsArgs {
@@ -32,13 +39,18 @@ impl TlsArgs {
     ///
     /// # Errors
     /// A failure if one cannot be read, is something else, or is not the other's.
-    pub(crate) fn read(&self) -> Result<Option<Certificate>, Failure> {
+    pub(crate) fn read(&self, printer: Printer) -> Result<Option<Certificate>, Failure> {
         let (Some(certificate), Some(key)) = (&self.tls_cert, &self.tls_key) else {
             return Ok(None);
         };
         let (chain, secret) = (bytes(certificate)?, bytes(key)?);
         let tls = Tls::from_pem(&chain, &secret).map_err(|error| wrong(error, certificate, key))?;
-        Ok(Some(Certificate { tls, files: [certificate.clone(), key.clone()] }))
+        if fs::metadata(key).is_ok_and(|metadata| metadata.permissions().mode() & 0o007 != 0) {
+            let key = key.display();
+            printer.warn(&format!("everybody here can read the key {key}; run `chmod o= {key}`"));
+        }
+        let files = [certificate.clone(), key.clone()];
+        Ok(Some(Certificate { tls, http3_port: self.http3_port, files }))
     }
 }
 
@@ -46,7 +58,7 @@ impl Certificate {
     /// Reads the files again, for those who come from now on. Bad ones change nothing, and are told
     /// of.
     pub(crate) async fn read_again(&self, printer: Printer) {
-        let Self { tls, files } = self.clone();
+        let Self { tls, files, .. } = self.clone();
         let reading = spawn_blocking(move || {
             let [certificate, key] = &files;
             let (chain, secret) = (bytes(certificate)?, bytes(key)?);

@@ -150,7 +150,7 @@ fn serve_file(args: &Args, reading: Reading, printer: Printer) -> Result<Exit, F
         };
         return serve_stdio((&live, server), reading, args, printer);
     }
-    let certificate = args.tls.read()?;
+    let certificate = args.tls.read(printer)?;
     let runtime = started(args.runtime())?;
     // Before anything is read or said: SIGHUP may come at any time from now on.
     let hangups = {
@@ -295,8 +295,11 @@ async fn bind(
         failure.hint("another server may be there; choose another address with --http")
     };
     let mut listener = Listener::bind(address, options).await.map_err(taken)?;
-    if let Some(Certificate { tls, .. }) = certificate {
+    if let Some(Certificate { tls, http3_port, .. }) = certificate {
         listener = listener.over_tls(tls.clone()).await.map_err(taken)?;
+        if let Some(port) = *http3_port {
+            listener = listener.telling_http3_at(port);
+        }
     }
     // Programs that start us wait for this line, so that it is there with `--json` too.
     printer.always(format_args!(

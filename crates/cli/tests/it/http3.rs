@@ -13,18 +13,23 @@ use hyper::body::{Buf, Bytes};
 use quinn::crypto::rustls::QuicClientConfig;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStderr, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 const DEADLINE: Duration = Duration::from_secs(20);
@@ -43,7 +48,27 @@ impl Identity {
         let identity = Self { certificate: own.cert.der().clone(), directory };
         std::fs::write(identity.file("cert.pem"), own.cert.pem()).expect("it is ours");
         std::fs::write(identity.file("key.pem"), own.signing_key.serialize_pem()).expect("ours");
+        identity.allow(0o600);
         identity
+    }
+
+    /// Who may do what with the key.
+    fn allow(&self, mode: u32) {
+        let allowed = Permissions::from_mode(mode);
+        std::fs::set_permissions(self.file("key.pem"), allowed).expect("it is ours");
+    }
+
+    /// What a client trusts, and speaks by that name.
+    fn client(&self, protocol: &[u8]) -> ClientConfig {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.certificate.clone()).expect("it is a certificate");
+        let mut tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .expect("ring has them")
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        tls.alpn_protocols = vec![protocol.to_vec()];
+        tls
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -72,15 +97,7 @@ async fn quic(
     place: &str,
     identity: &Identity,
 ) -> Result<quinn::Connection, quinn::ConnectionError> {
-    let mut roots = RootCertStore::empty();
-    roots.add(identity.certificate.clone()).expect("it is a certificate");
-    let mut tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .expect("ring has them")
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    tls.alpn_protocols = vec![b"h3".to_vec()];
-    let crypto = QuicClientConfig::try_from(tls).expect("TLS 1.3");
+    let crypto = QuicClientConfig::try_from(identity.client(b"h3")).expect("TLS 1.3");
     let mut client = quinn::Endpoint::client(([127, 0, 0, 1], 0).into()).expect("a free port");
     client.set_default_client_config(quinn::ClientConfig::new(Arc::new(crypto)));
     let (address, _) = place.split_once('/').expect("there is a path");
@@ -302,6 +319,46 @@ async fn a_hangup_reads_the_certificate_again() {
     let shown = async { while quic(&place, &renewed).await.is_err() {} };
     timeout(DEADLINE, shown).await.expect("the second is shown");
     assert!(quic(&place, &identity).await.is_err(), "the first is shown no more");
+}
+
+/// The head of an answer over TCP.
+async fn head(place: &str, identity: &Identity) -> String {
+    let (address, _) = place.split_once('/').expect("there is a path");
+    let name = ServerName::try_from("localhost").expect("a name");
+    let tls = TlsConnector::from(Arc::new(identity.client(b"http/1.1")));
+    let tcp = TcpStream::connect(address).await.expect("it listens");
+    let mut tls = tls.connect(name, tcp).await.expect("it is trusted");
+    let asked = format!("GET / HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+    tls.write_all(asked.as_bytes()).await.expect("it is taken");
+    let mut said = Vec::new();
+    _ = tls.read_to_end(&mut said).await;
+    String::from_utf8_lossy(&said).into_owned()
+}
+
+#[tokio::test]
+async fn clients_are_told_of_another_port_or_of_none_where_ports_are_mapped() {
+    let identity = Identity::new();
+    for (port, expected) in
+        [("443", "\r\nalt-svc: h3=\":443\"; ma=86400\r\n"), ("0", "\r\nalt-svc: clear\r\n")]
+    {
+        let mut command = serve(&identity, ["cert.pem", "key.pem"]);
+        command.args(["--http3-port", port]);
+        let (_server, place) = started(command);
+        let head = head(&place, &identity).await;
+        assert!(head.contains(expected), "{head}");
+    }
+}
+
+#[test]
+fn a_key_that_everybody_can_read_is_warned_of() {
+    let identity = Identity::new();
+    identity.allow(0o604);
+    let mut command = serve(&identity, ["cert.pem", "key.pem"]);
+    let mut child = Guard(command.stderr(Stdio::piped()).spawn().expect("it was built"));
+    let lines = BufReader::new(child.0.stderr.take().expect("it is piped")).lines();
+    let said: Vec<String> = lines.map_while(Result::ok).take(2).collect();
+    assert!(said[0].contains("everybody here can read the key"), "{said:?}");
+    assert!(said[1].contains("serving"), "{said:?}");
 }
 
 #[test]

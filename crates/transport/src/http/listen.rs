@@ -33,6 +33,8 @@ pub struct Listener {
     roll: Roll,
     /// `None` without a certificate.
     way: Option<Way>,
+    /// Where clients are told that HTTP/3 is, if not at its own port.
+    http3_port: Option<u16>,
 }
 
 impl Listener {
@@ -52,6 +54,7 @@ impl Listener {
             besides: None,
             roll: Roll::default(),
             way: None,
+            http3_port: None,
         })
     }
 
@@ -77,6 +80,15 @@ impl Listener {
                 }
             }
         }
+    }
+
+    /// Tells clients that HTTP/3 is at that port, where theirs is another than its own; 0 tells
+    /// them to forget what they were told, as where no UDP comes through (RFC 7838, 3).
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn telling_http3_at(mut self, port: u16) -> Self {
+        self.http3_port = Some(port);
+        self
     }
 
     /// Where clients find the endpoint.
@@ -114,7 +126,8 @@ impl Listener {
         stop: impl Future<Output = Stop>,
     ) {
         let endpoint = Endpoint::new(service, self.address, &self.options, limits);
-        let secure = self.way.as_ref().map(|way| way.secure(self.address.port()));
+        let told = self.http3_port.unwrap_or_else(|| self.address.port());
+        let secure = self.way.as_ref().map(|way| way.secure(told));
         let endpoint = Arc::new(endpoint.over(secure));
         self.roll.is_of(&endpoint);
         let mut besides = self.besides;

@@ -20,13 +20,17 @@ pub(in crate::http) struct Secure {
 }
 
 impl Secure {
+    /// With HTTP/3 at that port, or nowhere at 0.
     pub(super) fn new(tls: &Tls, port: u16) -> Self {
-        let alternative = HeaderValue::from_str(&format!("h3=\":{port}\"; ma={ALTERNATIVE_AGE_S}"));
-        let alternative = alternative.expect("a number is ASCII");
+        let told = match port {
+            0 => "clear".to_owned(),
+            _ => format!("h3=\":{port}\"; ma={ALTERNATIVE_AGE_S}"),
+        };
+        let alternative = HeaderValue::from_str(&told).expect("a number is ASCII");
         Self { acceptor: tls.acceptor(), alternative }
     }
 
-    /// That HTTP/3 is at the same port, in the header `Alt-Svc`.
+    /// Where HTTP/3 is, in the header `Alt-Svc`.
     pub(in crate::http) fn alternative(&self) -> HeaderValue {
         self.alternative.clone()
     }
