@@ -2,6 +2,7 @@
 //! the buffer that they are taken from; what is said to it is framed where it is written. Knows no
 //! JSON, and waits for nothing.
 
+use super::passing::Passing;
 use crate::bounds::{Bound, Share};
 use crate::talk::Framing;
 use bytes::Bytes;
@@ -71,13 +72,19 @@ pub(super) enum Deaf {
 /// How much is read from the socket at once.
 const READ_BYTES: usize = 16 * 1024;
 
+/// The longest message whose buffer is kept for the next.
+const KEPT_BYTES: usize = 4 * READ_BYTES;
+
 /// See the head of this file.
 pub(super) struct Frames {
     context: WebSocketContext,
-    /// Bytes that are of no message or ping yet, as far as is known: never more than there are.
-    unfinished: usize,
-    /// Those of them that count, among all of the listener.
+    config: WebSocketConfig,
+    /// What has been read.
+    passing: Passing,
+    /// What counts of that which is of no message yet, among all of the listener.
     held: Share,
+    /// The longest message since the context was made, whose buffer it keeps.
+    longest: usize,
 }
 
 impl Frames {
@@ -89,21 +96,23 @@ impl Frames {
             .max_frame_size(Some(limits.message_bytes));
         Self {
             context: WebSocketContext::new(Role::Server, Some(config)),
-            unfinished: 0,
+            config,
+            passing: Passing::default(),
             held: bodies.share(),
+            longest: 0,
         }
     }
 
     /// Whether a message has begun that is not at its end.
     pub(super) fn has_unfinished(&self) -> bool {
-        self.unfinished > 0
+        self.passing.unfinished() > 0
     }
 
     /// The next message of those that have been read, if one is whole.
     pub(super) fn next_read(&mut self, out: &mut Vec<u8>) -> Result<Option<Heard>, Deaf> {
         let mut io = Io { stream: &mut tokio::io::empty(), cx: None, out, read: None };
         let heard = self.context.read(&mut io);
-        self.heard(heard, None)
+        self.heard(heard, false)
     }
 
     /// The next message, after at most one read.
@@ -113,10 +122,11 @@ impl Frames {
         out: &mut Vec<u8>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Heard, Deaf>> {
-        let mut io = Io { stream, cx: Some(cx), out, read: None };
+        let mut io = Io { stream, cx: Some(cx), out, read: Some(&mut self.passing) };
         let heard = self.context.read(&mut io);
-        let read = io.read;
-        match self.heard(heard, read).transpose() {
+        // It is taken with the first bytes that come.
+        let has_read = io.read.is_none();
+        match self.heard(heard, has_read).transpose() {
             Some(heard) => Poll::Ready(heard),
             None => Poll::Pending,
         }
@@ -125,30 +135,38 @@ impl Frames {
     fn heard(
         &mut self,
         heard: Result<Message, Error>,
-        read: Option<usize>,
+        has_read: bool,
     ) -> Result<Option<Heard>, Deaf> {
-        self.unfinished += read.unwrap_or(0);
         let heard = match heard {
             Ok(Message::Text(text)) => Heard::Message(text),
             Ok(Message::Binary(_)) => Heard::Binary,
             Ok(Message::Close(_)) => Heard::Closed,
-            Ok(control) => {
-                // Such a frame has a header of two bytes, and a mask.
-                self.unfinished = self.unfinished.saturating_sub(control.len() + 6);
-                return Ok(Some(Heard::Control));
-            }
+            Ok(_) => return Ok(Some(Heard::Control)),
             Err(Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => {
-                let more = self.unfinished.saturating_sub(self.held.taken() + READ_BYTES);
+                let counted = self.held.taken() + READ_BYTES;
+                let more = self.passing.unfinished().saturating_sub(counted);
                 if more > 0 && !self.held.take_whole(more) {
                     return Err(Deaf::NoRoom);
                 }
-                return Ok(read.map(|_| Heard::Some));
+                self.let_go();
+                return Ok(has_read.then_some(Heard::Some));
             }
             Err(error) => return Err(Deaf::Error(error)),
         };
-        self.unfinished = 0;
+        if let Heard::Message(message) = &heard {
+            self.longest = self.longest.max(message.len());
+        }
         self.held.give(self.held.taken());
         Ok(Some(heard))
+    }
+
+    /// Gives up the buffer of a long message, which the context would keep for another: whoever is
+    /// silent holds no more than whoever never said a word. All that was read has been taken.
+    fn let_go(&mut self) {
+        if self.longest > KEPT_BYTES && self.passing.is_between_messages() {
+            self.context = WebSocketContext::new(Role::Server, Some(self.config));
+            self.longest = 0;
+        }
     }
 
     /// Appends a ping.
@@ -182,8 +200,8 @@ struct Io<'a, 'c, S> {
     /// `None` where nothing more may be read.
     cx: Option<&'a mut Context<'c>>,
     out: &'a mut Vec<u8>,
-    /// What has been read, if anything was there.
-    read: Option<usize>,
+    /// Who sees what is read, until anything was.
+    read: Option<&'a mut Passing>,
 }
 
 impl<S: AsyncRead + Unpin> Read for Io<'_, '_, S> {
@@ -193,9 +211,10 @@ impl<S: AsyncRead + Unpin> Read for Io<'_, '_, S> {
         match Pin::new(&mut *self.stream).poll_read(cx, &mut room) {
             Poll::Ready(read) => {
                 read?;
-                let count = room.filled().len();
-                self.read = Some(count);
-                Ok(count)
+                if let Some(passing) = self.read.take() {
+                    passing.pass(room.filled());
+                }
+                Ok(room.filled().len())
             }
             Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
         }
@@ -216,6 +235,7 @@ impl<S> Write for Io<'_, '_, S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::task::Waker;
 
     #[test]
     fn a_frame_says_its_length_in_as_few_bytes_as_it_can() {
@@ -234,5 +254,51 @@ mod tests {
             assert!(out[6 + head.len()..].iter().all(|byte| *byte == b'x'));
             assert_eq!(out.len(), 6 + head.len() + length);
         }
+    }
+
+    /// A text with a mask of zeros.
+    fn text(length: usize) -> Vec<u8> {
+        let mut frame = vec![TEXT, 0xff];
+        frame.extend((length as u64).to_be_bytes());
+        frame.extend([0; 4]);
+        frame.resize(frame.len() + length, b' ');
+        frame
+    }
+
+    /// The lengths of the messages in those bytes, as whoever is served takes them.
+    fn heard(frames: &mut Frames, mut bytes: &[u8]) -> Vec<usize> {
+        let (mut lengths, mut out) = (Vec::new(), Vec::new());
+        let mut cx = Context::from_waker(Waker::noop());
+        while !bytes.is_empty() {
+            let polled = frames.poll(&mut bytes, &mut out, &mut cx);
+            let mut next = match polled {
+                Poll::Ready(Ok(heard)) => Some(heard),
+                Poll::Ready(Err(_)) => panic!("all is well"),
+                Poll::Pending => None,
+            };
+            while let Some(heard) = next {
+                if let Heard::Message(message) = heard {
+                    lengths.push(message.len());
+                }
+                next = frames.next_read(&mut out).unwrap_or_else(|_| panic!("all is well"));
+            }
+        }
+        lengths
+    }
+
+    #[test]
+    fn a_long_message_leaves_no_long_buffer_behind_and_nothing_is_lost_by_that() {
+        let mut frames = Frames::new(&Limits::default(), &Bound::new(1 << 30));
+        let long = KEPT_BYTES + 1;
+        assert_eq!(heard(&mut frames, &text(long)), [long]);
+        assert_eq!(frames.longest, 0, "its buffer is given up");
+        // Not while a part of the next has been read.
+        let (mut two, next) = (text(long), text(10));
+        two.extend_from_slice(&next[..7]);
+        assert_eq!(heard(&mut frames, &two), [long]);
+        assert!(frames.longest == long && frames.has_unfinished());
+        assert_eq!(heard(&mut frames, &next[7..]), [10]);
+        assert!(frames.longest == 0 && !frames.has_unfinished());
+        assert_eq!(heard(&mut frames, &text(10)), [10]);
     }
 }

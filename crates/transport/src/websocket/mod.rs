@@ -4,5 +4,6 @@
 mod frames;
 mod listen;
 mod parting;
+mod passing;
 
 pub(crate) use listen::{Peer, converse};
