@@ -9,6 +9,7 @@ mod http2;
 mod http3;
 mod http3_client;
 mod http3_hostile;
+mod http3_raw;
 mod http_calls;
 mod http_eras;
 mod http_hostile;

@@ -1,7 +1,7 @@
 //! The body of a request over HTTP/3, as it comes. Counts against no limit itself: whoever reads it
 //! does.
 
-use super::quic::Receiving;
+use super::receiving::{Come, Receiving};
 use bytes::{Buf, Bytes};
 use h3::error::StreamError;
 use h3::server::RequestStream;
@@ -9,13 +9,18 @@ use http::{HeaderMap, header};
 use http_body::{Body, Frame, SizeHint};
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use tokio::task::coop;
 
 /// See the head of this file.
 pub(super) struct Received {
     stream: RequestStream<Receiving, Bytes>,
     /// How much is to come, if the request says so.
     to_come: Option<u64>,
+    come: Arc<Come>,
+    /// How much has been read.
+    read: u64,
 }
 
 /// Why a body ends before its end.
@@ -39,21 +44,53 @@ impl fmt::Display for Broken {
 impl std::error::Error for Broken {}
 
 impl Received {
-    pub(super) fn new(stream: RequestStream<Receiving, Bytes>, headers: &HeaderMap) -> Self {
-        let length = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-        Self { stream, to_come: length.and_then(|length| length.parse().ok()) }
+    /// With as many bytes as [`length`] says, if it does.
+    pub(super) fn new(
+        stream: RequestStream<Receiving, Bytes>,
+        to_come: Option<u64>,
+        come: Arc<Come>,
+    ) -> Self {
+        Self { stream, to_come, come, read: 0 }
     }
 
     /// The next bytes; `None` at the end. A frame without any looks like the end, and is none.
     fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, StreamError>> {
-        for _ in 0..2 {
-            if let Some(mut data) = ready!(self.stream.poll_recv_data(cx))? {
-                return Poll::Ready(Ok(Some(data.copy_to_bytes(data.remaining()))));
+        loop {
+            // However many frames there are, others have their turn.
+            let turn = ready!(coop::poll_proceed(cx));
+            let data = ready!(self.stream.poll_recv_data(cx))?;
+            turn.made_progress();
+            if let Some(mut data) = data {
+                let bytes = data.copy_to_bytes(data.remaining());
+                self.read += bytes.len() as u64;
+                return Poll::Ready(Ok(Some(bytes)));
+            }
+            if self.come.is_whole_of(self.read) {
+                return Poll::Ready(Ok(None));
             }
         }
-        Poll::Ready(Ok(None))
     }
 }
+
+/// How long a body says that it is, if it does.
+///
+/// # Errors
+/// It says something else than a number, or several.
+pub(super) fn length(headers: &HeaderMap) -> Result<Option<u64>, Malformed> {
+    let mut said = None;
+    for value in headers.get_all(header::CONTENT_LENGTH) {
+        let text = value.to_str().ok().filter(|text| text.bytes().all(|it| it.is_ascii_digit()));
+        let length = text.and_then(|text| text.parse().ok()).ok_or(Malformed)?;
+        if said.replace(length).is_some_and(|before| before != length) {
+            return Err(Malformed);
+        }
+    }
+    Ok(said)
+}
+
+/// A request is none (RFC 9114, 4.1.2).
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Malformed;
 
 impl Body for Received {
     type Data = Bytes;

@@ -1,9 +1,10 @@
 //! One connection of HTTP/3: each request on a task of its own, answered by the endpoint that
 //! answers the other kinds of HTTP. Ends with its client, or when the server stops.
 
-use super::body::Received;
+use super::body::{self, Received};
 use super::limits::PIECE_BYTES;
-use super::quic::{Gone, Quic, Sending};
+use super::quic::{Next, Quic};
+use super::sending::Sending;
 use crate::bounds::Bound;
 use crate::http::endpoint::Endpoint;
 use crate::http::timed::Departures;
@@ -11,7 +12,7 @@ use crate::http::unread::Sent;
 use bytes::Bytes;
 use h3::error::{Code, StreamError};
 use h3::server::{RequestResolver, RequestStream};
-use http::{HeaderValue, Response, header};
+use http::{HeaderValue, Method, Response, StatusCode, header};
 use http_body::Body;
 use http_body_util::BodyExt;
 use std::future::{Future, poll_fn};
@@ -19,7 +20,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 /// What the requests of one connection share.
 struct Shared {
@@ -28,53 +29,88 @@ struct Shared {
     departures: Departures,
 }
 
-/// Serves one to its end.
-pub(super) async fn serve(endpoint: Arc<Endpoint>, connection: quinn::Connection) {
+/// Serves one to its end. `unfinished` is what all hold of headers that are not whole.
+pub(super) async fn serve(
+    endpoint: Arc<Endpoint>,
+    connection: quinn::Connection,
+    unfinished: Arc<Bound>,
+) {
     let limits = Arc::clone(&endpoint.limits);
     let mut builder = h3::server::builder();
     builder.max_field_section_size(limits.header_bytes as u64).send_grease(false);
-    let opening = builder.build(Quic::new(connection, limits.header_bytes));
-    let Ok(Ok(mut http)) = timeout(limits.header_timeout, opening).await else { return };
+    let opening = builder.build(Quic::new(connection, limits.header_bytes, unfinished));
     let mut stopped = endpoint.stopping.wait();
-    let mut is_stopping = false;
+    let opened = tokio::select! {
+        opened = timeout(limits.header_timeout, opening) => opened,
+        () = poll_fn(|cx| stopped.poll(cx)) => return,
+    };
+    let Ok(Ok(mut http)) = opened else { return };
+    // Whether more requests are taken, and whether the client says that more may come.
+    let (mut is_ending, mut is_open) = (false, true);
     let unread = Bound::new(limits.output_bytes);
     let shared = Arc::new(Shared { endpoint, unread, departures: Departures::default() });
     let mut requests = JoinSet::new();
-    while !(is_stopping && requests.is_empty()) {
+    while !(is_ending && requests.is_empty()) {
+        let is_idle = requests.is_empty();
+        let leave = async {
+            tokio::select! {
+                () = poll_fn(|cx| stopped.poll(cx)) => {}
+                // As a connection over TCP that asks nothing.
+                () = sleep(limits.header_timeout), if is_idle => {}
+            }
+        };
         tokio::select! {
             biased;
-            () = poll_fn(|cx| stopped.poll(cx)), if !is_stopping => {
-                is_stopping = true;
+            () = leave, if !is_ending => {
+                is_ending = true;
                 // The request after the last is the first that is not answered.
+                http.inner.conn.refuse_rest();
                 let told = timeout(limits.write_stall, http.shutdown(1)).await;
                 if !matches!(told, Ok(Ok(()))) {
                     return;
                 }
             }
             Some(_) = requests.join_next() => {}
-            accepted = http.accept() => {
+            accepted = http.accept(), if is_open => match accepted {
+                Ok(Some(resolver)) => {
+                    let Some(next) = http.inner.conn.take_next() else { return };
+                    requests.spawn(answer(Arc::clone(&shared), resolver, next));
+                }
+                // The client asks no more, and waits for what it has asked.
+                Ok(None) => (is_ending, is_open) = (true, false),
                 // Whatever ends a connection, there is nobody to tell.
-                let Ok(Some(resolver)) = accepted else { return };
-                let Some(gone) = http.inner.conn.take_gone() else { return };
-                requests.spawn(answer(Arc::clone(&shared), resolver, gone));
-            }
+                Err(_) => return,
+            },
         }
     }
 }
 
 /// Reads a request and answers it, unless its client goes before that.
-async fn answer(shared: Arc<Shared>, resolver: RequestResolver<Quic, Bytes>, mut gone: Gone) {
+async fn answer(shared: Arc<Shared>, resolver: RequestResolver<Quic, Bytes>, next: Next) {
+    let Next { mut gone, come } = next;
     let limits = &shared.endpoint.limits;
     let resolved = timeout(limits.header_timeout, resolver.resolve_request()).await;
     let Ok(Ok((request, stream))) = resolved else { return };
     let answering = async {
         let trip = shared.departures.begin();
-        let (sending, receiving) = stream.split();
-        let body = Received::new(receiving, request.headers());
+        let (mut sending, receiving) = stream.split();
+        let Ok(length) = body::length(request.headers()) else {
+            return sending.stop_stream(Code::H3_MESSAGE_ERROR);
+        };
+        // What a client waits for that asks before it sends (RFC 9110, 10.1.1).
+        if request.headers().get(header::EXPECT).is_some_and(|it| it == "100-continue") {
+            let mut go_on = Response::new(());
+            *go_on.status_mut() = StatusCode::CONTINUE;
+            if !is_taken(limits.write_stall, sending.send_response(go_on)).await {
+                return;
+            }
+        }
+        let body = Received::new(receiving, length, come);
+        let is_head = request.method() == Method::HEAD;
         let departure = shared.departures.of(trip.clone());
         let request = request.map(|()| body);
         let answered = shared.endpoint.answer(request, &shared.unread, &trip, departure).await;
-        send(sending, answered, limits.write_stall).await;
+        send(sending, (answered, is_head), limits.write_stall).await;
         shared.departures.end();
     };
     tokio::select! {
@@ -85,10 +121,16 @@ async fn answer(shared: Arc<Shared>, resolver: RequestResolver<Quic, Bytes>, mut
     _ = timeout(limits.write_stall, gone).await;
 }
 
-/// Sends an answer, to its end or until its client does not take it.
-async fn send(mut to: RequestStream<Sending, Bytes>, answer: Response<Sent>, patience: Duration) {
+/// Sends an answer, to its end or until its client does not take it; of one to HEAD, what is said
+/// about it.
+async fn send(
+    mut to: RequestStream<Sending, Bytes>,
+    (answer, is_head): (Response<Sent>, bool),
+    patience: Duration,
+) {
     let (mut parts, body) = answer.into_parts();
-    if let Some(length) = body.size_hint().exact() {
+    let has_length = parts.status != StatusCode::NO_CONTENT;
+    if let Some(length) = body.size_hint().exact().filter(|_| has_length) {
         parts.headers.entry(header::CONTENT_LENGTH).or_insert_with(|| HeaderValue::from(length));
     }
     // hyper says the same over the other kinds.
@@ -100,7 +142,7 @@ async fn send(mut to: RequestStream<Sending, Bytes>, answer: Response<Sent>, pat
         return to.stop_stream(Code::H3_REQUEST_CANCELLED);
     }
     let mut body = pin!(body);
-    while let Some(frame) = body.frame().await {
+    while let Some(frame) = if is_head { None } else { body.frame().await } {
         let Ok(frame) = frame else { return to.stop_stream(Code::H3_INTERNAL_ERROR) };
         let mut data = frame.into_data().unwrap_or_default();
         while !data.is_empty() {

@@ -11,6 +11,10 @@ pub(super) struct Frames {
     filled: usize,
     /// How much of the payload of the last one is still to come.
     payload: u64,
+    /// Whether the last one is of a body.
+    is_body: bool,
+    /// How long all of a body are together, as they say.
+    body_bytes: u64,
     /// The longest headers.
     headers_bytes_max: usize,
     /// The longest frame of any other type.
@@ -50,8 +54,31 @@ const CONTROL: u64 = 0;
 impl Frames {
     /// Of a request.
     pub(super) fn of_request(headers_bytes_max: usize, frame_bytes_max: usize) -> Self {
-        let (head, filled, payload) = ([0; 16], 0, 0);
-        Self { kind: Kind::Framed, head, filled, payload, headers_bytes_max, frame_bytes_max }
+        Self {
+            kind: Kind::Framed,
+            head: [0; 16],
+            filled: 0,
+            payload: 0,
+            is_body: false,
+            body_bytes: 0,
+            headers_bytes_max,
+            frame_bytes_max,
+        }
+    }
+
+    /// Whether none has come in part.
+    pub(super) fn is_whole(&self) -> bool {
+        self.kind != Kind::Framed || (self.filled == 0 && self.payload == 0)
+    }
+
+    /// Whether more must come before what reads it can make anything of it.
+    pub(super) fn must_be_whole(&self) -> bool {
+        self.kind != Kind::Other && (self.filled > 0 || (self.payload > 0 && !self.is_body))
+    }
+
+    /// How many bytes the body has that have come, or are announced.
+    pub(super) fn body_bytes(&self) -> u64 {
+        self.body_bytes
     }
 
     /// Of a stream on which only the client speaks. Bodies and headers have no place there.
@@ -96,6 +123,10 @@ impl Frames {
         if length > most {
             return Err(TooLong);
         }
+        self.is_body = kind == DATA;
+        if self.is_body {
+            self.body_bytes = self.body_bytes.saturating_add(length);
+        }
         (self.payload, self.filled) = (length, 0);
         Ok(())
     }
@@ -136,6 +167,24 @@ mod tests {
         // A body may be as long as it likes, and is counted elsewhere; an empty frame ends at once.
         check(request, &[0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 9], Ok(()));
         check(request, &[0, 0, 0, 1, 7, 1, 9], Err(TooLong));
+    }
+
+    #[test]
+    fn what_must_be_whole_is_told_from_a_body() {
+        for (bytes, must, is_whole, body) in [
+            (&[][..], false, true, 0),
+            (&[0x40], true, false, 0),
+            (&[1, 8, 0], true, false, 0),
+            (&[1, 1, 0], false, true, 0),
+            (&[1, 1, 0, 0], true, false, 0),
+            (&[1, 1, 0, 0, 2], false, false, 2),
+            (&[1, 1, 0, 0, 2, 7, 7, 0, 0, 0, 1, 7], false, true, 3),
+        ] {
+            let mut frames = Frames::of_request(8, 2);
+            assert_eq!(frames.pass(bytes), Ok(()));
+            let found = (frames.must_be_whole(), frames.is_whole(), frames.body_bytes());
+            assert_eq!(found, (must, is_whole, body), "{bytes:?}");
+        }
     }
 
     #[test]

@@ -20,7 +20,10 @@ pub(super) const FRAME_BYTES_MAX: usize = 4096;
 
 /// How much of an answer is handed over at once: what a client has to take in the time of
 /// `write_stall`.
-pub(super) const PIECE_BYTES: usize = 64 * 1024;
+pub(super) const PIECE_BYTES: usize = 16 * 1024;
+
+/// The most bytes of headers that have begun and not ended, of all connections together.
+pub(super) const UNFINISHED_BYTES: usize = 32 * 1024 * 1024;
 
 /// How many handshakes may be at work before those who want one must first show that their address
 /// is theirs (RFC 9000, 8.1.2).

@@ -7,6 +7,8 @@ mod connection;
 mod frames;
 mod limits;
 mod quic;
+mod receiving;
+mod sending;
 
 use super::certificate::Tls;
 use super::handshake::Secure;
@@ -17,10 +19,10 @@ use h3::error::Code;
 use haft_proto::limits::Limits;
 use limits::{
     CONNECTION_WINDOW, HANDSHAKE_BYTES, HANDSHAKES_BYTES, HANDSHAKES_UNPROVEN, HANDSHAKES_WAITING,
-    ONE_WAY_STREAMS, PARTING, SEND_WINDOW, STREAM_WINDOW,
+    ONE_WAY_STREAMS, PARTING, SEND_WINDOW, STREAM_WINDOW, UNFINISHED_BYTES,
 };
 use quinn::{EndpointConfig, Incoming, ServerConfig, TokioRuntime, TransportConfig, VarInt};
-use std::future::pending;
+use std::future::{pending, poll_fn};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -38,6 +40,8 @@ struct Door {
     room: Arc<Semaphore>,
     /// How many handshakes are at work.
     handshakes: Arc<Bound>,
+    /// What all connections hold of headers that are not whole.
+    unfinished: Arc<Bound>,
     tasks: JoinSet<()>,
 }
 
@@ -74,6 +78,7 @@ impl Http3 {
                 endpoint: Arc::clone(endpoint),
                 room: Arc::clone(room),
                 handshakes: Bound::new(HANDSHAKES_UNPROVEN),
+                unfinished: Bound::new(UNFINISHED_BYTES),
                 tasks: JoinSet::new(),
             }
         }))
@@ -121,12 +126,17 @@ impl Door {
             return;
         }
         let (endpoint, handshake) = (Arc::clone(&self.endpoint), self.handshakes.share_of(1));
+        let unfinished = Arc::clone(&self.unfinished);
         self.tasks.spawn(async move {
-            let shaken = timeout(endpoint.limits.header_timeout, incoming).await;
-            drop(handshake);
+            let mut stopped = endpoint.stopping.wait();
+            let shaken = tokio::select! {
+                shaken = timeout(endpoint.limits.header_timeout, incoming) => shaken,
+                () = poll_fn(|cx| stopped.poll(cx)) => return,
+            };
+            drop((handshake, stopped));
             // Whatever ends a connection, there is nobody to tell.
             if let Ok(Ok(connection)) = shaken {
-                connection::serve(endpoint, connection).await;
+                connection::serve(endpoint, connection, unfinished).await;
             }
             drop(place);
         });

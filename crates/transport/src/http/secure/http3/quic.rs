@@ -1,13 +1,16 @@
-//! quinn as `h3` asks for it, besides what `h3-quinn` has: frames that claim too much are refused
-//! (`frames`), a stream can be stopped while it is read, and whoever answers hears that its client
-//! has gone. Knows no HTTP.
+//! quinn as `h3` asks for it, besides what `h3-quinn` has: its streams are those of `receiving` and
+//! `sending`, whoever answers hears that its client has gone, and requests can be refused from one
+//! on. Knows no HTTP.
 
 use super::frames::Frames;
 use super::limits::FRAME_BYTES_MAX;
-use bytes::{Buf, Bytes};
+use super::receiving::{Come, Receiving};
+use super::sending::Sending;
+use crate::bounds::Bound;
+use bytes::Bytes;
 use h3::error::Code;
 use h3::quic::{self, ConnectionErrorIncoming, StreamErrorIncoming, StreamId, WriteBuf};
-use quinn::{Chunk, ConnectionError, ReadError, RecvStream, SendStream, VarInt, WriteError};
+use quinn::{ConnectionError, RecvStream, SendStream, VarInt};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -22,8 +25,20 @@ pub(super) struct Quic {
     one_way: ReusableBoxFuture<'static, Result<RecvStream, ConnectionError>>,
     opening: Option<Opening>,
     /// Of the request that was accepted last.
-    gone: Option<Gone>,
+    next: Option<Next>,
     headers_bytes_max: usize,
+    /// What all connections hold of headers that are not whole.
+    unfinished: Arc<Bound>,
+    /// The first request that would come next.
+    from: u64,
+    /// Whether that one is refused, and all after it.
+    is_refusing: bool,
+}
+
+/// What is known of a request besides what it says.
+pub(super) struct Next {
+    pub(super) gone: Gone,
+    pub(super) come: Arc<Come>,
 }
 
 type Opening = Pin<Box<dyn Future<Output = Result<SendStream, ConnectionError>> + Send>>;
@@ -32,20 +47,44 @@ type Opening = Pin<Box<dyn Future<Output = Result<SendStream, ConnectionError>> 
 pub(super) type Gone = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl Quic {
-    pub(super) fn new(connection: quinn::Connection, headers_bytes_max: usize) -> Self {
+    pub(super) fn new(
+        connection: quinn::Connection,
+        headers_bytes_max: usize,
+        unfinished: Arc<Bound>,
+    ) -> Self {
         Self {
             requests: ReusableBoxFuture::new(next_request(connection.clone())),
             one_way: ReusableBoxFuture::new(next_one_way(connection.clone())),
             opening: None,
-            gone: None,
+            next: None,
             connection,
             headers_bytes_max,
+            unfinished,
+            from: 0,
+            is_refusing: false,
         }
     }
 
     /// That of the request that was accepted last; each is given away once.
-    pub(super) fn take_gone(&mut self) -> Option<Gone> {
-        self.gone.take()
+    pub(super) fn take_next(&mut self) -> Option<Next> {
+        self.next.take()
+    }
+
+    /// From now on no request is taken that has not been: those are not begun, whatever `h3` would
+    /// take, so that their client may make them elsewhere (RFC 9114, 5.2).
+    pub(super) fn refuse_rest(&mut self) {
+        self.is_refusing = true;
+    }
+}
+
+impl Quic {
+    fn request(&mut self, sending: SendStream, receiving: RecvStream) -> Request {
+        let stopped = sending.stopped();
+        let frames = Frames::of_request(self.headers_bytes_max, FRAME_BYTES_MAX);
+        let receiving = Receiving::new(receiving, frames, self.unfinished.share());
+        let gone: Gone = Box::pin(async move { drop(stopped.await) });
+        self.next = Some(Next { gone, come: receiving.come() });
+        Request { sending: Sending::answer(sending), receiving }
     }
 }
 
@@ -70,10 +109,9 @@ impl quic::Connection<Bytes> for Quic {
         let accepted = ready!(self.one_way.poll(cx));
         self.one_way.set(next_one_way(self.connection.clone()));
         let frames = Frames::of_one_way(FRAME_BYTES_MAX);
-        let receiving = accepted.map(|stream| Receiving {
-            connection: Some(self.connection.clone()),
-            ..Receiving::new(stream, frames)
-        });
+        let held = self.unfinished.share();
+        let receiving = accepted
+            .map(|stream| Receiving::new(stream, frames, held).needed_by(self.connection.clone()));
         Poll::Ready(receiving.map_err(lost))
     }
 
@@ -81,20 +119,25 @@ impl quic::Connection<Bytes> for Quic {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Request, ConnectionErrorIncoming>> {
-        let accepted = ready!(self.requests.poll(cx));
-        self.requests.set(next_request(self.connection.clone()));
-        let (sending, receiving) = accepted.map_err(lost)?;
-        let stopped = sending.stopped();
-        self.gone = Some(Box::pin(async move { drop(stopped.await) }));
-        let frames = Frames::of_request(self.headers_bytes_max, FRAME_BYTES_MAX);
-        Poll::Ready(Ok(Request {
-            sending: Sending { stream: sending, writing: None },
-            receiving: Receiving::new(receiving, frames),
-        }))
+        loop {
+            let accepted = ready!(self.requests.poll(cx));
+            self.requests.set(next_request(self.connection.clone()));
+            let (mut sending, mut receiving) = accepted.map_err(lost)?;
+            let id = u64::from(sending.id());
+            if self.is_refusing && id >= self.from {
+                let code = number(Code::H3_REQUEST_REJECTED.value());
+                // One that its client has given up needs no refusal.
+                _ = (sending.reset(code), receiving.stop(code));
+                continue;
+            }
+            // Each stream for a request has the number of the one before and 4.
+            self.from = self.from.max(id + 4);
+            return Poll::Ready(Ok(self.request(sending, receiving)));
+        }
     }
 
     fn opener(&self) -> Self {
-        Self::new(self.connection.clone(), self.headers_bytes_max)
+        Self::new(self.connection.clone(), self.headers_bytes_max, Arc::clone(&self.unfinished))
     }
 }
 
@@ -121,7 +164,7 @@ impl quic::OpenStreams<Bytes> for Quic {
         let opened = ready!(opening.as_mut().poll(cx));
         self.opening = None;
         Poll::Ready(match opened {
-            Ok(stream) => Ok(Sending { stream, writing: None }),
+            Ok(stream) => Ok(Sending::one_way(stream)),
             Err(error) => Err(lost_by(error)),
         })
     }
@@ -146,119 +189,6 @@ impl std::error::Error for Unasked {}
 pub(super) struct Request {
     sending: Sending,
     receiving: Receiving,
-}
-
-/// The side of a stream on which we speak.
-pub(super) struct Sending {
-    stream: SendStream,
-    writing: Option<WriteBuf<Bytes>>,
-}
-
-/// The side of a stream on which the client speaks.
-pub(super) struct Receiving {
-    /// Not there while it is read.
-    stream: Option<RecvStream>,
-    reading: ReusableBoxFuture<'static, (RecvStream, Result<Option<Chunk>, ReadError>)>,
-    id: StreamId,
-    frames: Frames,
-    /// What cannot go on without it.
-    connection: Option<quinn::Connection>,
-}
-
-impl Receiving {
-    fn new(stream: RecvStream, frames: Frames) -> Self {
-        let id = id_of(stream.id());
-        // Replaced before it is awaited.
-        let reading = ReusableBoxFuture::new(std::future::pending());
-        Self { stream: Some(stream), reading, id, frames, connection: None }
-    }
-}
-
-async fn read(mut stream: RecvStream) -> (RecvStream, Result<Option<Chunk>, ReadError>) {
-    let chunk = stream.read_chunk(usize::MAX, true).await;
-    (stream, chunk)
-}
-
-impl quic::RecvStream for Receiving {
-    type Buf = Bytes;
-
-    fn poll_data(
-        &mut self,
-        cx: &mut Context<'_>,
-    ) -> Poll<Result<Option<Bytes>, StreamErrorIncoming>> {
-        if let Some(stream) = self.stream.take() {
-            self.reading.set(read(stream));
-        }
-        let (stream, chunk) = ready!(self.reading.poll(cx));
-        let stream = self.stream.insert(stream);
-        let chunk = chunk.map_err(|error| match error {
-            ReadError::Reset(code) => {
-                StreamErrorIncoming::StreamTerminated { error_code: code.into_inner() }
-            }
-            ReadError::ConnectionLost(error) => lost_by(error),
-            error => StreamErrorIncoming::Unknown(Box::new(error)),
-        })?;
-        let Some(Chunk { bytes, .. }) = chunk else { return Poll::Ready(Ok(None)) };
-        if let Err(error) = self.frames.pass(&bytes) {
-            let code = number(Code::H3_EXCESSIVE_LOAD.value());
-            match &self.connection {
-                Some(connection) => connection.close(code, error.to_string().as_bytes()),
-                None => _ = stream.stop(code),
-            }
-            return Poll::Ready(Err(StreamErrorIncoming::Unknown(Box::new(error))));
-        }
-        Poll::Ready(Ok(Some(bytes)))
-    }
-
-    /// One that is read now is stopped when it is dropped, which is soon.
-    fn stop_sending(&mut self, code: u64) {
-        if let Some(stream) = &mut self.stream {
-            _ = stream.stop(number(code));
-        }
-    }
-
-    fn recv_id(&self) -> StreamId {
-        self.id
-    }
-}
-
-impl quic::SendStream<Bytes> for Sending {
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StreamErrorIncoming>> {
-        if let Some(writing) = &mut self.writing {
-            while writing.has_remaining() {
-                let written = Pin::new(&mut self.stream).poll_write(cx, writing.chunk());
-                let written = ready!(written).map_err(|error| match error {
-                    WriteError::Stopped(code) => {
-                        StreamErrorIncoming::StreamTerminated { error_code: code.into_inner() }
-                    }
-                    WriteError::ConnectionLost(error) => lost_by(error),
-                    error => StreamErrorIncoming::Unknown(Box::new(error)),
-                })?;
-                writing.advance(written);
-            }
-        }
-        self.writing = None;
-        Poll::Ready(Ok(()))
-    }
-
-    fn send_data<T: Into<WriteBuf<Bytes>>>(&mut self, data: T) -> Result<(), StreamErrorIncoming> {
-        self.writing = Some(data.into());
-        Ok(())
-    }
-
-    fn poll_finish(&mut self, _: &mut Context<'_>) -> Poll<Result<(), StreamErrorIncoming>> {
-        let finished = self.stream.finish();
-        Poll::Ready(finished.map_err(|error| StreamErrorIncoming::Unknown(Box::new(error))))
-    }
-
-    fn reset(&mut self, code: u64) {
-        // One that has ended needs none.
-        _ = self.stream.reset(number(code));
-    }
-
-    fn send_id(&self) -> StreamId {
-        id_of(self.stream.id())
-    }
 }
 
 impl quic::RecvStream for Request {
@@ -311,7 +241,7 @@ impl quic::BidiStream<Bytes> for Request {
     }
 }
 
-fn lost(error: ConnectionError) -> ConnectionErrorIncoming {
+pub(super) fn lost(error: ConnectionError) -> ConnectionErrorIncoming {
     match error {
         ConnectionError::ApplicationClosed(closed) => {
             ConnectionErrorIncoming::ApplicationClose { error_code: closed.error_code.into_inner() }
@@ -321,14 +251,14 @@ fn lost(error: ConnectionError) -> ConnectionErrorIncoming {
     }
 }
 
-fn lost_by(error: ConnectionError) -> StreamErrorIncoming {
+pub(super) fn lost_by(error: ConnectionError) -> StreamErrorIncoming {
     StreamErrorIncoming::ConnectionErrorIncoming { connection_error: lost(error) }
 }
 
-fn number(code: u64) -> VarInt {
+pub(super) fn number(code: u64) -> VarInt {
     VarInt::from_u64(code).unwrap_or(VarInt::MAX)
 }
 
-fn id_of(id: quinn::StreamId) -> StreamId {
+pub(super) fn id_of(id: quinn::StreamId) -> StreamId {
     u64::from(id).try_into().expect("both have the ids of QUIC")
 }
