@@ -80,6 +80,8 @@ endings! {
     15 Unsigned "the gateway could not sign a certificate: see its log",
     /// It granted more than was sent.
     17 Credit "it granted more than it was sent",
+    /// Nothing was heard of the other end for too long.
+    18 Quiet "nothing came over it any more",
     /// Its certificate does not hold any more.
     16 Over "the time of its certificate is over: join again, unless it has a newer one",
 }
@@ -115,7 +117,7 @@ impl Ending {
     pub fn why(error: &ConnectionError) -> String {
         match (Self::said(error), error) {
             (Some(ending), _) => ending.to_string(),
-            (None, ConnectionError::TimedOut) => "nothing came over it any more".to_owned(),
+            (None, ConnectionError::TimedOut) => Self::Quiet.to_string(),
             (None, error) => error.to_string(),
         }
     }

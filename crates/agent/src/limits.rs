@@ -109,6 +109,16 @@ pub const REVOKED_LOOK: Duration = Duration::from_secs(5);
 /// How soon a certificate is asked for again that did not come.
 pub const RENEWAL_RETRY: Duration = Duration::from_secs(60 * 60);
 
+/// How soon after a certificate another is given over the same link.
+pub const RENEWAL_PAUSE: Duration = Duration::from_secs(60);
+
+/// The most streams that a gateway lets an agent open over TCP: that of control, and one for its
+/// last word.
+pub const AGENT_STREAMS_MAX: usize = 2;
+
+/// How long a gateway waits when no connection can be taken, as when too many files are open.
+pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
 /// The most calls of one gateway that an agent keeps, those with them that have been answered and
 /// of which the answer has not arrived.
 pub const CALLS_KEPT_MAX: usize = 4096;

@@ -1,6 +1,6 @@
 //! QUIC, as both ends of a link set it up.
 
-use crate::limits::{HEARTBEAT, LINK_WINDOW, SILENCE_MAX, STREAM_WINDOW};
+use crate::limits::{HEARTBEAT, LINK_WINDOW, LISTENING_MAX, SILENCE_MAX, STREAM_WINDOW};
 use crate::qlog;
 use quinn::TransportConfig;
 use quinn::congestion::BbrConfig;
@@ -42,8 +42,9 @@ pub(crate) fn client_config(
     slots: usize,
 ) -> Result<quinn::ClientConfig, NoInitialCipherSuite> {
     let mut config = quinn::ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls)?));
-    // Besides those that work, those that are taken up again or refused.
-    let streams = u32::try_from(slots.saturating_mul(2)).unwrap_or(u32::MAX);
+    // Besides those that work and those that listen, those that are taken up again or refused.
+    let streams = slots.saturating_mul(2).saturating_add(LISTENING_MAX);
+    let streams = u32::try_from(streams).unwrap_or(u32::MAX);
     let mut transport = transport(streams);
     transport.qlog_stream(qlog::next("agent"));
     config.transport_config(Arc::new(transport));

@@ -2,7 +2,7 @@
 //! is lost on the way holds all of them up, so it is the second choice.
 
 use crate::ending::Ending;
-use crate::limits::{LAST_WORD_TIME_MAX, LINK_STREAMS_MAX, SILENCE_MAX};
+use crate::limits::{AGENT_STREAMS_MAX, LAST_WORD_TIME_MAX, LINK_STREAMS_MAX, SILENCE_MAX};
 use crate::link::{Receiving, Sending, Streams};
 use crate::wire::{Incoming, Outgoing};
 use haft_link::limits::CONTROL_FRAME_MAX;
@@ -77,7 +77,7 @@ impl Mux {
         tokio::spawn({
             let (ending, ended) = (shared.ending.subscribe(), shared.ended.clone());
             async move {
-                let why = drive(connection, ordered, (coming, &ended), ending).await;
+                let why = drive((connection, side), ordered, (coming, &ended), ending).await;
                 // What the other end said is first.
                 ended.send_if_modified(|said| {
                     let is_first = said.is_none();
@@ -126,7 +126,7 @@ impl Mux {
 
 /// Moves what goes over the connection, until it ends; why it did.
 async fn drive<T>(
-    mut connection: Connection<T>,
+    (mut connection, side): (Connection<T>, Side),
     mut ordered: mpsc::Receiver<oneshot::Sender<Stream>>,
     (coming, ended): (mpsc::Sender<Came>, &watch::Sender<Option<String>>),
     mut ending: watch::Receiver<Option<Ending>>,
@@ -134,7 +134,7 @@ async fn drive<T>(
 where
     T: futures_util::AsyncRead + futures_util::AsyncWrite + Unpin,
 {
-    let mut order = None;
+    let (mut order, mut opened_there) = (None, 0);
     let (mut told, mut sorting) = (ended.subscribe(), JoinSet::new());
     let why = {
         let moved = poll_fn(|cx| {
@@ -155,6 +155,11 @@ where
                 }
                 match connection.poll_next_inbound(cx) {
                     Poll::Ready(Some(Ok(stream))) => {
+                        // Each may hold as much as it likes before anybody knows who it is.
+                        opened_there += 1;
+                        if side == Side::Gateway && opened_there > AGENT_STREAMS_MAX {
+                            return Poll::Ready(Why::Broken);
+                        }
                         while sorting.try_join_next().is_some() {}
                         sorting.spawn(sort(stream, coming.clone(), ended.clone()));
                     }

@@ -27,6 +27,12 @@ pub(super) async fn answer(
     let Ok(Some(came)) = incoming.next().await else { return Ok(()) };
     let share = Share::of(&allowance);
     let (id, taken) = match came.frame() {
+        Frame::ExecuteRequest(request) if request.session_id != shared.session_id => {
+            (request.stream_id, Taken::NotBegun("the call is for an agent of before"))
+        }
+        Frame::Resume(resume) if resume.session_id != shared.session_id => {
+            (resume.stream_id, Taken::Lost("the agent has started again"))
+        }
         Frame::ExecuteRequest(request) => {
             let window = Sums { messages: request.messages, bytes: request.window };
             let taken = calls.begin(request.stream_id, window, share, request.deadline_ms > 0);

@@ -45,7 +45,18 @@ pub(super) struct Call {
     more: Notify,
     /// Told when there is room for more.
     room: Notify,
-    work: Mutex<Option<AbortHandle>>,
+    work: Mutex<Work>,
+}
+
+/// What works on it.
+#[derive(Default)]
+enum Work {
+    /// Nothing yet.
+    #[default]
+    None,
+    Task(AbortHandle),
+    /// It is not wanted any more, whatever comes to work on it.
+    Unwanted,
 }
 
 /// One of those that are counted here.
@@ -161,7 +172,10 @@ impl Calls {
 impl Call {
     /// It is worked on by this.
     pub(super) fn is_work_of(&self, work: AbortHandle) {
-        *lock(&self.work) = Some(work);
+        match &mut *lock(&self.work) {
+            Work::Unwanted => work.abort(),
+            none => *none = Work::Task(work),
+        }
     }
 
     /// Adds what comes of it.
@@ -231,7 +245,7 @@ impl Call {
     fn abort(&self) {
         lock(&self.delivery).shares(None);
         *lock(&self.running_as) = None;
-        if let Some(work) = lock(&self.work).take() {
+        if let Work::Task(work) = std::mem::replace(&mut *lock(&self.work), Work::Unwanted) {
             work.abort();
         }
     }

@@ -7,7 +7,7 @@ use super::roster::Roster;
 use super::{Dialled, Shared};
 use crate::credit::{Allowance, Miscounted, Sums};
 use crate::ending::Ending;
-use crate::limits::{GREETING_TIME_MAX, KEPT_TIME};
+use crate::limits::{GREETING_TIME_MAX, KEPT_TIME, LAST_WORD_TIME_MAX};
 use crate::link::{Link, Receiving, Sending, Streams};
 use crate::pulse::Pulse;
 use crate::wire::{Broken, Came, Incoming, Outgoing};
@@ -98,9 +98,19 @@ pub(super) async fn stay(
             link.end(Ending::Credit);
             Ending::Credit.to_string()
         }
-        _ => link.ended().await,
+        _ => over(link).await,
     };
     Stay::Ended { why, was_of_use: calls.begun() > before }
+}
+
+/// Why a link is over on which nothing more is said.
+async fn over(link: &Link) -> String {
+    let said = timeout(LAST_WORD_TIME_MAX, link.ended()).await;
+    // Nothing came of it for too long, and nobody else ends it.
+    said.unwrap_or_else(|_| {
+        link.end(Ending::Quiet);
+        Ending::Quiet.to_string()
+    })
 }
 
 /// What an agent says first, to whoever it expects to meet: who it is; and what it has, if it has
@@ -201,7 +211,7 @@ async fn converse(
                     _ => {}
                 }
             }
-            request = renewal.due() => {
+            request = renewal.due(shared) => {
                 outgoing.send(Join { token: "", agent: "", request: &request }).await?;
             }
             () = shared.stopped(), if !is_draining => {

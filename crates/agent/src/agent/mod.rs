@@ -14,7 +14,7 @@ mod seen;
 
 pub use join::{JoinError, join};
 
-use crate::limits::{CONTROL_QUEUE, GREETING_TIME_MAX};
+use crate::limits::{CONTROL_QUEUE, GREETING_TIME_MAX, RENEWAL_RETRY};
 use crate::trust::{Identity, TrustError};
 use haft_link::limits::PEERS_MAX;
 use haft_proto::limits::Limits;
@@ -27,6 +27,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 /// What an agent is told.
 #[derive(Clone)]
@@ -105,6 +106,8 @@ struct Shared {
     service: Arc<dyn Service>,
     /// Who it is.
     identity: Mutex<Arc<Identity>>,
+    /// When another certificate was asked for.
+    asked: Mutex<Option<Instant>>,
     /// Of this process, and no other.
     session_id: [u8; 16],
     roster: Roster,
@@ -126,7 +129,9 @@ impl Agent {
         getrandom::fill(&mut session_id).map_err(failed)?;
         let (found, finding) = mpsc::channel(CONTROL_QUEUE);
         let (roster, stopping) = (Roster::default(), watch::Sender::default());
-        let shared = Shared { settings, service, identity, session_id, roster, found, stopping };
+        let asked = Mutex::default();
+        let shared =
+            Shared { settings, service, identity, asked, session_id, roster, found, stopping };
         Ok(Self { shared: Arc::new(shared), finding })
     }
 
@@ -159,6 +164,17 @@ impl Shared {
     /// Who it is now.
     fn identity(&self) -> Arc<Identity> {
         Arc::clone(&self.identity.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether another certificate may be asked for now, over one link: of two that were given at
+    /// once, the gateways know one.
+    fn may_renew(&self) -> bool {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let may = asked.is_none_or(|at| at.elapsed() >= RENEWAL_RETRY);
+        if may {
+            *asked = Some(Instant::now());
+        }
+        may
     }
 
     /// It has a new certificate.

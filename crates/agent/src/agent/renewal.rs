@@ -22,10 +22,18 @@ impl Renewal {
     }
 
     /// Waits until one is due; what is to be asked for. Asked again if nothing comes of it.
-    pub(super) async fn due(&mut self) -> Vec<u8> {
+    pub(super) async fn due(&mut self, shared: &Shared) -> Vec<u8> {
         loop {
             sleep_until(self.due).await;
+            // It may have come over another link.
+            self.due = due(shared);
+            if self.due > Instant::now() {
+                continue;
+            }
             self.due = Instant::now() + RENEWAL_RETRY;
+            if !shared.may_renew() {
+                continue;
+            }
             if let Ok(wish) = Wish::new() {
                 let request = wish.request.clone();
                 self.wish = Some(wish);
@@ -39,7 +47,8 @@ impl Renewal {
         let Some(wish) = self.wish.take() else { return };
         if let Ok(identity) = wish.granted(&issued(joined), &shared.settings.identity) {
             shared.renewed(identity);
-            self.due = due(shared);
+            // At once it would be only by a clock that is ahead.
+            self.due = due(shared).max(Instant::now() + RENEWAL_RETRY);
         }
     }
 }

@@ -2,16 +2,16 @@
 
 use super::member::{Live, Member, Session};
 use crate::ending::Ending;
-use crate::limits::{GREETING_TIME_MAX, LAST_WORD_TIME_MAX, REVOKED_LOOK};
+use crate::limits::{GREETING_TIME_MAX, LAST_WORD_TIME_MAX, RENEWAL_PAUSE, REVOKED_LOOK};
 use crate::link::{Link, Receiving, Sending};
 use crate::pulse::Pulse;
-use crate::trust::Authority;
+use crate::trust::{Authority, TrustError};
 use crate::wire::{Broken, Incoming, Outgoing};
 use haft_link::limits::CONTROL_FRAME_MAX;
 use haft_link::{Frame, Joined, Ping, Pong};
 use std::sync::Arc;
 use std::time::SystemTime;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 /// An agent that has said who it is.
 pub(super) struct Guest {
@@ -41,14 +41,21 @@ impl Guest {
                 match ended {
                     Ok(()) | Err(Broken::Stream(_)) => {
                         let said = timeout(LAST_WORD_TIME_MAX, link.ended()).await;
-                        said.unwrap_or_else(|_| "it ended its control stream".to_owned())
+                        // Calls over it wait for its end.
+                        said.unwrap_or_else(|_| {
+                            link.end(Ending::Quiet);
+                            Ending::Quiet.to_string()
+                        })
                     }
                     Err(broken) => format!("{}: {broken}", refused(link, Ending::Breach).await),
                 }
             }
             why = link.ended() => why,
             ending = revoked(link, authority) => {
-                member.drains(&live);
+                // Whoever was revoked has no calls to come back for.
+                if ending == Ending::Revoked {
+                    member.drains(&live);
+                }
                 link.end(ending);
                 ending.to_string()
             }
@@ -100,8 +107,10 @@ async fn revoked(link: &Link, authority: &Authority) -> Ending {
     loop {
         sleep(REVOKED_LOOK).await;
         let chain = link.certificates().unwrap_or_default();
-        if let Err(error) = authority.agent_of(&chain, SystemTime::now()) {
-            return Ending::from(&error);
+        match authority.stays(&chain, SystemTime::now()) {
+            // Nobody can tell now.
+            Ok(()) | Err(TrustError::File { .. } | TrustError::Damaged { .. }) => {}
+            Err(error) => return Ending::from(&error),
         }
     }
 }
@@ -113,7 +122,7 @@ async fn converse(
     incoming: &mut Incoming<Receiving>,
     outgoing: &mut Outgoing<Sending>,
 ) -> Result<(), Broken> {
-    let mut pulse = Pulse::of(&live.link);
+    let (mut pulse, mut renewed) = (Pulse::of(&live.link), None::<Instant>);
     loop {
         let came = async {
             // What changes anything is not heard from an echo.
@@ -129,9 +138,14 @@ async fn converse(
                     Frame::Register(said) => member.registers(live, said.slots),
                     Frame::Drain(_) => member.drains(live),
                     Frame::Join(join) => {
-                        let now = SystemTime::now();
+                        if renewed.is_some_and(|at| at.elapsed() < RENEWAL_PAUSE) {
+                            continue;
+                        }
+                        renewed = Some(Instant::now());
+                        let chain = live.link.certificates().unwrap_or_default();
+                        let issued = authority.renew(&chain, join.request, SystemTime::now());
                         // One that cannot be renewed holds for a while, and it asks again.
-                        if let Ok(issued) = authority.renew(member.name(), join.request, now) {
+                        if let Ok(issued) = issued {
                             outgoing.put(Joined {
                                 certificate: &issued.certificate,
                                 authority: &issued.authority,

@@ -3,7 +3,9 @@
 
 use super::Hub;
 use crate::ending::Ending;
-use crate::limits::{GREETING_TIME_MAX, LAST_WORD_TIME_MAX, LINKS_MAX, LINKS_UNPROVEN};
+use crate::limits::{
+    ACCEPT_PAUSE, GREETING_TIME_MAX, LAST_WORD_TIME_MAX, LINKS_MAX, LINKS_UNPROVEN,
+};
 use crate::link::Link;
 use crate::qlog;
 use crate::quic::{server_config, told};
@@ -21,7 +23,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 /// See above.
@@ -123,7 +125,12 @@ impl Door {
                         drop(place);
                     });
                 }
-                Ok((socket, from)) = self.listener.accept() => {
+                accepted = self.listener.accept() => {
+                    let Ok((socket, from)) = accepted else {
+                        // As too many files are open, and it would not wait for that itself.
+                        sleep(ACCEPT_PAUSE).await;
+                        continue;
+                    };
                     let acceptor = self.acceptor.clone();
                     links.spawn(async move {
                         match timeout(GREETING_TIME_MAX, over_tls(acceptor, socket)).await {

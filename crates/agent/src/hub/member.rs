@@ -294,12 +294,17 @@ impl Member {
             if now.session() != Some(session) {
                 return None;
             }
-            let live = self.lock().as_ref().and_then(|known| known.live.clone());
+            // Another session may have begun since.
+            let live = self.live_of(session);
             if let Some(live) = live.filter(|live| !live.link.has_ended()) {
                 return Some(live);
             }
             presence.changed().await.ok()?;
         }
+    }
+
+    fn live_of(&self, session: u64) -> Option<Arc<Live>> {
+        self.lock().as_ref().filter(|known| known.number == session)?.live.clone()
     }
 
     /// Where it has room, if it is there or soon is.

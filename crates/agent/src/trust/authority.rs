@@ -20,7 +20,7 @@ use rustls::pki_types::{CertificateDer, CertificateSigningRequestDer, PrivateKey
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 use time::OffsetDateTime;
 use tokio::sync::watch;
@@ -36,7 +36,7 @@ pub struct Authority {
     directory: PathBuf,
     register: Register,
     /// The register as it was read last.
-    known: Mutex<(Option<Stamp>, Entries)>,
+    known: Mutex<Known>,
     echoes: Echoes,
 }
 
@@ -116,17 +116,29 @@ impl Authority {
         let request = read_request(request)?;
         self.register.change(|entries| {
             let name = entries.redeem(&fingerprint, now)?;
-            self.issue(entries, (&name, false), request, now)
+            self.issue(entries, (&name, None), request, now)
         })
     }
 
-    /// Another certificate for an agent that has one.
+    /// Another certificate for an agent that has one, by which it is known: that one holds as well
+    /// until the new one has been shown and renewed.
     ///
     /// # Errors
-    /// [`TrustError`].
-    pub fn renew(&self, name: &str, request: &[u8], now: SystemTime) -> Result<Issued, TrustError> {
+    /// [`TrustError`]. One that was revoked meanwhile gets no other.
+    pub fn renew(
+        &self,
+        chain: &[CertificateDer<'_>],
+        request: &[u8],
+        now: SystemTime,
+    ) -> Result<Issued, TrustError> {
         let request = read_request(request)?;
-        self.register.change(|entries| self.issue(entries, (name, true), request, now))
+        let Named { name, serial, .. } =
+            chain.first().and_then(named).ok_or(TrustError::Foreign)?;
+        self.register.change(|entries| match entries.until(&name, &serial) {
+            None => Err(TrustError::Revoked),
+            Some(until) if seconds(now) > until => Err(TrustError::Over),
+            Some(_) => self.issue(entries, (&name, Some(serial)), request, now),
+        })
     }
 
     /// Takes an agent's certificate away, and the tokens that somebody could join with as it;
@@ -160,15 +172,39 @@ impl Authority {
         if seconds(now) > until {
             return Err(TrustError::Over);
         }
+        match self.known()?.1.holds(&name, &serial) {
+            true => Ok(name),
+            false => Err(TrustError::Revoked),
+        }
+    }
+
+    /// Whether whoever came with that chain may stay: it was not revoked, and if it is over, the
+    /// agent has another.
+    ///
+    /// # Errors
+    /// It may not, or nobody can tell.
+    pub(crate) fn stays(
+        &self,
+        chain: &[CertificateDer<'_>],
+        now: SystemTime,
+    ) -> Result<(), TrustError> {
+        let Named { name, serial, .. } =
+            chain.first().and_then(named).ok_or(TrustError::Foreign)?;
+        match self.known()?.1.until(&name, &serial) {
+            None => Err(TrustError::Revoked),
+            Some(until) if seconds(now) > until => Err(TrustError::Over),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// What the register has, read again if it has been changed.
+    fn known(&self) -> Result<MutexGuard<'_, Known>, TrustError> {
         let stamp = self.register.stamp();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.0 != stamp || stamp.is_none() {
             *known = (stamp, self.register.read()?);
         }
-        match known.1.holds(&name, &serial) {
-            true => Ok(name),
-            false => Err(TrustError::Revoked),
-        }
+        Ok(known)
     }
 
     /// How a gateway answers, over QUIC or TCP: whoever has no certificate may join. An agent that
@@ -215,7 +251,7 @@ impl Authority {
     fn issue(
         &self,
         entries: &mut Entries,
-        (name, goes_on): (&str, bool),
+        (name, before): (&str, Option<String>),
         mut request: CertificateSigningRequestParams,
         now: SystemTime,
     ) -> Result<Issued, TrustError> {
@@ -236,8 +272,8 @@ impl Authority {
         request.params = params;
         let certificate = request.signed_by(&self.issuer).map_err(|_| TrustError::BadRequest)?;
         let serial = hexadecimal(&serial);
-        let entry = Registered { serial, before: None, since: seconds(now), until: expires };
-        entries.enter(name, entry, goes_on)?;
+        let entry = Registered { serial, before, since: seconds(now), until: expires };
+        entries.enter(name, entry)?;
         Ok(Issued {
             agent: name.to_owned(),
             certificate: certificate.der().to_vec(),
@@ -279,6 +315,9 @@ fn read_request(request: &[u8]) -> Result<CertificateSigningRequestParams, Trust
         false => Err(TrustError::BadRequest),
     }
 }
+
+/// A register, and which file it was.
+type Known = (Option<Stamp>, Entries);
 
 /// What a certificate says of an agent.
 struct Named {

@@ -46,7 +46,8 @@ struct Invitation {
 pub struct Registered {
     /// The number of its certificate, in hexadecimal digits.
     pub serial: String,
-    /// The one before, which holds until the next renewal: the new one may have been lost.
+    /// That of the link over which it was given, which holds as well: the new one may have been
+    /// lost on the way, or not kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
     /// Since when it has it, in seconds since 1970.
@@ -133,18 +134,18 @@ impl Entries {
         }
     }
 
-    /// An agent has a certificate; the one before holds as well, if it goes on as the same.
-    pub(super) fn enter(
-        &mut self,
-        name: &str,
-        mut entry: Registered,
-        goes_on: bool,
-    ) -> Result<(), TrustError> {
-        let before = self.agents.remove(name);
+    /// Until when the certificate of that name and number holds, or the one that came after it; not
+    /// at all, if it was revoked.
+    pub(super) fn until(&self, name: &str, serial: &str) -> Option<u64> {
+        self.agents.get(name).filter(|_| self.holds(name, serial)).map(|known| known.until)
+    }
+
+    /// An agent has a certificate.
+    pub(super) fn enter(&mut self, name: &str, entry: Registered) -> Result<(), TrustError> {
+        self.agents.remove(name);
         if self.agents.len() >= AGENTS_MAX {
             return Err(TrustError::TooManyAgents);
         }
-        entry.before = before.filter(|_| goes_on).map(|before| before.serial);
         self.agents.insert(name.to_owned(), entry);
         Ok(())
     }

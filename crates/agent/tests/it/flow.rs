@@ -74,6 +74,8 @@ async fn as_many_as_an_agent_works_on_may_be_unread_and_one_that_is_dropped_make
 struct Impostor {
     control: (quinn::SendStream, RecvStream),
     link: quinn::Connection,
+    /// The agent's.
+    session_id: Vec<u8>,
     _endpoint: Endpoint,
 }
 
@@ -89,11 +91,15 @@ impl Impostor {
         let agent = Running::begin(gateway.joined("plant-7").await, &[at]);
         let link = endpoint.accept().await.expect("it comes").await.expect("it is let in");
         let mut control = link.accept_bi().await.expect("it greets");
-        assert_eq!(next(&mut control.1).await.0, "Hello");
+        let hello = frame(&mut control.1).await;
+        let Ok(Read::Frame { frame: Frame::Hello(hello), .. }) = read(&hello, hello.len()) else {
+            panic!("it greets")
+        };
+        let session_id = hello.session_id.to_vec();
         let welcome = Welcome { version: 1, gateway: "gw", messages, bytes, ..Default::default() };
         say(&mut control.0, welcome.into()).await;
         assert_eq!(next(&mut control.1).await.0, "Register");
-        (Self { control, link, _endpoint: endpoint }, agent)
+        (Self { control, link, session_id, _endpoint: endpoint }, agent)
     }
 
     /// Calls `long` for a megabyte, with so much under way at first.
@@ -109,6 +115,7 @@ impl Impostor {
         let message = message.as_bytes();
         let (mut send, receive) = self.link.open_bi().await.expect("a call");
         let execute = ExecuteRequest {
+            session_id: &self.session_id,
             stream_id,
             deadline_ms,
             window,
@@ -153,26 +160,32 @@ async fn say(send: &mut quinn::SendStream, frame: Frame<'_>) {
     send.write_all(&bytes).await.expect("it is sent");
 }
 
-/// The name of the next frame, and how many bytes of payload it has.
-async fn next(receive: &mut RecvStream) -> (&'static str, u64) {
+/// The bytes of the next frame; none at the end.
+async fn frame(receive: &mut RecvStream) -> Vec<u8> {
     let mut bytes = Vec::new();
     loop {
         let missing = match read(&bytes, 64 * 1024).expect("it is a frame") {
-            Read::Frame { frame, .. } => {
-                let length = match &frame {
-                    Frame::StreamResponse(said) => said.payload.len() as u64,
-                    _ => 0,
-                };
-                return (frame.name(), length);
-            }
-            Read::Unknown { .. } => return ("", 0),
+            Read::Frame { .. } | Read::Unknown { .. } => return bytes,
             Read::More { needed } => needed - bytes.len(),
         };
         let had = bytes.len();
         bytes.resize(had + missing, 0);
         if receive.read_exact(&mut bytes[had..]).await.is_err() {
-            return ("the end", 0);
+            return Vec::new();
         }
+    }
+}
+
+/// The name of the next frame, and how many bytes of payload it has.
+async fn next(receive: &mut RecvStream) -> (&'static str, u64) {
+    let bytes = frame(receive).await;
+    match read(&bytes, bytes.len()).expect("it was read") {
+        Read::Frame { frame: Frame::StreamResponse(said), .. } => {
+            ("StreamResponse", said.payload.len() as u64)
+        }
+        Read::Frame { frame, .. } => (frame.name(), 0),
+        Read::Unknown { .. } => ("", 0),
+        Read::More { .. } => ("the end", 0),
     }
 }
 

@@ -7,11 +7,18 @@ use haft_agent::trust::Identity;
 use haft_link::{Frame, Hello, Register, StreamResponse, VERSION, write};
 use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{ClientConfig, Connection, ConnectionError, Endpoint};
+use rustls::pki_types::ServerName;
 use std::collections::HashMap;
+use std::future::poll_fn;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_util::compat::{FuturesAsyncReadCompatExt, TokioAsyncReadCompatExt};
+use yamux::Mode;
 
 /// Somebody who says what an agent never would.
 struct Stranger {
@@ -132,4 +139,33 @@ async fn an_agent_may_open_one_stream_and_no_flood_of_them() {
     assert!(second.is_err(), "the gateway lets no other be opened");
     let one_way = timeout(Duration::from_millis(300), stranger.link.open_uni()).await;
     assert!(one_way.is_err());
+}
+
+#[tokio::test]
+async fn so_it_is_over_tcp_and_whoever_opens_more_has_nothing_kept() {
+    let gateway = Gateway::new().await;
+    let now = SystemTime::now();
+    let token = gateway.authority.invite("stranger", now, Duration::from_secs(60)).expect("one");
+    let nobody = TlsConnector::from(Identity::joining(&token).expect("it can be dialled"));
+    let name = ServerName::try_from("gateway.haft.internal").expect("a name");
+    let tcp = TcpStream::connect(gateway.at).await.expect("it listens");
+    let tls = nobody.connect(name, tcp).await.expect("it is let in by TLS");
+    let mut link = yamux::Connection::new(tls.compat(), yamux::Config::default(), Mode::Client);
+    for _ in 0..3 {
+        let opened = poll_fn(|cx| link.poll_new_outbound(cx)).await;
+        let mut stream = opened.expect("nobody has refused it yet").compat();
+        // The beginning of a frame; the gateway hears of a stream when something is said on it.
+        tokio::spawn(async move {
+            stream.write_all(&[0x0a]).await.expect("it is taken");
+            stream.read_to_end(&mut Vec::new()).await
+        });
+    }
+    let ended = async { while let Some(Ok(_)) = poll_fn(|cx| link.poll_next_inbound(cx)).await {} };
+    timeout(Duration::from_secs(5), ended).await.expect("it is broken off at once");
+    let told = async {
+        while gateway.ended().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(Duration::from_secs(5), told).await.expect("its place is free");
 }

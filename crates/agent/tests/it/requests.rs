@@ -4,6 +4,7 @@
 use haft_agent::limits::{AGENTS_MAX, KEPT_BYTES_MAX};
 use haft_agent::trust::{Authority, TrustError};
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, SanType};
+use rustls::pki_types::CertificateDer;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -75,11 +76,53 @@ fn what_is_no_request_is_refused_and_the_token_is_not_used_up() {
         let refused = authority.join(&token, request, now);
         assert!(matches!(refused, Err(TrustError::BadRequest)), "{place}: {refused:?}");
     }
-    authority.join(&token, &good, now).expect("the token is still good");
+    let issued = authority.join(&token, &good, now).expect("the token is still good");
+    let chain = [CertificateDer::from(issued.certificate)];
     for request in &bad {
-        let refused = authority.renew("plant-7", request, now);
+        let refused = authority.renew(&chain, request, now);
         assert!(matches!(refused, Err(TrustError::BadRequest)));
     }
+}
+
+#[test]
+fn whoever_has_no_certificate_any_more_gets_no_other() {
+    let directory = TempDir::new().expect("a directory");
+    let (authority, now) = (authority(directory.path()), SystemTime::now());
+    let join = || {
+        let token = authority.invite("plant-7", now, DAY).expect("it may join").reveal();
+        let issued = authority.join(&token, &request(), now).expect("it is let in");
+        [CertificateDer::from(issued.certificate)]
+    };
+    let renew = |chain: &[CertificateDer<'_>]| {
+        let issued = authority.renew(chain, &request(), now);
+        issued.map(|issued| [CertificateDer::from(issued.certificate)])
+    };
+    // Its link is there until somebody looks.
+    let revoked = join();
+    assert!(authority.revoke("plant-7").expect("it is written"));
+    assert!(matches!(renew(&revoked), Err(TrustError::Revoked)));
+    assert!(authority.agents().expect("they are read").is_empty());
+    // So it is for one whose name another has by now.
+    let (before, now_it) = (join(), join());
+    assert!(matches!(renew(&before), Err(TrustError::Revoked)));
+    assert_eq!(authority.agent_of(&now_it, now).expect("it holds"), "plant-7");
+    assert!(matches!(renew(&[]), Err(TrustError::Foreign)));
+}
+
+#[test]
+fn a_certificate_holds_until_the_one_after_it_was_shown_and_renewed() {
+    let directory = TempDir::new().expect("a directory");
+    let (authority, now) = (authority(directory.path()), SystemTime::now());
+    let token = authority.invite("plant-7", now, DAY).expect("it may join").reveal();
+    let of = |issued: haft_agent::trust::Issued| [CertificateDer::from(issued.certificate)];
+    let first = of(authority.join(&token, &request(), now).expect("it is let in"));
+    let renew = |chain| of(authority.renew(chain, &request(), now).expect("it may"));
+    let holds = |chain| authority.agent_of(chain, now).is_ok();
+    // The second never arrived, or could not be kept.
+    let (second, third) = (renew(&first), renew(&first));
+    assert!(holds(&first) && !holds(&second) && holds(&third));
+    let fourth = renew(&third);
+    assert!(!holds(&first) && holds(&third) && holds(&fourth));
 }
 
 #[test]
