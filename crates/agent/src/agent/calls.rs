@@ -9,7 +9,7 @@ use crate::sync::{Mutex, MutexGuard};
 use bytes::Bytes;
 use haft_link::Kind;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
 use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
@@ -25,6 +25,8 @@ pub(super) struct Calls {
     timed: Arc<AtomicUsize>,
     /// How many have none and run.
     listening: Arc<AtomicUsize>,
+    /// The link that they come over.
+    link: AtomicU64,
 }
 
 struct Known {
@@ -39,6 +41,8 @@ struct Known {
 /// One of them.
 pub(super) struct Call {
     delivery: Mutex<Delivery>,
+    /// The link over which it was asked for last.
+    link: AtomicU64,
     /// Its place among those that run, until it does not.
     running_as: Mutex<Option<Running>>,
     /// Told when there is more to send.
@@ -81,8 +85,13 @@ impl Calls {
     pub(super) fn new(slots: usize, has_forgotten: bool) -> Self {
         let known = Known { calls: HashMap::new(), seen: Seen::default(), begun: 0, has_forgotten };
         let (known, count) = (Mutex::new(known), watch::Sender::default());
-        let (timed, listening) = (Arc::default(), Arc::default());
-        Self { slots, known, count, timed, listening }
+        let (timed, listening, link) = (Arc::default(), Arc::default(), AtomicU64::default());
+        Self { slots, known, count, timed, listening, link }
+    }
+
+    /// Another link is there, with that number, over which they come from now on.
+    pub(super) fn come_over(&self, link: u64) {
+        self.link.store(link, Ordering::Relaxed);
     }
 
     /// Begins one, unless it may have been before.
@@ -105,6 +114,7 @@ impl Calls {
         delivery.shares(Some(share));
         let call = Arc::new(Call {
             delivery: Mutex::new(delivery),
+            link: AtomicU64::new(self.link.load(Ordering::Relaxed)),
             running_as: Mutex::new(Some(Running::one_of(alike))),
             more: Notify::new(),
             room: Notify::new(),
@@ -136,6 +146,7 @@ impl Calls {
             Ok(stream) => Attached(stream),
             Err(Missing) => return Taken::Lost("the agent does not have what is missing"),
         };
+        call.link.store(self.link.load(Ordering::Relaxed), Ordering::Relaxed);
         // The stream before hears that it is not the one any more; and there may be room again.
         call.more.notify_waiters();
         call.room.notify_waiters();
@@ -149,6 +160,20 @@ impl Calls {
         if let Some(call) = known.calls.remove(&id) {
             call.abort();
         }
+        self.count.send_replace(known.calls.len());
+    }
+
+    /// Nobody will ask for those that were asked for over that link last, or one before: what was
+    /// said of them may have been lost with it.
+    pub(super) fn forget_until(&self, link: u64) {
+        let mut known = self.lock();
+        known.calls.retain(|_, call| {
+            let is_wanted = call.link.load(Ordering::Relaxed) > link;
+            if !is_wanted {
+                call.abort();
+            }
+            is_wanted
+        });
         self.count.send_replace(known.calls.len());
     }
 
@@ -266,4 +291,55 @@ impl Drop for Running {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINDOW: Sums = Sums { messages: 4, bytes: 100 };
+
+    fn share() -> Share {
+        Share::of(&Allowance::new(WINDOW))
+    }
+
+    fn begin(calls: &Calls, id: u64) -> Arc<Call> {
+        let Taken::Yes(call, _) = calls.begin(id, WINDOW, share(), true) else {
+            panic!("there is room")
+        };
+        call
+    }
+
+    fn is_known(calls: &Calls, id: u64) -> bool {
+        matches!(calls.resume(id, 0, WINDOW, share()), Taken::Yes(..))
+    }
+
+    #[tokio::test]
+    async fn calls_that_are_not_taken_up_over_the_next_link_are_not_kept_for_ever() {
+        let calls = Calls::new(8, false);
+        calls.come_over(1);
+        // What was said of the first was lost with the link.
+        let first = begin(&calls, 1);
+        let work = tokio::spawn(std::future::pending::<()>());
+        first.is_work_of(work.abort_handle());
+        begin(&calls, 2);
+        calls.come_over(2);
+        begin(&calls, 3);
+        assert!(is_known(&calls, 2));
+        calls.forget_until(1);
+        assert!(work.await.is_err_and(|error| error.is_cancelled()));
+        assert!(!is_known(&calls, 1) && is_known(&calls, 2) && is_known(&calls, 3));
+        // Whoever was forgotten is not begun again.
+        assert!(matches!(calls.begin(1, WINDOW, share(), true), Taken::Lost(_)));
+    }
+
+    #[tokio::test]
+    async fn a_call_that_is_cancelled_before_it_is_worked_on_is_not() {
+        let calls = Calls::new(8, false);
+        let call = begin(&calls, 1);
+        calls.forget(1);
+        let work = tokio::spawn(std::future::pending::<()>());
+        call.is_work_of(work.abort_handle());
+        assert!(work.await.is_err_and(|error| error.is_cancelled()));
+    }
 }

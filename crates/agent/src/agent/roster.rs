@@ -47,6 +47,7 @@ impl Roster {
                 Arc::new(Calls::new(shared.settings.slots, goes_on))
             }
         };
+        calls.come_over(links);
         let entry = Entry { calls: Arc::clone(&calls), links, is_linked: true };
         entries.insert(gateway.into(), entry);
         let shared = Arc::clone(shared);
@@ -58,14 +59,16 @@ impl Roster {
         lock(&self.0).get(gateway).is_some_and(|entry| entry.is_linked)
     }
 
-    /// The calls have been kept for long enough, unless there has been another link.
+    /// The calls of that link have been kept for long enough; if there has been another, those of
+    /// them that the gateway has not taken up over that.
     fn expire(&self, gateway: &str, link: u64) {
         let mut entries = lock(&self.0);
-        if entries.get(gateway).is_some_and(|entry| entry.links == link && !entry.is_linked)
-            && let Some(entry) = entries.remove(gateway)
-        {
-            entry.calls.clear();
+        let Some(entry) = entries.get(gateway) else { return };
+        if entry.links > link || entry.is_linked {
+            return entry.calls.forget_until(link);
         }
+        entry.calls.clear();
+        entries.remove(gateway);
     }
 }
 
