@@ -56,6 +56,9 @@ impl Sums {
 #[derive(Debug)]
 pub(crate) struct Allowance {
     window: Sums,
+    /// What those may use of it that have something under way: the rest is for those that have not,
+    /// so that nobody who reads slowly holds up all.
+    half: Sums,
     under_way: Mutex<Sums>,
     more: Notify,
 }
@@ -71,7 +74,8 @@ impl Allowance {
     /// So much; what is nothing lets one message through at a time.
     pub(crate) fn new(window: Sums) -> Arc<Self> {
         let window = window.largest(Sums { messages: 1, bytes: 1 });
-        Arc::new(Self { window, under_way: Mutex::default(), more: Notify::new() })
+        let half = Sums { messages: window.messages / 2, bytes: window.bytes / 2 };
+        Arc::new(Self { window, half, under_way: Mutex::default(), more: Notify::new() })
     }
 
     /// Told when there is more, from when this is called on.
@@ -93,8 +97,9 @@ impl Share {
     pub(crate) fn take(&mut self, bytes: u64) -> bool {
         let mut under_way = self.of.under_way();
         let after = under_way.and(bytes);
+        let most = if self.taken.messages == 0 { self.of.window } else { self.of.half };
         // One that is longer than all goes alone.
-        let may = after.is_within(self.of.window) || under_way.messages == 0;
+        let may = after.is_within(most) || under_way.messages == 0;
         if may {
             *under_way = after;
             self.taken = self.taken.and(bytes);
@@ -131,11 +136,22 @@ mod tests {
     #[test]
     fn no_more_of_either_is_under_way_than_may_be_whoever_sends_it() {
         let allowance = Allowance::new(WINDOW);
-        let (mut one, mut other) = (Share::of(&allowance), Share::of(&allowance));
-        assert!(one.take(60) && !other.take(41) && other.take(40) && other.take(0));
-        assert!(one.take(0) && !one.take(0));
+        let [mut one, mut two, mut three] = [(); 3].map(|()| Share::of(&allowance));
+        assert!(one.take(60) && !two.take(41) && two.take(40) && !three.take(1) && three.take(0));
+        let mut four = Share::of(&allowance);
+        assert!(four.take(0) && !Share::of(&allowance).take(0));
         one.give_back(Sums { messages: 1, bytes: 60 });
-        assert!(other.take(60) && !other.take(0));
+        assert!(one.take(60) && !Share::of(&allowance).take(0));
+    }
+
+    #[test]
+    fn half_is_for_those_that_have_nothing_under_way() {
+        let allowance = Allowance::new(WINDOW);
+        let (mut one, mut other) = (Share::of(&allowance), Share::of(&allowance));
+        assert!(one.take(10) && !one.take(41) && one.take(40) && !one.take(0));
+        assert!(other.take(50) && !other.take(0));
+        one.give_back(Sums { messages: 2, bytes: 50 });
+        assert!(one.take(50) && !one.take(0));
     }
 
     #[test]

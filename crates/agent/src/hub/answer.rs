@@ -27,6 +27,7 @@ pub(super) async fn gather(
             return Ok(Answer::Whole(whole.freeze()));
         }
         if pieces_from.is_some_and(|from| whole.len() >= from) {
+            call.is_read_slowly();
             let rest = Box::new(Parts::of(call));
             return Ok(Answer::Long { begun: whole.freeze(), rest });
         }

@@ -149,6 +149,11 @@ impl Call {
         self.place.ended(Outcome::Answered);
     }
 
+    /// How fast the rest comes is for whoever reads it.
+    pub(super) fn is_read_slowly(&mut self) {
+        self.place.is_read_slowly();
+    }
+
     /// Nothing of it need be kept.
     fn end(&mut self) {
         self.is_over = true;

@@ -383,6 +383,13 @@ impl Place {
             room.ended(outcome);
         }
     }
+
+    /// Its answer has begun.
+    pub(super) fn is_read_slowly(&mut self) {
+        if let Some(room) = &mut self.room {
+            room.is_read_slowly();
+        }
+    }
 }
 
 impl Drop for Known {

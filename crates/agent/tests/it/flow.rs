@@ -209,18 +209,27 @@ async fn no_more_of_a_call_is_under_way_than_was_granted() {
 #[tokio::test]
 async fn no_more_of_all_calls_is_under_way_than_the_link_may_have() {
     let gateway = Gateway::new().await;
-    let (mut impostor, _agent) = Impostor::of(&gateway, 1000, 5 * PART).await;
+    let (mut impostor, _agent) = Impostor::of(&gateway, 1000, 8 * PART).await;
     let mut first = impostor.calls(1, 100, 3 * PART).await;
     assert_eq!(first.comes().await, (3, 3 * PART));
-    let mut second = impostor.calls(2, 100, 100 * PART).await;
-    assert_eq!(second.comes().await, (2, 2 * PART));
-    // What was read of the first can be sent again, of whichever is there.
+    // Half of it is for those that have nothing under way.
+    let mut others = Vec::new();
+    for id in 2..7 {
+        let mut other = impostor.calls(id, 100, 100 * PART).await;
+        assert_eq!(other.comes().await, (1, PART), "{id}");
+        others.push(other);
+    }
+    let mut late = impostor.calls(7, 100, 100 * PART).await;
+    assert_eq!(late.comes().await, (0, 0));
+    // What was read of one can be sent again, of another.
     first.grants(101, 4 * PART).await;
-    let (one, other) = tokio::join!(first.comes(), second.comes());
-    assert_eq!((one.0 + other.0, one.1 + other.1), (1, PART));
-    // One that is not wanted gives back all that it had.
-    say(&mut impostor.control.0, Ack { stream_ids: (&[1][..]).into() }.into()).await;
-    assert_eq!(second.comes().await.1, 3 * PART - other.1);
+    assert_eq!(late.comes().await, (1, PART));
+    // Those that are not wanted give back all that they had.
+    say(&mut impostor.control.0, Ack { stream_ids: (&[1, 3, 4, 5][..]).into() }.into()).await;
+    let (mut second, mut sixth) = (others.swap_remove(0), others.pop().expect("some"));
+    assert_ne!(second.stream_id, sixth.stream_id);
+    let (one, two, three) = tokio::join!(second.comes(), sixth.comes(), late.comes());
+    assert_eq!(one.1 + two.1 + three.1, PART);
 }
 
 #[tokio::test]

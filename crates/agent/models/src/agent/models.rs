@@ -107,8 +107,8 @@ pub fn forgotten() {
     making.join().expect("it ends");
     forgetting.join().expect("it ends");
     _ = poll_once(call.next(at, &over));
-    let mut other = Share::of(&over);
-    assert!(other.take(1) && other.take(1), "all of it is free again");
+    let (mut one, mut other) = (Share::of(&over), Share::of(&over));
+    assert!(one.take(1) && other.take(1), "all of it is free again");
     assert!(matches!(calls.resume(1, 0, sums(1), Share::of(&over)), Taken::Lost(_)));
 }
 
