@@ -109,6 +109,9 @@ pub const REVOKED_LOOK: Duration = Duration::from_secs(5);
 /// How soon a certificate is asked for again that did not come.
 pub const RENEWAL_RETRY: Duration = Duration::from_secs(60 * 60);
 
+/// How long an agent that stops waits until its calls have been answered.
+pub const DRAIN_TIME_MAX: Duration = Duration::from_secs(30);
+
 /// How soon after a certificate another is given over the same link.
 pub const RENEWAL_PAUSE: Duration = Duration::from_secs(60);
 

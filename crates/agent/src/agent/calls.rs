@@ -43,6 +43,8 @@ pub(super) struct Call {
     delivery: Mutex<Delivery>,
     /// The link over which it was asked for last.
     link: AtomicU64,
+    /// It goes on for as long as its caller likes.
+    is_listening: bool,
     /// Its place among those that run, until it does not.
     running_as: Mutex<Option<Running>>,
     /// Told when there is more to send.
@@ -115,6 +117,7 @@ impl Calls {
         let call = Arc::new(Call {
             delivery: Mutex::new(delivery),
             link: AtomicU64::new(self.link.load(Ordering::Relaxed)),
+            is_listening: !is_timed,
             running_as: Mutex::new(Some(Running::one_of(alike))),
             more: Notify::new(),
             room: Notify::new(),
@@ -182,6 +185,15 @@ impl Calls {
         let mut known = self.lock();
         known.calls.drain().for_each(|(_, call)| call.abort());
         self.count.send_replace(0);
+    }
+
+    /// Ends those that would go on for as long as their callers like.
+    pub(super) fn end_listening(&self) {
+        for call in self.lock().calls.values().filter(|call| call.is_listening) {
+            if let Work::Task(work) = &*lock(&call.work) {
+                work.abort();
+            }
+        }
     }
 
     /// Waits until there are none.

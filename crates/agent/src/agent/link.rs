@@ -7,7 +7,7 @@ use super::roster::Roster;
 use super::{Dialled, Shared};
 use crate::credit::{Allowance, Miscounted, Sums};
 use crate::ending::Ending;
-use crate::limits::{GREETING_TIME_MAX, KEPT_TIME, LAST_WORD_TIME_MAX};
+use crate::limits::{DRAIN_TIME_MAX, GREETING_TIME_MAX, KEPT_TIME, LAST_WORD_TIME_MAX};
 use crate::link::{Link, Receiving, Sending, Streams};
 use crate::pulse::Pulse;
 use crate::wire::{Broken, Came, Incoming, Outgoing};
@@ -226,11 +226,11 @@ async fn converse(
     }
 }
 
-/// Waits until the agent stops and has no calls any more.
+/// Waits until the agent stops and has no calls any more, or for long enough.
 async fn drained(shared: &Shared, calls: &Calls) {
     shared.stopped().await;
-    let grace = shared.settings.limits.shutdown_grace;
-    _ = timeout(grace, calls.at_rest()).await;
+    calls.end_listening();
+    _ = timeout(DRAIN_TIME_MAX, calls.at_rest()).await;
 }
 
 /// Takes calls, until the link ends.

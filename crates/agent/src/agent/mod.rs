@@ -14,7 +14,7 @@ mod seen;
 
 pub use join::{JoinError, join};
 
-use crate::limits::{CONTROL_QUEUE, GREETING_TIME_MAX, RENEWAL_RETRY};
+use crate::limits::{CONTROL_QUEUE, DRAIN_TIME_MAX, GREETING_TIME_MAX, RENEWAL_RETRY};
 use crate::trust::{Identity, TrustError};
 use haft_link::limits::PEERS_MAX;
 use haft_proto::limits::Limits;
@@ -135,8 +135,8 @@ impl Agent {
         Ok(Self { shared: Arc::new(shared), finding })
     }
 
-    /// Keeps links until it is to stop; then the calls in flight are answered for as long as the
-    /// limits let them.
+    /// Keeps links until it is to stop; then the calls in flight are answered for
+    /// [`DRAIN_TIME_MAX`] at most, and those that listen end.
     pub async fn run(mut self, stop: impl Future<Output = ()>) {
         let (mut links, mut known) = (JoinSet::new(), HashSet::new());
         let shared = &self.shared;
@@ -154,9 +154,8 @@ impl Agent {
             }
         }
         shared.stopping.send_replace(true);
-        let grace = shared.settings.limits.shutdown_grace + GREETING_TIME_MAX;
         let ended = async { while links.join_next().await.is_some() {} };
-        _ = tokio::time::timeout(grace, ended).await;
+        _ = tokio::time::timeout(DRAIN_TIME_MAX + GREETING_TIME_MAX, ended).await;
     }
 }
 

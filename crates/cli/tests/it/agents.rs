@@ -198,6 +198,28 @@ fn an_edit_beside_the_tools_is_seen_where_the_callers_are() {
 }
 
 #[test]
+fn an_agent_that_is_told_to_stop_answers_what_it_has_and_waits_for_nothing_else() {
+    let hub = Hub::of("plant-7");
+    let (site, marks) = (Desk::with(&city("plant")), Desk::with(""));
+    let began = marks.path("began");
+    let slow = format!("touch {}; sleep 3; echo done", began.display());
+    let text = city("plant").replace("echo $PPID", &slow);
+    std::fs::write(site.path("haft.yaml"), text).expect("ours");
+    let mut agent = Agent::joining(&site, &hub, "plant-7");
+    hub.has(&TOOLS);
+    let url = hub.url().to_owned();
+    let called = thread::spawn(move || called(&url, "modern", "plant_process", &json!({})));
+    let since = Instant::now();
+    while !began.exists() {
+        assert!(since.elapsed() < DEADLINE, "it is begun");
+    }
+    signal(&agent.process(), "-TERM");
+    assert_eq!(called.join().expect("no panic"), "done");
+    assert!(agent.child.0.wait().expect("it ends").success());
+    assert!(since.elapsed() < DEADLINE, "the gateway's listening does not keep it");
+}
+
+#[test]
 fn of_a_group_those_answer_that_are_there() {
     let hub = Hub::of("[plant-7, plant-8]");
     let sites = [Desk::with(&city("seven")), Desk::with(&city("eight"))];
