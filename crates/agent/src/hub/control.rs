@@ -11,6 +11,7 @@ use haft_link::limits::CONTROL_FRAME_MAX;
 use haft_link::{Frame, Joined, Ping, Pong};
 use std::sync::Arc;
 use std::time::SystemTime;
+use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, timeout};
 
 /// An agent that has said who it is.
@@ -25,7 +26,7 @@ pub(super) struct Guest {
 
 impl Guest {
     /// Stays until the link ends; why it did.
-    pub(super) async fn stay(mut self, link: &Link, authority: &Authority) -> String {
+    pub(super) async fn stay(mut self, link: &Link, authority: &Arc<Authority>) -> String {
         let slots = match self.register(link).await {
             Ok(slots) => slots,
             Err(why) => return why,
@@ -117,7 +118,7 @@ async fn revoked(link: &Link, authority: &Authority) -> Ending {
 
 /// Hears and speaks, until the stream ends.
 async fn converse(
-    (member, authority): (&Member, &Authority),
+    (member, authority): (&Member, &Arc<Authority>),
     live: &Arc<Live>,
     incoming: &mut Incoming<Receiving>,
     outgoing: &mut Outgoing<Sending>,
@@ -143,9 +144,12 @@ async fn converse(
                         }
                         renewed = Some(Instant::now());
                         let chain = live.link.certificates().unwrap_or_default();
-                        let issued = authority.renew(&chain, join.request, SystemTime::now());
-                        // One that cannot be renewed holds for a while, and it asks again.
-                        if let Ok(issued) = issued {
+                        let (authority, request) = (Arc::clone(authority), join.request.to_owned());
+                        let renew =
+                            move || authority.renew(&chain, &request, SystemTime::now());
+                        // It waits for files. One that cannot be renewed holds for a while, and it
+                        // asks again.
+                        if let Ok(Ok(issued)) = spawn_blocking(renew).await {
                             outgoing.put(Joined {
                                 certificate: &issued.certificate,
                                 authority: &issued.authority,

@@ -14,6 +14,7 @@ use crate::trust::Authority;
 use quinn::{ConnectionError, Endpoint, EndpointConfig, Incoming, TokioRuntime, VarInt};
 use quinn_proto::HashedConnectionIdGenerator;
 use ring::hmac;
+use rustix::system::uname;
 use rustls::ServerConfig;
 use std::fmt;
 use std::io;
@@ -77,7 +78,7 @@ impl Door {
         let at = listener.local_addr().map_err(taken)?;
         let socket = std::net::UdpSocket::bind(at).map_err(taken)?;
         let endpoint = Endpoint::new(
-            known_again(authority),
+            known_again(authority, at),
             Some(config.clone()),
             socket,
             Arc::new(TokioRuntime),
@@ -163,10 +164,14 @@ impl Drop for Door {
 }
 
 /// Settings by which a gateway that was started again is known to be the same: agents hear from it
-/// that their links are gone, and do not wait for that.
-fn known_again(authority: &Authority) -> EndpointConfig {
-    let reset = hmac::Key::new(hmac::HMAC_SHA256, &authority.secret("stateless reset"));
-    let ids = authority.secret("connection ids");
+/// that their links are gone, and do not wait for that. Of replicas each has its own, as one must
+/// not say so of the links of another (RFC 9000, 21.11).
+fn known_again(authority: &Authority, at: SocketAddr) -> EndpointConfig {
+    let machine = uname();
+    let here = format!("{} at {at}", machine.nodename().to_string_lossy());
+    let reset = authority.secret(&format!("stateless reset of {here}"));
+    let reset = hmac::Key::new(hmac::HMAC_SHA256, &reset);
+    let ids = authority.secret(&format!("connection ids of {here}"));
     let ids = u64::from_le_bytes(ids[..8].try_into().expect("eight bytes"));
     let mut config = EndpointConfig::new(Arc::new(reset));
     config.cid_generator(move || Box::new(HashedConnectionIdGenerator::from_key(ids)));

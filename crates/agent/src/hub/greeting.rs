@@ -9,7 +9,9 @@ use crate::link::{Link, Sending};
 use crate::wire::Outgoing;
 use haft_link::limits::CONTROL_FRAME_MAX;
 use haft_link::{Frame, Hello, Join, Joined, VERSION, Welcome};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 impl Hub {
@@ -65,10 +67,15 @@ impl Hub {
 
     /// Lets somebody in who brings a token; how the link ends.
     async fn join(&self, link: &Link, join: &Join<'_>, outgoing: &mut Outgoing<Sending>) -> Ending {
-        let issued = self.settings.authority.join(join.token, join.request, SystemTime::now());
+        let authority = Arc::clone(&self.settings.authority);
+        let (token, request) = (join.token.to_owned(), join.request.to_owned());
+        // It waits for files.
+        let issued =
+            spawn_blocking(move || authority.join(&token, &request, SystemTime::now())).await;
         let issued = match issued {
-            Ok(issued) => issued,
-            Err(error) => return Ending::from(&error),
+            Ok(Ok(issued)) => issued,
+            Ok(Err(error)) => return Ending::from(&error),
+            Err(_) => return Ending::Unsigned,
         };
         let joined = Joined {
             certificate: &issued.certificate,

@@ -113,6 +113,10 @@ impl Authority {
     /// [`TrustError`]. A token is used up by any request that can be signed.
     pub fn join(&self, token: &str, request: &[u8], now: SystemTime) -> Result<Issued, TrustError> {
         let fingerprint = token.parse::<Token>()?.fingerprint();
+        // Whoever guesses keeps nobody from changing it.
+        if !self.known()?.1.is_invited(&fingerprint) {
+            return Err(TrustError::UnknownToken);
+        }
         let request = read_request(request)?;
         self.register.change(|entries| {
             let name = entries.redeem(&fingerprint, now)?;

@@ -121,6 +121,11 @@ impl Entries {
         Ok(())
     }
 
+    /// Whether somebody may join with a token that hashes to that, or might have.
+    pub(super) fn is_invited(&self, fingerprint: &str) -> bool {
+        self.invitations.contains_key(fingerprint)
+    }
+
     /// Somebody joins with a token that hashes to that: as whom.
     pub(super) fn redeem(
         &mut self,
