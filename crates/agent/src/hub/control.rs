@@ -18,6 +18,8 @@ use tokio::time::{Instant, sleep, timeout};
 pub(super) struct Guest {
     pub(super) member: Arc<Member>,
     pub(super) session: Session,
+    /// What it was told that it goes on with.
+    pub(super) goes_on: Option<u64>,
     /// What it says at once is for another replica.
     pub(super) expects_another: bool,
     pub(super) incoming: Incoming<Receiving>,
@@ -31,8 +33,8 @@ impl Guest {
             Ok(slots) => slots,
             Err(why) => return why,
         };
-        let Self { member, session, mut incoming, mut outgoing, .. } = self;
-        let live = match member.comes(session, link) {
+        let Self { member, session, goes_on, mut incoming, mut outgoing, .. } = self;
+        let live = match member.comes((session, goes_on), link) {
             Ok(live) => live,
             Err(ending) => return refused(link, ending).await,
         };
@@ -61,10 +63,10 @@ impl Guest {
                 ending.to_string()
             }
         };
-        if let Some((session, keeps)) = member.leaves(&live) {
+        if let Some((lost, keeps)) = member.leaves(&live) {
             tokio::spawn(async move {
                 sleep(keeps).await;
-                member.forget(session);
+                member.forget(lost);
             });
         }
         why

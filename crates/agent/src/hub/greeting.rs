@@ -53,7 +53,7 @@ impl Hub {
             gateway: &settings.gateway,
             epoch: settings.epoch,
             peers: settings.peers.iter().map(String::as_str).collect(),
-            goes_on,
+            goes_on: goes_on.is_some(),
             heartbeat_ms: HEARTBEAT.as_millis() as u32,
             software: &settings.software,
             messages: LINK_MESSAGES,
@@ -62,7 +62,7 @@ impl Hub {
         outgoing.send(welcome).await.map_err(|_| Ending::Silent)?;
         incoming.at_most(most - first.length().min(most));
         let expects_another = !hello.expects.is_empty() && hello.expects != &*settings.gateway;
-        Ok(Guest { member, session, expects_another, incoming, outgoing })
+        Ok(Guest { member, session, goes_on, expects_another, incoming, outgoing })
     }
 
     /// Lets somebody in who brings a token; how the link ends.

@@ -171,27 +171,36 @@ impl Member {
         }
     }
 
-    /// Whether an agent with this session may come now: whether it goes on with what it had.
-    pub(super) async fn may_come(&self, session: &Session) -> Result<bool, Ending> {
-        let (is_same, live) = match &*self.lock() {
-            None => return Ok(false),
-            Some(known) => (known.session.id == session.id, known.live.clone()),
+    /// Whether an agent with this session may come now: the number of what it goes on with, if
+    /// there is that.
+    pub(super) async fn may_come(&self, session: &Session) -> Result<Option<u64>, Ending> {
+        let (same, live) = match &*self.lock() {
+            None => return Ok(None),
+            Some(known) => (known.number_of(session), known.live.clone()),
         };
         match live {
             // It says itself whether this link is to take the place of the other.
-            Some(_) if is_same => {}
+            Some(_) if same.is_some() => {}
             Some(live) if live.answers().await => return Err(Ending::Taken),
             Some(live) => live.link.end(Ending::Replaced),
             None => {}
         }
-        Ok(is_same)
+        Ok(same)
     }
 
-    /// It has come, over this link.
-    pub(super) fn comes(&self, session: Session, link: &Link) -> Result<Arc<Live>, Ending> {
+    /// It has come, over this link, and was told that it goes on with that.
+    pub(super) fn comes(
+        &self,
+        (session, goes_on): (Session, Option<u64>),
+        link: &Link,
+    ) -> Result<Arc<Live>, Ending> {
         let mut slot = self.lock();
-        let is_same = slot.as_ref().is_some_and(|known| known.session.id == session.id);
-        if !is_same {
+        let same = slot.as_ref().and_then(|known| known.number_of(&session));
+        if same != goes_on {
+            // It was told something else than holds by now, and is to ask again.
+            return Err(Ending::Replaced);
+        }
+        if same.is_none() {
             let alive = slot.as_ref().and_then(|known| known.live.as_ref());
             if alive.is_some_and(|live| !live.link.has_ended()) {
                 return Err(Ending::Taken);
@@ -232,21 +241,23 @@ impl Member {
         }
     }
 
-    /// The link is lost. How long its calls wait for the next one; nothing, if there is one.
-    pub(super) fn leaves(&self, live: &Arc<Live>) -> Option<(u64, Duration)> {
+    /// The link is lost: since when, and how long its calls wait for the next one; nothing, if
+    /// there is one.
+    pub(super) fn leaves(&self, live: &Arc<Live>) -> Option<(Instant, Duration)> {
         let mut slot = self.lock();
         let known = slot.as_mut().filter(|known| known.is_over(live))?;
-        (known.live, known.lost) = (None, Some(Instant::now()));
+        let now = Instant::now();
+        (known.live, known.lost) = (None, Some(now));
         self.presence.send_replace(known.presence());
         let keeps = known.session.keeps.min(KEPT_TIME);
         // One that stops has nothing that could be waited for.
-        Some((known.number, if known.is_draining { Duration::ZERO } else { keeps }))
+        Some((now, if known.is_draining { Duration::ZERO } else { keeps }))
     }
 
-    /// Its calls have waited long enough.
-    pub(super) fn forget(&self, session: u64) {
+    /// Its calls have waited long enough, if it has not come since.
+    pub(super) fn forget(&self, lost: Instant) {
         let mut slot = self.lock();
-        if slot.as_ref().is_some_and(|known| known.number == session && known.live.is_none()) {
+        if slot.as_ref().is_some_and(|known| known.lost == Some(lost)) {
             *slot = None;
             self.presence.send_replace(Presence::Absent);
         }
@@ -360,6 +371,11 @@ impl Known {
             session, number, live, words, gate, slots, said, stream_id, is_draining, lost,
         };
         known
+    }
+
+    /// Its number, if it is of that session.
+    fn number_of(&self, session: &Session) -> Option<u64> {
+        (self.session.id == session.id).then_some(self.number)
     }
 
     fn presence(&self) -> Presence {
