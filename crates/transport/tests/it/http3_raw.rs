@@ -193,9 +193,21 @@ async fn a_client_that_says_goodbye_has_its_answers_first() {
     let (head, body) = framed(&call("wait"), &[]);
     let receive = ask(&connection, &[head, frame(DATA, &body)].concat()).await;
     timeout(DEADLINE, fixture.gate.began.notified()).await.expect("it is begun");
+    let mut ours = connection.accept_uni().await.expect("its control stream");
     control.write_all(&[7, 1, 0]).await.expect("it is taken");
     tokio::task::yield_now().await;
     fixture.gate.open.notify_one();
+    // What was begun is not said to be none before its answer has come.
+    let (mut receive, mut first) = (receive, [0; 1]);
+    let read = timeout(DEADLINE, receive.read_exact(&mut first)).await.expect("in time");
+    read.expect("it goes on");
+    let mut said = Vec::new();
+    while let Ok(Ok(Some(chunk))) =
+        timeout(Duration::from_millis(200), ours.read_chunk(64, true)).await
+    {
+        said.extend_from_slice(&chunk.bytes);
+    }
+    assert!(!said.ends_with(&[7, 1, 0]), "{said:?}");
     assert!(answer(receive).await.expect("an answer").contains("waited"));
     let closed = timeout(DEADLINE, connection.closed()).await.expect("in time").to_string();
     assert!(closed.contains("256") || closed.contains("closed by peer"), "{closed}");

@@ -95,14 +95,17 @@ async fn answer(shared: Arc<Shared>, resolver: RequestResolver<Quic, Bytes>, nex
         let trip = shared.departures.begin();
         let (mut sending, receiving) = stream.split();
         let Ok(length) = body::length(request.headers()) else {
-            return sending.stop_stream(Code::H3_MESSAGE_ERROR);
+            sending.stop_stream(Code::H3_MESSAGE_ERROR);
+            return sending;
         };
         // What a client waits for that asks before it sends (RFC 9110, 10.1.1).
-        if request.headers().get(header::EXPECT).is_some_and(|it| it == "100-continue") {
+        let expects = request.headers().get(header::EXPECT).map(HeaderValue::as_bytes);
+        if expects.is_some_and(|it| it.eq_ignore_ascii_case(b"100-continue")) {
             let mut go_on = Response::new(());
             *go_on.status_mut() = StatusCode::CONTINUE;
             if !is_taken(limits.write_stall, sending.send_response(go_on)).await {
-                return;
+                sending.stop_stream(Code::H3_REQUEST_CANCELLED);
+                return sending;
             }
         }
         let body = Received::new(receiving, length, come);
@@ -110,21 +113,24 @@ async fn answer(shared: Arc<Shared>, resolver: RequestResolver<Quic, Bytes>, nex
         let departure = shared.departures.of(trip.clone());
         let request = request.map(|()| body);
         let answered = shared.endpoint.answer(request, &shared.unread, &trip, departure).await;
-        send(sending, (answered, is_head), limits.write_stall).await;
+        send(&mut sending, (answered, is_head), limits.write_stall).await;
         shared.departures.end();
+        sending
     };
-    tokio::select! {
+    let sent = tokio::select! {
         () = gone.as_mut() => return,
-        () = answering => {}
-    }
-    // Until the client has all of it: a connection that ends sends nothing more.
+        sent = answering => sent,
+    };
+    // Until the client has all of it: a connection that ends sends nothing more. For `h3` it is
+    // over when this is dropped, and whoever says goodbye is told then that it was not begun.
     _ = timeout(limits.write_stall, gone).await;
+    drop(sent);
 }
 
 /// Sends an answer, to its end or until its client does not take it; of one to HEAD, what is said
 /// about it.
 async fn send(
-    mut to: RequestStream<Sending, Bytes>,
+    to: &mut RequestStream<Sending, Bytes>,
     (answer, is_head): (Response<Sent>, bool),
     patience: Duration,
 ) {
