@@ -2,7 +2,7 @@
 //! logs of both say the same.
 
 use crate::trust::TrustError;
-use quinn::ConnectionError;
+use quinn::{ConnectionError, TransportErrorCode};
 use std::fmt;
 
 macro_rules! endings {
@@ -82,6 +82,8 @@ endings! {
     17 Credit "it granted more than it was sent",
     /// Nothing was heard of the other end for too long.
     18 Quiet "nothing came over it any more",
+    /// Too many have come from its network.
+    19 Crowd "too many have come from its address and not said who they are: try later",
     /// Its certificate does not hold any more.
     16 Over "the time of its certificate is over: join again, unless it has a newer one",
 }
@@ -118,6 +120,12 @@ impl Ending {
         match (Self::said(error), error) {
             (Some(ending), _) => ending.to_string(),
             (None, ConnectionError::TimedOut) => Self::Quiet.to_string(),
+            // Whoever is refused has no link on which that could be said.
+            (None, ConnectionError::ConnectionClosed(close))
+                if close.error_code == TransportErrorCode::CONNECTION_REFUSED =>
+            {
+                Self::Crowd.to_string()
+            }
             (None, error) => error.to_string(),
         }
     }

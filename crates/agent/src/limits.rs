@@ -151,6 +151,12 @@ pub const ANSWER_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The most files that tell what QUIC does on a link, of one process.
 pub const QLOGS_MAX: usize = 1000;
 
-/// How many links must be there before a gateway has those that come prove their addresses, which
+/// The most links of which nobody has said yet whose they are; the next wait to be accepted.
+pub const STRANGERS_MAX: usize = 1024;
+
+/// The most of these from one address, or of version 6 from one /64; the next are refused.
+pub const STRANGERS_ALIKE_MAX: usize = 512;
+
+/// How many of them must be there before a gateway has those that come prove their addresses, which
 /// costs them a round trip.
-pub const LINKS_UNPROVEN: usize = 1024;
+pub const STRANGERS_UNPROVEN: usize = 256;

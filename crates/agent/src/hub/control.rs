@@ -1,6 +1,7 @@
 //! The control stream of a link, in the gateway: the agent says what it has, and that it is there.
 
 use super::member::{Live, Member, Session};
+use super::strangers::Stranger;
 use crate::ending::Ending;
 use crate::limits::{GREETING_TIME_MAX, LAST_WORD_TIME_MAX, RENEWAL_PAUSE, REVOKED_LOOK};
 use crate::link::{Link, Receiving, Sending};
@@ -28,7 +29,12 @@ pub(super) struct Guest {
 
 impl Guest {
     /// Stays until the link ends; why it did.
-    pub(super) async fn stay(mut self, link: &Link, authority: &Arc<Authority>) -> String {
+    pub(super) async fn stay(
+        mut self,
+        link: &Link,
+        stranger: Stranger,
+        authority: &Arc<Authority>,
+    ) -> String {
         let slots = match self.register(link).await {
             Ok(slots) => slots,
             Err(why) => return why,
@@ -38,6 +44,7 @@ impl Guest {
             Ok(live) => live,
             Err(ending) => return refused(link, ending).await,
         };
+        drop(stranger);
         member.registers(&live, slots);
         let why = tokio::select! {
             ended = converse((&member, authority), &live, &mut incoming, &mut outgoing) => {

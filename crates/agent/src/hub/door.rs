@@ -2,9 +2,10 @@
 //! a task of its own.
 
 use super::Hub;
+use super::strangers::{Stranger, Strangers};
 use crate::ending::Ending;
 use crate::limits::{
-    ACCEPT_PAUSE, GREETING_TIME_MAX, LAST_WORD_TIME_MAX, LINKS_MAX, LINKS_UNPROVEN,
+    ACCEPT_PAUSE, GREETING_TIME_MAX, LAST_WORD_TIME_MAX, LINKS_MAX, STRANGERS_UNPROVEN,
 };
 use crate::link::Link;
 use crate::qlog;
@@ -24,6 +25,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
+use tokio::time::error::Elapsed;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
@@ -102,27 +104,31 @@ impl Door {
     /// not take long. Dropping the future ends all links.
     pub async fn serve(self, hub: Arc<Hub>, guests: Guests) {
         let (mut links, room) = (JoinSet::new(), Arc::new(Semaphore::new(LINKS_MAX)));
+        let strangers = Strangers::new();
         loop {
             while links.try_join_next().is_some() {}
             let place = Arc::clone(&room).acquire_owned().await.expect("it is never closed");
+            let threshold = strangers.place().await;
             let (hub, guests) = (Arc::clone(&hub), Arc::clone(&guests));
             tokio::select! {
                 () = hub.stopped() => break,
                 Some(incoming) = self.endpoint.accept() => {
                     // In a flood, an address that anybody could have written costs no handshake.
-                    let is_many = LINKS_MAX - room.available_permits() > LINKS_UNPROVEN;
+                    let is_many = strangers.count() > STRANGERS_UNPROVEN;
                     if is_many && !incoming.remote_address_validated() && incoming.may_retry() {
                         _ = incoming.retry();
                         continue;
                     }
+                    let from = incoming.remote_address();
+                    let Some(stranger) = strangers.comes(from.ip(), threshold) else {
+                        incoming.refuse();
+                        guests(from, &Ending::Crowd.to_string());
+                        continue;
+                    };
                     let told = qlog::is_on().then(|| told(&self.quic));
                     links.spawn(async move {
-                        let from = incoming.remote_address();
-                        match timeout(GREETING_TIME_MAX, over_quic(incoming, told)).await {
-                            Ok(Ok(link)) => guests(from, &hub.serve(link).await),
-                            Ok(Err(error)) => guests(from, &error.to_string()),
-                            Err(_) => {}
-                        }
+                        let greeted = timeout(GREETING_TIME_MAX, over_quic(incoming, told)).await;
+                        meet((&hub, &guests), from, greeted, stranger).await;
                         drop(place);
                     });
                 }
@@ -132,16 +138,15 @@ impl Door {
                         sleep(ACCEPT_PAUSE).await;
                         continue;
                     };
+                    let Some(stranger) = strangers.comes(from.ip(), threshold) else {
+                        guests(from, &Ending::Crowd.to_string());
+                        continue;
+                    };
                     let acceptor = self.acceptor.clone();
                     links.spawn(async move {
-                        match timeout(GREETING_TIME_MAX, over_tls(acceptor, socket)).await {
-                            Ok(Ok(link)) => {
-                                let link = link.coming_from(from);
-                                guests(from, &hub.serve(link).await);
-                            }
-                            Ok(Err(error)) => guests(from, &error.to_string()),
-                            Err(_) => {}
-                        }
+                        let link = over_tls(acceptor, socket, from);
+                        let greeted = timeout(GREETING_TIME_MAX, link).await;
+                        meet((&hub, &guests), from, greeted, stranger).await;
                         drop(place);
                     });
                 }
@@ -181,6 +186,20 @@ fn known_again(authority: &Authority, at: SocketAddr) -> EndpointConfig {
     config
 }
 
+/// Serves a link, if there is one, and says why it has ended.
+async fn meet<E: fmt::Display>(
+    (hub, guests): (&Hub, &Guests),
+    from: SocketAddr,
+    greeted: Result<Result<Link, E>, Elapsed>,
+    stranger: Stranger,
+) {
+    match greeted {
+        Ok(Ok(link)) => guests(from, &hub.serve(link, stranger).await),
+        Ok(Err(error)) => guests(from, &error.to_string()),
+        Err(_) => guests(from, &Ending::Silent.to_string()),
+    }
+}
+
 /// A link as soon as it is known whose it is: by what an earlier handshake left behind, that is
 /// before this one has ended.
 async fn over_quic(
@@ -203,10 +222,10 @@ async fn over_quic(
     connection.close_reason().map_or_else(|| Ok(connection.into()), Err)
 }
 
-async fn over_tls(acceptor: TlsAcceptor, socket: TcpStream) -> io::Result<Link> {
+async fn over_tls(acceptor: TlsAcceptor, socket: TcpStream, from: SocketAddr) -> io::Result<Link> {
     socket.set_nodelay(true)?;
     let stream = acceptor.accept(socket).await?;
     let chain = stream.get_ref().1.peer_certificates();
     let chain = chain.map(|chain| chain.iter().map(|one| one.clone().into_owned()).collect());
-    Ok(Mux::new(stream, Side::Gateway, chain).into())
+    Ok(Link::from(Mux::new(stream, Side::Gateway, chain)).coming_from(from))
 }

@@ -9,6 +9,7 @@ mod gate;
 mod greeting;
 mod group;
 mod member;
+mod strangers;
 mod told;
 mod words;
 
@@ -24,6 +25,7 @@ use crate::trust::Authority;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use strangers::Stranger;
 use tokio::sync::watch;
 
 /// What a hub is told.
@@ -85,11 +87,11 @@ impl Hub {
         Ok(member)
     }
 
-    /// Serves one link until it ends; why it did.
-    pub async fn serve(&self, link: Link) -> String {
+    /// Serves one link until it ends; why it did. Whose it is, is a stranger until it is let in.
+    async fn serve(&self, link: Link, stranger: Stranger) -> String {
         let served = async {
             match self.greet(&link).await {
-                Ok(guest) => guest.stay(&link, &self.settings.authority).await,
+                Ok(guest) => guest.stay(&link, stranger, &self.settings.authority).await,
                 Err(ending) => control::refused(&link, ending).await,
             }
         };

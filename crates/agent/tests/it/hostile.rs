@@ -1,12 +1,14 @@
 //! Who comes to a gateway and breaks the rules: the link is closed with a reason that both ends
 //! hear, and nobody else notices.
 
-use crate::pair::{Gateway, client, here};
-use haft_agent::ALPN;
+use crate::pair::{Gateway, Running, client, here};
+use haft_agent::limits::STRANGERS_ALIKE_MAX;
 use haft_agent::trust::Identity;
+use haft_agent::{ALPN, Ending};
 use haft_link::{Frame, Hello, Register, StreamResponse, VERSION, write};
 use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{ClientConfig, Connection, ConnectionError, Endpoint};
+use rustix::process::{Resource, getrlimit, setrlimit};
 use rustls::pki_types::ServerName;
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -14,7 +16,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_util::compat::{FuturesAsyncReadCompatExt, TokioAsyncReadCompatExt};
@@ -127,6 +129,44 @@ async fn who_has_no_certificate_or_says_nothing_is_sent_away() {
     let silent = Stranger::named(&gateway, "stranger").await;
     // The beginning of a frame, which never comes whole.
     assert_eq!(silent.says(&[0x0a, 9]).await, "it did not say who it is");
+}
+
+#[tokio::test]
+async fn many_from_one_address_who_say_nothing_keep_nobody_else_out() {
+    more_files();
+    let gateway = Gateway::new().await;
+    let member = gateway.member("plant-7");
+    let identity = gateway.joined("plant-7").await;
+    let mut idle = Vec::new();
+    for _ in 0..STRANGERS_ALIKE_MAX {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.bind((Ipv4Addr::new(127, 0, 0, 2), 0).into()).expect("it is this machine's");
+        idle.push(socket.connect(gateway.at).await.expect("it listens"));
+    }
+    // The gateway takes them one after the other, and the next of these is one too many.
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.bind((Ipv4Addr::new(127, 0, 0, 2), 0).into()).expect("it is this machine's");
+    let mut more = socket.connect(gateway.at).await.expect("it listens");
+    let read = timeout(Duration::from_secs(5), more.read_u8()).await;
+    assert!(read.expect("it is closed at once").is_err());
+    let crowd = "too many have come from its address and not said who they are: try later";
+    let mut endpoint = Endpoint::client((Ipv4Addr::new(127, 0, 0, 2), 0).into()).expect("a port");
+    let tls = Identity::load(&identity, SystemTime::now()).expect("it has joined");
+    let tls = QuicClientConfig::try_from(tls.client_config().expect("they fit")).expect("ciphers");
+    endpoint.set_default_client_config(ClientConfig::new(Arc::new(tls)));
+    let refused = endpoint.connect(gateway.at, "gateway.haft.internal").expect("it is dialled");
+    assert_eq!(Ending::why(&refused.await.expect_err("it is refused")), crowd);
+    assert_eq!(gateway.ended().iter().filter(|why| *why == crowd).count(), 2);
+    let _agent = Running::begin(identity, &[gateway.at]);
+    here(&member).await;
+    drop(idle);
+}
+
+/// Lets this process open as many files as it may.
+fn more_files() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    setrlimit(Resource::Nofile, limit).expect("it is no more than it may be");
 }
 
 #[tokio::test]
