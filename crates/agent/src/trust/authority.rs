@@ -54,7 +54,7 @@ pub struct Issued {
 }
 
 /// What the name of an agent stands behind in its certificate.
-const AGENT_URI: &str = "haft:agent:";
+pub(super) const AGENT_URI: &str = "haft:agent:";
 /// What a gateway is called in its certificate, wherever it is.
 pub(crate) const GATEWAY_NAME: &str = "gateway.haft.internal";
 /// How long an authority is one.

@@ -1,8 +1,9 @@
 //! What handshakes leave behind, in a directory that replicas share, where each is used once: who
 //! takes it leaves an empty file there, by which an echo is known. rustls takes early data over
 //! nothing else, as whoever hears it twice must know. Files are sealed by `tickets`; nothing here
-//! waits for a disk to have them.
+//! waits for a disk to have them, and those that are over are removed by a thread of its own.
 
+use super::authority::AGENT_URI;
 use super::tickets::Tickets;
 use super::{TrustError, files};
 use crate::limits::{SESSIONS_MAX, SESSIONS_SWEEP, TICKET_BYTES_MAX, TICKET_LIFE};
@@ -11,7 +12,9 @@ use rustls::server::StoresServerSessions;
 use std::fs::{self, DirEntry, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tempfile::NamedTempFile;
 use tokio::sync::watch;
@@ -23,6 +26,7 @@ pub(super) struct Sessions {
     tickets: Tickets,
     /// How many were put there since those that are over were removed.
     put: AtomicUsize,
+    is_sweeping: Arc<AtomicBool>,
     echoes: Echoes,
 }
 
@@ -41,8 +45,8 @@ impl Sessions {
     ) -> Result<Self, TrustError> {
         files::own_directory(directory)?;
         let (directory, put) = (directory.to_owned(), AtomicUsize::new(0));
-        let sessions = Self { directory, tickets, put, echoes };
-        sessions.sweep();
+        let sessions = Self { directory, tickets, put, is_sweeping: Arc::default(), echoes };
+        sweep(&sessions.directory, sessions.now());
         Ok(sessions)
     }
 
@@ -68,21 +72,47 @@ impl Sessions {
         self.tickets.open(&sealed)
     }
 
-    /// Removes those that are over, and the oldest if there are too many.
+    fn now(&self) -> SystemTime {
+        UNIX_EPOCH + Duration::from_secs(self.tickets.now().unwrap_or_default())
+    }
+
+    /// Sweeps while links go on.
     fn sweep(&self) {
-        let Ok(found) = fs::read_dir(&self.directory) else { return };
-        let now = UNIX_EPOCH + Duration::from_secs(self.tickets.now().unwrap_or_default());
-        let mut found: Vec<_> = found.flatten().map(|file| (changed(&file), file.path())).collect();
-        found.sort_unstable();
-        let too_many = found.len().saturating_sub(SESSIONS_MAX);
-        for (place, (changed, path)) in found.into_iter().enumerate() {
-            let age = now.duration_since(changed).unwrap_or_default();
-            if place < too_many || age >= TICKET_LIFE {
-                // Another replica may have done it.
-                _ = fs::remove_file(path);
-            }
+        if self.is_sweeping.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let (directory, now) = (self.directory.clone(), self.now());
+        let is_sweeping = Arc::clone(&self.is_sweeping);
+        let swept = thread::Builder::new().spawn(move || {
+            sweep(&directory, now);
+            is_sweeping.store(false, Ordering::Relaxed);
+        });
+        if swept.is_err() {
+            self.is_sweeping.store(false, Ordering::Relaxed);
         }
     }
+}
+
+/// Removes those that are over, and the oldest if there are too many.
+fn sweep(directory: &Path, now: SystemTime) {
+    let Ok(found) = fs::read_dir(directory) else { return };
+    let mut found: Vec<_> = found.flatten().map(|file| (changed(&file), file.path())).collect();
+    found.sort_unstable();
+    let too_many = found.len().saturating_sub(SESSIONS_MAX);
+    for (place, (changed, path)) in found.into_iter().enumerate() {
+        let age = now.duration_since(changed).unwrap_or_default();
+        if place < too_many || age >= TICKET_LIFE {
+            // Another replica may have done it.
+            _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Whether it is that of an agent, which has shown its certificate: an address that certificates
+/// of this authority have is in it, and cannot be in the name of a host, which is the one thing
+/// there that strangers choose.
+fn is_of_an_agent(session: &[u8]) -> bool {
+    session.windows(AGENT_URI.len()).any(|part| part == AGENT_URI.as_bytes())
 }
 
 fn changed(file: &DirEntry) -> SystemTime {
@@ -91,6 +121,10 @@ fn changed(file: &DirEntry) -> SystemTime {
 
 impl StoresServerSessions for Sessions {
     fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
+        // Anybody may come without a certificate, as often as they like.
+        if !is_of_an_agent(&value) {
+            return false;
+        }
         if self.put.fetch_add(1, Ordering::Relaxed) % SESSIONS_SWEEP == SESSIONS_SWEEP - 1 {
             self.sweep();
         }
@@ -130,6 +164,8 @@ mod tests {
     use std::sync::Barrier;
     use tempfile::TempDir;
 
+    const SECRET: &[u8] = b"a secret of haft:agent:plant-7";
+
     fn sessions(directory: &TempDir, secret: u8, at: &std::sync::Arc<At>) -> Sessions {
         let clock = std::sync::Arc::<At>::clone(at);
         let tickets = Tickets::new(&[secret; 32], clock);
@@ -149,10 +185,10 @@ mod tests {
     fn what_one_replica_puts_there_another_takes_once() {
         let (directory, at) = (TempDir::new().expect("a directory"), At::new(now()));
         let (one, other) = (sessions(&directory, 1, &at), sessions(&directory, 1, &at));
-        assert!(one.put(b"id".to_vec(), b"secret".to_vec()));
-        assert_eq!(other.get(b"id").as_deref(), Some(&b"secret"[..]));
+        assert!(one.put(b"id".to_vec(), SECRET.to_vec()));
+        assert_eq!(other.get(b"id").as_deref(), Some(SECRET));
         assert_eq!(sessions(&directory, 2, &at).take(b"id"), None);
-        assert_eq!(other.take(b"id").as_deref(), Some(&b"secret"[..]));
+        assert_eq!(other.take(b"id").as_deref(), Some(SECRET));
         assert_eq!(one.take(b"id"), None);
         assert_eq!(one.take(b"another id"), None);
         assert_eq!((*one.echoes.borrow(), *other.echoes.borrow()), (1, 0));
@@ -167,7 +203,7 @@ mod tests {
         let (directory, at) = (TempDir::new().expect("a directory"), At::new(now()));
         for round in 0..50_u8 {
             let replicas: Vec<_> = (0..4).map(|_| sessions(&directory, 1, &at)).collect();
-            replicas[0].put(vec![round], b"secret".to_vec());
+            replicas[0].put(vec![round], SECRET.to_vec());
             let barrier = Barrier::new(replicas.len());
             let takers = std::thread::scope(|scope| {
                 let take = |replica| {
@@ -186,7 +222,7 @@ mod tests {
     fn what_is_there_shows_nothing_and_is_its_owners_alone() {
         let (directory, at) = (TempDir::new().expect("a directory"), At::new(now()));
         let one = sessions(&directory, 1, &at);
-        one.put(b"an id".to_vec(), b"a secret".to_vec());
+        one.put(b"an id".to_vec(), SECRET.to_vec());
         let place = directory.path().join("sessions");
         let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
         let file = fs::read_dir(&place).expect("there").flatten().next().expect("one").path();
@@ -196,10 +232,18 @@ mod tests {
     }
 
     #[test]
+    fn whoever_has_shown_no_certificate_leaves_nothing() {
+        let (directory, at) = (TempDir::new().expect("a directory"), At::new(now()));
+        let one = sessions(&directory, 1, &at);
+        assert!(!one.put(b"an id".to_vec(), b"a secret of haft.agent.plant-7".to_vec()));
+        assert_eq!(count(&directory), 0);
+    }
+
+    #[test]
     fn those_that_are_over_are_refused_and_removed() {
         let (directory, at) = (TempDir::new().expect("a directory"), At::new(now()));
         let one = sessions(&directory, 1, &at);
-        one.put(b"old".to_vec(), b"secret".to_vec());
+        one.put(b"old".to_vec(), SECRET.to_vec());
         at.set(now() + TICKET_LIFE.as_secs() + 1);
         assert_eq!(one.take(b"old"), None);
         assert_eq!(count(&directory), 1);
@@ -211,7 +255,7 @@ mod tests {
     fn so_many_are_kept_and_those_before_go_first() {
         let (directory, at) = (TempDir::new().expect("a directory"), At::new(now()));
         let one = sessions(&directory, 1, &at);
-        one.put(b"first".to_vec(), b"secret".to_vec());
+        one.put(b"first".to_vec(), SECRET.to_vec());
         let before = SystemTime::now() - Duration::from_secs(60);
         let first = File::options().write(true).open(one.path(b"first")).expect("it is there");
         first.set_modified(before).expect("it is mine");
@@ -221,9 +265,13 @@ mod tests {
         }
         for number in 1..SESSIONS_SWEEP {
             assert_eq!(count(&directory), SESSIONS_MAX + number);
-            assert!(one.put(number.to_be_bytes().to_vec(), b"secret".to_vec()));
+            assert!(one.put(number.to_be_bytes().to_vec(), SECRET.to_vec()));
         }
-        assert_eq!(count(&directory), SESSIONS_MAX + 1);
+        while one.is_sweeping.load(Ordering::Relaxed) {
+            thread::yield_now();
+        }
+        // Those that come while it looks are left for the next time.
+        assert!(count(&directory) <= SESSIONS_MAX + 1);
         assert_eq!(one.take(b"first"), None);
     }
 }

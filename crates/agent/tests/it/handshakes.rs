@@ -3,11 +3,14 @@
 
 use crate::trust::kept;
 use haft_agent::limits::{CERTIFICATE_LIFE, CLOCK_SLACK};
-use haft_agent::trust::{Authority, EarlyData, Identity, TrustError};
+use haft_agent::trust::{Authority, EarlyData, Identity, TicketSecret, TrustError};
+use rustls::client::Resumption;
 use rustls::pki_types::{ServerName, UnixTime};
 use rustls::time_provider::TimeProvider;
 use rustls::{ClientConfig, ClientConnection, HandshakeKind, ServerConfig, ServerConnection};
+use std::fs::{self, Permissions};
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -111,6 +114,56 @@ fn who_was_at_one_replica_needs_no_certificate_at_another() {
 }
 
 #[test]
+fn replicas_without_a_directory_in_common_resume_by_a_secret_and_hear_nothing_early() {
+    let (here, there) = (TempDir::new().expect("a directory"), TempDir::new().expect("another"));
+    let agent = agent(here.path());
+    // The same authority, as its file was copied there before anybody came.
+    fs::create_dir(there.path().join("gateway")).expect("it is new");
+    fs::set_permissions(there.path().join("gateway"), Permissions::from_mode(0o700)).expect("mine");
+    for file in fs::read_dir(here.path().join("gateway")).expect("it is there").flatten() {
+        let copy = there.path().join("gateway").join(file.file_name());
+        fs::copy(file.path(), copy).expect("it is a file");
+    }
+    let secret = |directory: &TempDir, text: &str| {
+        let path = directory.path().join("secret");
+        fs::write(&path, text.repeat(32)).expect("it is written");
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("it is mine");
+        TicketSecret::read(&path).expect("it is long enough")
+    };
+    for (early, theirs, expected) in [
+        (EarlyData::Refused, "a", HandshakeKind::Resumed),
+        (EarlyData::Refused, "b", HandshakeKind::Full),
+        // What one has heard early the other does not know of.
+        (EarlyData::Taken, "a", HandshakeKind::Full),
+    ] {
+        let gateway = |directory: &TempDir, text: &str| {
+            let secret = secret(directory, text);
+            let config = authority(directory.path()).server_config(now(), early, Some(&secret));
+            config.expect("keys can be made")
+        };
+        let mut agent = ClientConfig::clone(&agent);
+        agent.resumption = Resumption::in_memory_sessions(8);
+        let agent = Arc::new(agent);
+        assert_eq!(kind(&shake(&agent, &gateway(&here, "a"))), Some(HandshakeKind::Full));
+        let again = shake(&agent, &gateway(&there, theirs));
+        assert_eq!(kind(&again), Some(expected), "{early:?} {theirs}");
+    }
+}
+
+#[test]
+fn who_shows_no_certificate_leaves_nothing_behind() {
+    let directory = TempDir::new().expect("a directory");
+    let gateway = replica(directory.path(), EarlyData::Taken);
+    let left = || fs::read_dir(directory.path().join("gateway/sessions")).expect("there").count();
+    let token = authority(directory.path()).invite("plant-8", now(), HOUR).expect("it may join");
+    let nobody = Identity::joining(&token).expect("it can be dialled");
+    shake(&nobody, &gateway).expect("it is let in, to join");
+    assert_eq!(left(), 0);
+    shake(&agent(directory.path()), &gateway).expect("it is let in");
+    assert_ne!(left(), 0);
+}
+
+#[test]
 fn early_data_is_heard_once_whoever_says_it_to_whichever_replica() {
     let directory = TempDir::new().expect("a directory");
     let replicas: Vec<_> = (0..3).map(|_| replica(directory.path(), EarlyData::Taken)).collect();
@@ -185,7 +238,7 @@ fn certificates_hold_for_clocks_that_differ_by_a_day_and_no_more() {
     let off = |time: SystemTime| {
         let mut settings = ClientConfig::clone(&agent);
         settings.time_provider = Arc::new(At(time));
-        settings.resumption = rustls::client::Resumption::disabled();
+        settings.resumption = Resumption::disabled();
         shake(&Arc::new(settings), &gateway).map(drop)
     };
     off(now() - CLOCK_SLACK + HOUR).expect("a day behind");
@@ -197,7 +250,7 @@ fn certificates_hold_for_clocks_that_differ_by_a_day_and_no_more() {
         let mut settings = ServerConfig::clone(&gateway);
         settings.time_provider = Arc::new(At(time));
         let mut agent = ClientConfig::clone(&agent);
-        agent.resumption = rustls::client::Resumption::disabled();
+        agent.resumption = Resumption::disabled();
         shake(&Arc::new(agent), &Arc::new(settings)).map(drop)
     };
     off(now() - CLOCK_SLACK + HOUR).expect("a day behind");
