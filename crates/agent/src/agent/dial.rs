@@ -1,6 +1,6 @@
 //! Keeps a link to whoever answers at one address: dials, stays, and dials again when it is lost.
 
-use super::link::{FirstWords, Stay, stay};
+use super::link::{FirstWords, Met, Stay, Welcomed, stay};
 use super::pause::Pause;
 use super::{Dialled, Shared};
 use crate::ending::Ending;
@@ -13,7 +13,7 @@ use haft_link::limits::CONTROL_FRAME_MAX;
 use quinn::{ClientConfig, Connecting, ConnectionError, Endpoint};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::{Instant, sleep, timeout};
@@ -22,32 +22,28 @@ use tokio_rustls::TlsConnector;
 /// Does so until the agent stops.
 pub(super) async fn keep(shared: Arc<Shared>, address: String) {
     let mut pause = Pause::new(seed(&shared, &address));
-    let (mut met, mut better) = (String::new(), None);
+    let (met, mut better) = (Met::default(), None);
     loop {
         let tried = match better.take() {
             Some(better) => Ok(better),
             None => tokio::select! {
-                tried = dial_as(&shared, &address, FirstWords::new(&shared, &met)) => tried,
+                tried = dial_as(&shared, &address, &met) => tried,
                 () = shared.stopped() => return,
             },
         };
         let (why, again) = match tried {
             Err(why) => (why, pause.next()),
-            Ok((Reached { link, endpoint, control }, first)) => {
+            Ok(Greeted { link, endpoint, welcomed }) => {
                 let began = Instant::now();
-                let at = (&*address, &mut met);
                 let stayed = tokio::select! {
-                    stayed = stay(&shared, at, &first, (&link, control)) => stayed,
-                    found = over_datagrams(&shared, &address), if link.is_over_tcp() => {
+                    stayed = stay(&shared, (&address, &met), &link, welcomed) => stayed,
+                    found = over_datagrams(&shared, &address, &met), if link.is_over_tcp() => {
                         better = Some(found);
                         link.end(Ending::Replaced);
                         continue;
                     }
                 };
-                // What was said last is on its way.
-                if let Some(endpoint) = endpoint {
-                    _ = timeout(GREETING_TIME_MAX, endpoint.wait_idle()).await;
-                }
+                said_last(endpoint).await;
                 let was_of_use = matches!(stayed, Stay::Ended { was_of_use: true, .. });
                 if was_of_use || began.elapsed() >= LASTED {
                     pause.reset();
@@ -80,17 +76,36 @@ async fn rest(shared: &Shared, time: Duration) -> bool {
     }
 }
 
-/// A link, and what is said first over it.
-type Tried = (Reached, FirstWords);
-
-async fn dial_as(shared: &Shared, address: &str, first: FirstWords) -> Result<Tried, String> {
-    let dialled = dial(&Dialling::of(shared, &first)?, address).await;
-    dialled.map(|reached| (reached, first))
+/// A link over which the gateway has said which it is.
+struct Greeted {
+    link: Link,
+    /// It must be there for as long as the link, if it is that one's own.
+    endpoint: Option<Endpoint>,
+    welcomed: Welcomed,
 }
 
-/// A link over QUIC for one over TCP, as soon as datagrams pass: there calls do not wait for one
-/// another.
-async fn over_datagrams(shared: &Shared, address: &str) -> Tried {
+impl Greeted {
+    async fn over(reached: Reached, first: FirstWords) -> Result<Self, String> {
+        let Reached { link, endpoint, control } = reached;
+        match Welcomed::over(&link, control, first).await {
+            Ok(welcomed) => Ok(Self { link, endpoint, welcomed }),
+            Err(why) => {
+                said_last(endpoint).await;
+                Err(why)
+            }
+        }
+    }
+}
+
+async fn dial_as(shared: &Shared, address: &str, met: &Met) -> Result<Greeted, String> {
+    let first = FirstWords::new(shared, &last(met));
+    let reached = dial(&Dialling::of(shared, &first)?, address).await?;
+    Greeted::over(reached, first).await
+}
+
+/// A link over QUIC for one over TCP to the same gateway, as soon as datagrams pass: there calls do
+/// not wait for one another.
+async fn over_datagrams(shared: &Shared, address: &str, met: &Met) -> Greeted {
     loop {
         sleep(shared.settings.reprobe).await;
         // It has a link, and says what it has once this one takes its place.
@@ -98,9 +113,25 @@ async fn over_datagrams(shared: &Shared, address: &str) -> Tried {
         let Ok(dialling) = Dialling::of(shared, &first) else { continue };
         let Ok(found) = lookup_host(address).await else { continue };
         let found: Vec<SocketAddr> = found.collect();
-        if let Ok(reached) = any_over_quic(&dialling, &found).await {
-            return (reached, first);
+        let Ok(reached) = any_over_quic(&dialling, &found).await else { continue };
+        let Ok(greeted) = Greeted::over(reached, first).await else { continue };
+        if greeted.welcomed.gateway() == last(met) {
+            return greeted;
         }
+        // Whoever stands before the replicas has chosen another for datagrams.
+        greeted.link.end(Ending::Duplicate);
+        said_last(greeted.endpoint).await;
+    }
+}
+
+fn last(met: &Met) -> String {
+    met.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// Waits until what was said last is on its way.
+async fn said_last(endpoint: Option<Endpoint>) {
+    if let Some(endpoint) = endpoint {
+        _ = timeout(GREETING_TIME_MAX, endpoint.wait_idle()).await;
     }
 }
 

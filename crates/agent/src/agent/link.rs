@@ -13,7 +13,7 @@ use crate::pulse::Pulse;
 use crate::wire::{Broken, Came, Incoming, Outgoing};
 use haft_link::limits::{CONTROL_FRAME_MAX, REQUEST_FRAME_MAX};
 use haft_link::{Drain, Frame, Hello, Join, Ping, Pong, Register, VERSION, write};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -33,27 +33,18 @@ impl Stay {
     }
 }
 
-/// Stays for as long as the link does, which was dialled for this. Over `control` the first words
-/// were said early. `met` is whoever was met there.
+/// Who has been met at an address last; empty before.
+pub(super) type Met = Mutex<String>;
+
+/// Stays for as long as the link does, over which the agent was welcomed.
 pub(super) async fn stay(
     shared: &Arc<Shared>,
-    (address, met): (&str, &mut String),
-    first: &FirstWords,
-    (link, control): (&Link, Option<Streams>),
+    (address, met): (&str, &Met),
+    link: &Link,
+    welcomed: Welcomed,
 ) -> Stay {
-    let is_early = control.is_some();
-    let (mut streams, welcome) = match greet(link, control, first).await {
-        Ok(greeted) => greeted,
-        Err(broken) => return Stay::useless(why(link, &broken).await),
-    };
-    let Frame::Welcome(said) = welcome.frame() else {
-        link.end(Ending::Breach);
-        return Stay::useless("it did not welcome the agent".to_owned());
-    };
-    if said.version != VERSION {
-        link.end(Ending::Version);
-        return Stay::useless(Ending::Version.to_string());
-    }
+    let Welcomed { mut streams, welcome, first, is_early } = welcomed;
+    let Frame::Welcome(said) = welcome.frame() else { unreachable!("it was looked at") };
     let Some(linked) = Roster::enter(shared, said.gateway, said.goes_on) else {
         link.end(Ending::Duplicate);
         return Stay::Duplicate;
@@ -68,7 +59,7 @@ pub(super) async fn stay(
         is_over_tcp: link.is_over_tcp(),
         is_early,
     });
-    said.gateway.clone_into(met);
+    said.gateway.clone_into(&mut met.lock().unwrap_or_else(PoisonError::into_inner));
     if said.gateway != first.expects {
         // Only now does this link take the place of one before.
         streams.1.put(register(shared));
@@ -151,6 +142,53 @@ fn greeting(shared: &Shared, expects: &str) -> Vec<u8> {
 fn register(shared: &Shared) -> Register<'static> {
     let slots = u32::try_from(shared.settings.slots).unwrap_or(u32::MAX);
     Register { slots, digest: &[], sequence: 1 }
+}
+
+/// A link whose gateway has heard who is here, and nothing more than these words.
+pub(super) struct Welcomed {
+    streams: Streams,
+    welcome: Came,
+    first: FirstWords,
+    is_early: bool,
+}
+
+impl Welcomed {
+    /// Says who is here, unless that was said early over `control`.
+    ///
+    /// # Errors
+    /// Why the link is of no use, which is ended then.
+    pub(super) async fn over(
+        link: &Link,
+        control: Option<Streams>,
+        first: FirstWords,
+    ) -> Result<Self, String> {
+        let is_early = control.is_some();
+        let (streams, welcome) = match greet(link, control, &first).await {
+            Ok(greeted) => greeted,
+            Err(broken) => return Err(why(link, &broken).await),
+        };
+        match welcome.frame() {
+            Frame::Welcome(said) if said.version == VERSION => {
+                Ok(Self { streams, welcome, first, is_early })
+            }
+            Frame::Welcome(_) => {
+                link.end(Ending::Version);
+                Err(Ending::Version.to_string())
+            }
+            _ => {
+                link.end(Ending::Breach);
+                Err("it did not welcome the agent".to_owned())
+            }
+        }
+    }
+
+    /// Which gateway it is.
+    pub(super) fn gateway(&self) -> &str {
+        match self.welcome.frame() {
+            Frame::Welcome(said) => said.gateway,
+            _ => "",
+        }
+    }
 }
 
 /// Says who is here, unless that was said early; what the gateway says to that.

@@ -166,8 +166,8 @@ mod tests {
 
     const SECRET: &[u8] = b"a secret of haft:agent:plant-7";
 
-    fn sessions(directory: &TempDir, secret: u8, at: &std::sync::Arc<At>) -> Sessions {
-        let clock = std::sync::Arc::<At>::clone(at);
+    fn sessions(directory: &TempDir, secret: u8, at: &Arc<At>) -> Sessions {
+        let clock = Arc::<At>::clone(at);
         let tickets = Tickets::new(&[secret; 32], clock);
         let echoes = Echoes::default();
         Sessions::at(&directory.path().join("sessions"), tickets, echoes).expect("it is made")
@@ -205,7 +205,7 @@ mod tests {
             let replicas: Vec<_> = (0..4).map(|_| sessions(&directory, 1, &at)).collect();
             replicas[0].put(vec![round], SECRET.to_vec());
             let barrier = Barrier::new(replicas.len());
-            let takers = std::thread::scope(|scope| {
+            let takers = thread::scope(|scope| {
                 let take = |replica| {
                     barrier.wait();
                     Sessions::take(replica, &[round])

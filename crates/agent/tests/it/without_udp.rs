@@ -4,7 +4,9 @@ use crate::pair::{Gateway, Running, client, here, whole};
 use crate::relay::Relay;
 use haft_agent::Dialled;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
+use tempfile::TempDir;
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -87,6 +89,36 @@ async fn a_link_over_tcp_is_over_udp_once_that_passes_and_its_calls_go_on() {
     assert_eq!(whole(passed.expect("it is answered")).await.matches('~').count(), 9);
     assert_eq!(agent.done(), 1, "it ran once");
     assert_eq!(agent.failures(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_link_over_tcp_is_kept_while_datagrams_lead_to_another_replica() {
+    let directory = Arc::new(TempDir::new().expect("a directory"));
+    let gateway = Gateway::replica(Arc::clone(&directory), "gw-1", Vec::new()).await;
+    let other = Gateway::replica(directory, "gw-2", Vec::new()).await;
+    let (relay, _firewall) = loop {
+        let firewall = Firewall::before(gateway.at).await;
+        // Somebody else may have the port for datagrams.
+        if let Ok(relay) = Relay::at(firewall.at, other.at).await {
+            break (relay, firewall);
+        }
+    };
+    relay.cut(true);
+    let (member, elsewhere) = (gateway.member("plant-7"), other.member("plant-7"));
+    let agent = Running::begin(gateway.joined("plant-7").await, &[relay.at]);
+    here(&member).await;
+    relay.cut(false);
+    let is_told = |why: &String| why.starts_with("this gateway is connected already");
+    let told = async {
+        while other.ended().iter().filter(|why| is_told(why)).count() < 2 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let told = tokio::time::timeout(Duration::from_secs(15), told).await;
+    assert!(told.is_ok(), "{:?}", other.ended());
+    client(&member).await.list_tools().await.expect("it is there as before");
+    assert!(elsewhere.presence().borrow().session().is_none());
+    assert_eq!((agent.heard().len(), gateway.ended().len()), (1, 1), "{:?}", gateway.ended());
 }
 
 #[tokio::test]
