@@ -52,8 +52,9 @@ pub const LASTED: Duration = Duration::from_secs(10);
 /// reached over TCP alone.
 pub const REPROBE: Duration = Duration::from_secs(60);
 
-/// The most streams of one link over TCP.
-pub const LINK_STREAMS_MAX: usize = 1024;
+/// The most streams of one link over TCP: more than an agent with as many slots as it may have uses,
+/// with those of calls that have just been answered.
+pub const LINK_STREAMS_MAX: usize = 33 * 256;
 
 /// How long QUIC is tried.
 pub const UDP_PATIENCE: Duration = Duration::from_secs(3);
@@ -144,6 +145,9 @@ pub const BROKEN_MAX: u32 = 3;
 /// The most requests of one gateway without a deadline that an agent has at once: those that listen
 /// for changes.
 pub const LISTENING_MAX: usize = 64;
+
+/// How long after a call has come over TCP something is heard on its stream at the latest.
+pub const HEARD_WITHIN: Duration = Duration::from_millis(500);
 
 /// The longest answer to a call of a gateway.
 pub const ANSWER_BYTES_MAX: usize = 4 * 1024 * 1024;

@@ -191,6 +191,11 @@ fn of_quic((send, receive): (SendStream, RecvStream), most: usize) -> Streams {
 }
 
 impl Sending {
+    /// Whether it is of a link over TCP.
+    pub(crate) fn is_over_tcp(&self) -> bool {
+        matches!(self, Self::Tcp(_))
+    }
+
     /// Nothing more is sent; what was, arrives.
     pub(crate) fn finish(&mut self) {
         if let Self::Quic(stream) = self {

@@ -59,10 +59,10 @@ impl Mux {
         certificates: Option<Vec<CertificateDer<'static>>>,
     ) -> Self {
         let mut config = Config::default();
-        config.set_max_num_streams(LINK_STREAMS_MAX);
         config.set_max_connection_receive_window(Some(
             LINK_STREAMS_MAX * yamux::DEFAULT_CREDIT as usize,
         ));
+        config.set_max_num_streams(LINK_STREAMS_MAX);
         let mode = if side == Side::Agent { Mode::Client } else { Mode::Server };
         let connection = Connection::new(socket.compat(), config, mode);
         let (orders, ordered) = mpsc::channel(1);

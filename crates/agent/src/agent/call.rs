@@ -4,11 +4,12 @@
 use super::Shared;
 use super::calls::{Attached, Call, Calls, Taken};
 use crate::credit::{Allowance, Miscounted, Share, Sums};
+use crate::limits::HEARD_WITHIN;
 use crate::link::{Receiving, Sending, Streams};
 use crate::wire::{Broken, Incoming, Outgoing};
 use bytes::Bytes;
 use haft_link::limits::PART_MAX;
-use haft_link::{ExecuteRequest, Frame, Kind, StreamResponse};
+use haft_link::{ExecuteRequest, Frame, Kind, Ping, StreamResponse};
 use haft_proto::service::Principal;
 use haft_transport::carried::{Carried, Piece};
 use std::sync::Arc;
@@ -75,7 +76,20 @@ async fn send(
     (attached, allowance): (Attached, &Allowance),
     outgoing: &mut Outgoing<Sending>,
 ) -> Result<(), Broken> {
-    while let Some(response) = call.next(attached, allowance).await {
+    // Over TCP a gateway opens only so many streams on which it has heard nothing.
+    let mut is_silent = outgoing.stream().is_over_tcp();
+    loop {
+        let next = call.next(attached, allowance);
+        let next = if is_silent { timeout(HEARD_WITHIN, next).await } else { Ok(next.await) };
+        is_silent = false;
+        let response = match next {
+            Ok(Some(response)) => response,
+            Ok(None) => return Ok(()),
+            Err(_) => {
+                outgoing.send(Ping { nonce: 0 }).await?;
+                continue;
+            }
+        };
         outgoing
             .send(StreamResponse {
                 stream_id,
@@ -87,7 +101,6 @@ async fn send(
             })
             .await?;
     }
-    Ok(())
 }
 
 /// Hears how much more may be sent, until the stream ends.

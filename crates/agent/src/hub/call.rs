@@ -270,8 +270,11 @@ impl Call {
                 }
                 Ok(None) | Err(_) => return Became::Broken,
             };
-            let Frame::StreamResponse(said) = came.frame() else {
-                return Became::Failed(self.member.lost("it answered with another frame"));
+            let said = match came.frame() {
+                Frame::StreamResponse(said) => said,
+                // Nothing has come of it yet.
+                Frame::Ping(_) => continue,
+                _ => return Became::Failed(self.member.lost("it answered with another frame")),
             };
             if let Some(became) = self.take(&came, &said, hear, over.is_taken_up) {
                 return became;

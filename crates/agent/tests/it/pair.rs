@@ -132,12 +132,17 @@ impl Drop for Running {
 
 impl Running {
     pub(crate) fn begin(identity: PathBuf, gateways: &[SocketAddr]) -> Self {
+        Self::with_slots(8, identity, gateways)
+    }
+
+    /// One that works on so many calls at once.
+    pub(crate) fn with_slots(slots: usize, identity: PathBuf, gateways: &[SocketAddr]) -> Self {
         let heard: Arc<Mutex<Vec<Dialled>>> = Arc::default();
         let settings = AgentSettings {
             identity,
             software: "test".into(),
             gateways: gateways.iter().map(ToString::to_string).collect(),
-            slots: 8,
+            slots,
             reprobe: Duration::from_secs(1),
             limits: Limits::default(),
             hears: {
@@ -298,6 +303,12 @@ pub(crate) fn tools(work: &Arc<Work>) -> Server {
         })
     };
     let server = server.tool(Tool::new("look", look).input_schema(text).read_only(true));
+    let nap = handler::future(|words: Words, _| async {
+        // As long as it takes, however many do so at once.
+        _ = tokio::time::timeout(Duration::from_millis(50), pending::<()>()).await;
+        words.text
+    });
+    let server = server.tool(Tool::new("nap", nap).input_schema(text));
     let server = server.tool(Tool::new("wait", wait).input_schema(size));
     server.tool(Tool::new("once", once).input_schema(text)).build().expect("right")
 }

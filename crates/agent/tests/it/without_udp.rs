@@ -9,7 +9,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
 /// Passes on what comes over TCP, and nothing that comes over UDP.
 struct Firewall {
@@ -55,6 +55,35 @@ async fn calls_go_over_tcp_where_udp_is_blocked_and_the_agent_says_so() {
     }
     let is_over_tcp = |said: &Dialled| matches!(said, Dialled::Linked { is_over_tcp: true, .. });
     assert!(agent.heard().iter().any(is_over_tcp), "{:?}", agent.heard());
+}
+
+#[tokio::test]
+async fn more_calls_than_yamux_leaves_unacknowledged_are_worked_on_at_once() {
+    const MANY: usize = 400;
+    let gateway = Gateway::new().await;
+    let firewall = Firewall::before(gateway.at).await;
+    let member = gateway.member("plant-7");
+    let identity = gateway.joined("plant-7").await;
+    let agent = Running::with_slots(2 * MANY, identity, &[firewall.at]);
+    here(&member).await;
+    let client = Arc::new(client(&member).await);
+    let call = |tool: &'static str, arguments: &'static str| {
+        let client = Arc::clone(&client);
+        async move { client.call_tool_raw(tool, arguments, &mut |_| {}).await.expect("it comes") }
+    };
+    // Calls that take as long however many there are make room for so many.
+    let has_room = || gateway.hub.told().iter().any(|told| told.limit >= MANY + 1);
+    while !has_room() {
+        let mut naps = JoinSet::new();
+        (0..2 * MANY).for_each(|_| _ = naps.spawn(call("nap", r#"{"text":"well"}"#)));
+        naps.join_all().await;
+    }
+    let mut slow = JoinSet::new();
+    (0..MANY).for_each(|_| _ = slow.spawn(call("wait", r#"{"bytes":1}"#)));
+    agent.begun(MANY as u64).await;
+    call("echo", r#"{"text":"and one more"}"#).await;
+    (0..MANY).for_each(|_| agent.let_go());
+    assert_eq!(gateway.ended().len(), 1, "only who joined has gone: {:?}", gateway.ended());
 }
 
 #[tokio::test]
