@@ -10,7 +10,6 @@ pub(crate) const CODECS: [&str; 6] = ["ours", "prost", "prost_warm", "msgpack", 
 pub(crate) const MESSAGES: [&str; 4] = ["request_200", "request_4k", "response", "credit"];
 
 const SESSION: [u8; 16] = *b"\x0f\x1e\x2d\x3c\x4b\x5a\x69\x78\x87\x96\xa5\xb4\xc3\xd2\xe1\xf0";
-const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const MOST: usize = 64 * 1024;
 
 /// A codec with a message: it writes into a buffer that is warm, unless it is `prost`, and reads.
@@ -61,9 +60,7 @@ struct Proto {
     window: u64,
     #[prost(bool, tag = "5")]
     repeatable: bool,
-    #[prost(string, tag = "6")]
-    traceparent: String,
-    #[prost(bytes = "vec", tag = "7")]
+    #[prost(bytes = "vec", tag = "6")]
     message: Vec<u8>,
 }
 
@@ -94,13 +91,12 @@ struct ProtoCredit {
 /// With the payload as bytes in MessagePack, and as it is in JSON, which has no bytes: the session
 /// is a text there.
 #[derive(Serialize, Deserialize)]
-struct Request<'a, S, P> {
+struct Request<S, P> {
     session_id: S,
     stream_id: u64,
     deadline_ms: u32,
     window: u64,
     repeatable: bool,
-    traceparent: &'a str,
     message: P,
 }
 
@@ -191,7 +187,6 @@ impl Codec {
             deadline_ms: 30_000,
             window: 65_536,
             repeatable: true,
-            traceparent: TRACE.to_owned(),
             message: self.json.clone().into_bytes(),
         }
     }
@@ -251,8 +246,6 @@ impl Codec {
                 out.extend_from_slice(&30_000_u32.to_le_bytes());
                 out.extend_from_slice(&65_536_u64.to_le_bytes());
                 out.push(1);
-                out.extend_from_slice(&(TRACE.len() as u32).to_le_bytes());
-                out.extend_from_slice(TRACE.as_bytes());
                 out.extend_from_slice(payload);
             }
             Message::Response => {
@@ -284,7 +277,6 @@ fn frame(message: Message, json: &str) -> Frame<'_> {
             deadline_ms: 30_000,
             window: 65_536,
             repeatable: true,
-            traceparent: TRACE,
             message: payload,
             messages: 0,
         }),
@@ -300,9 +292,9 @@ const SESSION_TEXT: &str = "0f1e2d3c4b5a69788796a5b4c3d2e1f0";
 const CREDIT: ProtoCredit = ProtoCredit { stream_id: 123_456, messages: 40, bytes: 1_000_000 };
 const SUMS: Sums = Sums { stream_id: 123_456, messages: 40, bytes: 1_000_000 };
 
-fn request_of<S, P>(session_id: S, message: P) -> Request<'static, S, P> {
+fn request_of<S, P>(session_id: S, message: P) -> Request<S, P> {
     let (stream_id, deadline_ms, window, repeatable) = (123_456, 30_000, 65_536, true);
-    Request { session_id, stream_id, deadline_ms, window, repeatable, traceparent: TRACE, message }
+    Request { session_id, stream_id, deadline_ms, window, repeatable, message }
 }
 
 const fn response_of<P>(payload: P) -> Response<'static, P> {
@@ -350,7 +342,7 @@ fn read_msgpack(message: Message, bytes: &[u8]) {
     use serde_bytes::Bytes;
     match message {
         Message::Request => {
-            let read: Request<'_, &Bytes, &Bytes> =
+            let read: Request<&Bytes, &Bytes> =
                 rmp_serde::from_slice(bytes).expect("it is a message");
             black_box(&read);
         }
@@ -367,7 +359,7 @@ fn read_msgpack(message: Message, bytes: &[u8]) {
 fn read_json(message: Message, bytes: &[u8]) {
     match message {
         Message::Request => {
-            let read: Request<'_, &str, &RawValue> =
+            let read: Request<&str, &RawValue> =
                 serde_json::from_slice(bytes).expect("it is a message");
             black_box(&read);
         }
@@ -389,7 +381,8 @@ fn raw_parts(message: Message, bytes: &[u8]) -> Option<(u64, &str, &[u8])> {
     let short = |at: usize| Some(u32::from_le_bytes(*rest.get(at..)?.first_chunk::<4>()?));
     let (sum, text_at) = match message {
         Message::Request => {
-            (long(16)? ^ u64::from(short(24)?) ^ long(28)? ^ u64::from(*rest.get(36)?), 37)
+            let sum = long(16)? ^ u64::from(short(24)?) ^ long(28)? ^ u64::from(*rest.get(36)?);
+            return Some((sum, "", rest.get(37..)?));
         }
         Message::Response => (long(0)? ^ long(8)? ^ u64::from(*rest.get(16)?), 17),
         Message::Credit => return Some((long(0)? ^ long(8)? ^ long(16)?, "", &[])),

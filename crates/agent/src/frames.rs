@@ -70,7 +70,7 @@ fn line(way: &str, frame: &Frame<'_>) -> String {
         Frame::Cancel(it) => write!(line, " {}", it.stream_id),
         Frame::Ping(it) => write!(line, " {}", it.nonce),
         Frame::Pong(it) => write!(line, " {}", it.nonce),
-        Frame::Drain(it) => write!(line, " {} ms", it.grace_ms),
+        Frame::Drain(_) => Ok(()),
         Frame::Close(it) => write!(line, " {}", it.code),
         Frame::Join(it) => write!(line, " {} bytes", it.request.len()),
         Frame::Joined(it) => write!(line, " {} bytes", it.certificate.len()),
@@ -89,7 +89,6 @@ mod tests {
             stream_id: 7,
             deadline_ms: 30_000,
             message: b"{\"secret\":1}",
-            traceparent: "secret",
             ..Default::default()
         };
         let told = line("->", &execute.into());

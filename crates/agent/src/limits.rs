@@ -146,6 +146,9 @@ pub const BROKEN_MAX: u32 = 3;
 /// for changes.
 pub const LISTENING_MAX: usize = 64;
 
+/// How long a call that an agent has no place for waits for one.
+pub const PLACE_PATIENCE: Duration = Duration::from_secs(1);
+
 /// How long after a call has come over TCP something is heard on its stream at the latest.
 pub const HEARD_WITHIN: Duration = Duration::from_millis(500);
 

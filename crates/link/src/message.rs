@@ -116,13 +116,11 @@ messages! {
         3 software: &'a str,
         /// 16 bytes of the agent's choice: those of before, if it still has the calls of before.
         4 session_id: &'a [u8],
-        /// How often it has connected to this gateway in this session, from 0.
-        5 attempt: u64,
         /// How long it keeps calls whose link is lost, in milliseconds.
-        6 keeps_ms: u32,
+        5 keeps_ms: u32,
         /// The replica that it expects here, as it was here last: to that one it says at once what
         /// it has. Another one does not look at that, and hears it again after its welcome.
-        7 expects: &'a str,
+        6 expects: &'a str,
     }
 
     /// The gateway's first words.
@@ -138,25 +136,19 @@ messages! {
         4 peers: Vec<&'a str>,
         /// It knows the session, and goes on with its calls.
         5 goes_on: bool,
-        /// How often something is said at least, in milliseconds.
-        6 heartbeat_ms: u32,
         /// Name and version of the program, for people.
-        7 software: &'a str,
+        6 software: &'a str,
         /// How many responses to all calls may be under way over this link: of each what was sent
         /// of it and is neither granted again nor acknowledged.
-        8 messages: u64,
+        7 messages: u64,
         /// And how many bytes of their payloads.
-        9 bytes: u64,
+        8 bytes: u64,
     }
 
-    /// What the agent has, again after each change.
-    3 Register<'a> {
+    /// It has something, and is to be asked what; again after each change.
+    3 Register {
         /// How many calls it works on at once.
         1 slots: u32,
-        /// What the lists of what it has hash to.
-        2 digest: &'a [u8],
-        /// How often it has said so in this session: the largest holds.
-        3 sequence: u64,
     }
 
     /// A call: the first frame of a stream that the gateway opens.
@@ -171,12 +163,10 @@ messages! {
         4 window: u64,
         /// It may be done twice without harm.
         5 repeatable: bool,
-        /// A W3C trace context.
-        6 traceparent: &'a str,
         /// A JSON-RPC request, as its author wrote it.
-        7 message: &'a [u8],
+        6 message: &'a [u8],
         /// How many responses may be under way at first.
-        8 messages: u64,
+        7 messages: u64,
     }
 
     /// What comes of a call.
@@ -251,8 +241,6 @@ messages! {
     12 Drain<'a> {
         /// For people.
         1 reason: &'a str,
-        /// How long they may take, in milliseconds.
-        2 grace_ms: u32,
     }
 
     /// The last word.

@@ -4,7 +4,7 @@
 use super::Shared;
 use super::calls::{Attached, Call, Calls, Taken};
 use crate::credit::{Allowance, Miscounted, Share, Sums};
-use crate::limits::HEARD_WITHIN;
+use crate::limits::{HEARD_WITHIN, PLACE_PATIENCE};
 use crate::link::{Receiving, Sending, Streams};
 use crate::wire::{Broken, Incoming, Outgoing};
 use bytes::Bytes;
@@ -36,7 +36,9 @@ pub(super) async fn answer(
         }
         Frame::ExecuteRequest(request) => {
             let window = Sums { messages: request.messages, bytes: request.window };
-            let taken = calls.begin(request.stream_id, window, share, request.deadline_ms > 0);
+            let is_timed = request.deadline_ms > 0;
+            _ = timeout(PLACE_PATIENCE, calls.has_room(is_timed)).await;
+            let taken = calls.begin(request.stream_id, window, share, is_timed);
             if let Taken::Yes(call, _) = &taken {
                 run(&shared, call, &request);
             }

@@ -16,15 +16,13 @@ use tokio::task::AbortHandle;
 
 /// See above.
 pub(super) struct Calls {
-    /// How many it works on at once.
-    slots: usize,
     known: Mutex<Known>,
     /// How many there are.
     count: watch::Sender<usize>,
-    /// How many have a deadline and run.
-    timed: Arc<AtomicUsize>,
-    /// How many have none and run.
-    listening: Arc<AtomicUsize>,
+    /// Those that have a deadline and run.
+    timed: Arc<Places>,
+    /// Those that have none and run.
+    listening: Arc<Places>,
     /// The link that they come over.
     link: AtomicU64,
 }
@@ -65,8 +63,16 @@ enum Work {
     Unwanted,
 }
 
-/// One of those that are counted here.
-struct Running(Arc<AtomicUsize>);
+/// How many run of those that are alike, and may.
+struct Places {
+    taken: AtomicUsize,
+    most: usize,
+    /// Told when one does not any more.
+    fewer: Notify,
+}
+
+/// One that runs.
+struct Running(Arc<Places>);
 
 /// What becomes of a call that a gateway wants to begin, or to go on with.
 pub(super) enum Taken {
@@ -87,8 +93,25 @@ impl Calls {
     pub(super) fn new(slots: usize, has_forgotten: bool) -> Self {
         let known = Known { calls: HashMap::new(), seen: Seen::default(), begun: 0, has_forgotten };
         let (known, count) = (Mutex::new(known), watch::Sender::default());
-        let (timed, listening, link) = (Arc::default(), Arc::default(), AtomicU64::default());
-        Self { slots, known, count, timed, listening, link }
+        let (timed, listening) = (Places::new(slots), Places::new(LISTENING_MAX));
+        Self { known, count, timed, listening, link: AtomicU64::default() }
+    }
+
+    /// Waits until another may run: what the gateway gave up comes on another stream than what it
+    /// begins instead.
+    pub(super) async fn has_room(&self, is_timed: bool) {
+        let places = self.places(is_timed);
+        loop {
+            let fewer = places.fewer.notified();
+            if places.has_room() {
+                return;
+            }
+            fewer.await;
+        }
+    }
+
+    fn places(&self, is_timed: bool) -> &Arc<Places> {
+        if is_timed { &self.timed } else { &self.listening }
     }
 
     /// Another link is there, with that number, over which they come from now on.
@@ -99,12 +122,9 @@ impl Calls {
     /// Begins one, unless it may have been before.
     pub(super) fn begin(&self, id: u64, window: Sums, share: Share, is_timed: bool) -> Taken {
         let mut known = self.lock();
-        let (alike, most) = match is_timed {
-            true => (&self.timed, self.slots),
-            false => (&self.listening, LISTENING_MAX),
-        };
+        let places = self.places(is_timed);
         // All that begin do so here, under the lock.
-        if alike.load(Ordering::Relaxed) >= most || known.calls.len() >= CALLS_KEPT_MAX {
+        if !places.has_room() || known.calls.len() >= CALLS_KEPT_MAX {
             // It will not be begun later either.
             known.seen.note(id);
             return Taken::NotBegun("the agent works on as many calls as it may");
@@ -118,7 +138,7 @@ impl Calls {
             delivery: Mutex::new(delivery),
             link: AtomicU64::new(self.link.load(Ordering::Relaxed)),
             is_listening: !is_timed,
-            running_as: Mutex::new(Some(Running::one_of(alike))),
+            running_as: Mutex::new(Some(Running::at(places))),
             more: Notify::new(),
             room: Notify::new(),
             work: Mutex::default(),
@@ -289,15 +309,26 @@ impl Call {
 }
 
 impl Running {
-    fn one_of(count: &Arc<AtomicUsize>) -> Self {
-        count.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(count))
+    fn at(places: &Arc<Places>) -> Self {
+        places.taken.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(places))
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.0.taken.fetch_sub(1, Ordering::Relaxed);
+        self.0.fewer.notify_waiters();
+    }
+}
+
+impl Places {
+    fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self { taken: AtomicUsize::new(0), most, fewer: Notify::new() })
+    }
+
+    fn has_room(&self) -> bool {
+        self.taken.load(Ordering::Relaxed) < self.most
     }
 }
 
@@ -343,6 +374,21 @@ mod tests {
         assert!(!is_known(&calls, 1) && is_known(&calls, 2) && is_known(&calls, 3));
         // Whoever was forgotten is not begun again.
         assert!(matches!(calls.begin(1, WINDOW, share(), true), Taken::Lost(_)));
+    }
+
+    #[tokio::test]
+    async fn a_call_waits_for_the_end_of_one_that_was_given_up_for_it() {
+        let calls = Arc::new(Calls::new(1, false));
+        begin(&calls, 1);
+        let waiting = Arc::clone(&calls);
+        let waiting = tokio::spawn(async move { waiting.has_room(true).await });
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished());
+        calls.has_room(false).await;
+        calls.forget(1);
+        waiting.await.expect("it is told");
+        begin(&calls, 2);
+        assert!(matches!(calls.begin(3, WINDOW, share(), true), Taken::NotBegun(_)));
     }
 
     #[tokio::test]

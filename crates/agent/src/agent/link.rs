@@ -128,7 +128,6 @@ fn greeting(shared: &Shared, expects: &str) -> Vec<u8> {
         agent: identity.name(),
         software: &shared.settings.software,
         session_id: &shared.session_id,
-        attempt: 0,
         keeps_ms: KEPT_TIME.as_millis() as u32,
         expects,
     };
@@ -139,9 +138,8 @@ fn greeting(shared: &Shared, expects: &str) -> Vec<u8> {
     words
 }
 
-fn register(shared: &Shared) -> Register<'static> {
-    let slots = u32::try_from(shared.settings.slots).unwrap_or(u32::MAX);
-    Register { slots, digest: &[], sequence: 1 }
+fn register(shared: &Shared) -> Register {
+    Register { slots: u32::try_from(shared.settings.slots).unwrap_or(u32::MAX) }
 }
 
 /// A link whose gateway has heard who is here, and nothing more than these words.
@@ -254,7 +252,7 @@ async fn converse(
             }
             () = shared.stopped(), if !is_draining => {
                 is_draining = true;
-                outgoing.send(Drain { reason: "the agent stops", ..Default::default() }).await?;
+                outgoing.send(Drain { reason: "the agent stops" }).await?;
             }
             beat = pulse.beat() => {
                 beat?;

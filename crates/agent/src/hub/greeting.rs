@@ -4,7 +4,7 @@ use super::Hub;
 use super::control::Guest;
 use super::member::Session;
 use crate::ending::Ending;
-use crate::limits::{GREETING_TIME_MAX, HEARTBEAT, LINK_CREDIT, LINK_MESSAGES};
+use crate::limits::{GREETING_TIME_MAX, LINK_CREDIT, LINK_MESSAGES};
 use crate::link::{Link, Sending};
 use crate::wire::Outgoing;
 use haft_link::limits::CONTROL_FRAME_MAX;
@@ -54,7 +54,6 @@ impl Hub {
             epoch: settings.epoch,
             peers: settings.peers.iter().map(String::as_str).collect(),
             goes_on: goes_on.is_some(),
-            heartbeat_ms: HEARTBEAT.as_millis() as u32,
             software: &settings.software,
             messages: LINK_MESSAGES,
             bytes: LINK_CREDIT,

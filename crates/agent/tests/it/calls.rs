@@ -18,7 +18,7 @@ async fn a_tool_of_an_agent_is_listed_and_called() {
     let tools = client.list_tools().await.expect("they are listed").tools;
     assert_eq!(
         tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>(),
-        ["echo", "long", "look", "wait", "once"]
+        ["echo", "long", "look", "nap", "wait", "once"]
     );
     let arguments = to_raw_value(&json!({"text": "far away"})).expect("it is JSON");
     let result = client.call_tool("echo", &arguments, &mut |_| {}).await.expect("it answers");

@@ -78,7 +78,7 @@ async fn whoever_breaks_the_rules_is_sent_away_with_a_reason() {
     let client = client(&member).await;
     gateway.member("stranger");
     let breach = "it broke the rules of the link";
-    let register: Frame<'_> = Register { slots: 4, ..Default::default() }.into();
+    let register: Frame<'_> = Register { slots: 4 }.into();
     let huge = [0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f];
     let no_session: Frame<'_> =
         Hello { version: VERSION, agent: "stranger", ..Default::default() }.into();

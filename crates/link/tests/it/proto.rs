@@ -18,7 +18,6 @@ fn all() -> Vec<Frame<'static>> {
             agent: "plant-7",
             software: "haft 0.1.0",
             session_id: &[7; 16],
-            attempt: 2,
             keeps_ms: 60_000,
             expects: "gw-1",
         }
@@ -29,20 +28,18 @@ fn all() -> Vec<Frame<'static>> {
             epoch: 1 << 40,
             peers: vec!["10.0.0.1:7443", "[::1]:7443"],
             goes_on: true,
-            heartbeat_ms: 5000,
             software: "haft 0.1.0",
             messages: 1 << 14,
             bytes: 1 << 24,
         }
         .into(),
-        Register { slots: 64, digest: &[1, 2, 3], sequence: 9 }.into(),
+        Register { slots: 64 }.into(),
         ExecuteRequest {
             session_id: &[7; 16],
             stream_id: 1 << 33,
             deadline_ms: 30_000,
             window: 262_144,
             repeatable: true,
-            traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
             message: br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
             messages: 1024,
         }
@@ -63,7 +60,7 @@ fn all() -> Vec<Frame<'static>> {
         Cancel { stream_id: 5, reason: "nobody waits" }.into(),
         Ping { nonce: 128 }.into(),
         Pong { nonce: 127 }.into(),
-        Drain { reason: "it stops", grace_ms: 1000 }.into(),
+        Drain { reason: "it stops" }.into(),
         Close { code: 3, reason: "revoked" }.into(),
         Join { token: "t", agent: "plant-7", request: &[48, 0] }.into(),
         Joined { certificate: &[48, 1], authority: &[48, 2], expires: 2_000_000_000 }.into(),
