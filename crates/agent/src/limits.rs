@@ -15,6 +15,10 @@ pub const SILENCE_MAX: Duration = Duration::from_secs(15);
 /// How long the calls of a link that was lost are kept, at both ends.
 pub const KEPT_TIME: Duration = Duration::from_secs(120);
 
+/// How long a gateway that others have named is dialled and does not answer, until it is named
+/// again.
+pub const NAMED_LIFE: Duration = Duration::from_secs(10 * 60);
+
 /// The most calls that an agent works on at once.
 pub const SLOTS: usize = 256;
 

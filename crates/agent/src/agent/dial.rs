@@ -19,8 +19,9 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_rustls::TlsConnector;
 
-/// Does so until the agent stops.
-pub(super) async fn keep(shared: Arc<Shared>, address: String) {
+/// Does so until the agent stops, or nobody has answered there for so long: where that was.
+pub(super) async fn keep(shared: Arc<Shared>, address: String, patience: Duration) -> String {
+    let mut answered = Instant::now();
     let mut pause = Pause::new(seed(&shared, &address));
     let (met, mut better) = (Met::default(), None);
     loop {
@@ -28,7 +29,7 @@ pub(super) async fn keep(shared: Arc<Shared>, address: String) {
             Some(better) => Ok(better),
             None => tokio::select! {
                 tried = dial_as(&shared, &address, &met) => tried,
-                () = shared.stopped() => return,
+                () = shared.stopped() => return address,
             },
         };
         let (why, again) = match tried {
@@ -43,18 +44,19 @@ pub(super) async fn keep(shared: Arc<Shared>, address: String) {
                         continue;
                     }
                 };
+                answered = Instant::now();
                 said_last(endpoint).await;
                 let was_of_use = matches!(stayed, Stay::Ended { was_of_use: true, .. });
                 if was_of_use || began.elapsed() >= LASTED {
                     pause.reset();
                 }
                 match stayed {
-                    Stay::Stopped => return,
+                    Stay::Stopped => return address,
                     Stay::Ended { why, .. } => (why, pause.next()),
                     // It may be another one's address later.
                     Stay::Duplicate => {
                         if rest(&shared, shared.settings.reprobe).await {
-                            return;
+                            return address;
                         }
                         continue;
                     }
@@ -62,8 +64,8 @@ pub(super) async fn keep(shared: Arc<Shared>, address: String) {
             }
         };
         (shared.settings.hears)(&Dialled::Failed { address: address.clone(), why, again });
-        if rest(&shared, again).await {
-            return;
+        if answered.elapsed() > patience || rest(&shared, again).await {
+            return address;
         }
     }
 }
@@ -297,4 +299,51 @@ async fn over_tcp(dialling: &Dialling, at: SocketAddr) -> io::Result<Link> {
 fn seed(shared: &Shared, address: &str) -> u64 {
     let start = u64::from_le_bytes(shared.session_id[..8].try_into().expect("eight bytes"));
     address.bytes().fold(start, |seed, byte| seed.rotate_left(5) ^ u64::from(byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::{Agent, AgentSettings};
+    use crate::trust::{Authority, Wish};
+    use haft_server::Server;
+    use std::time::SystemTime;
+    use tempfile::TempDir;
+    use tokio::net::TcpListener;
+
+    fn agent(directory: &TempDir) -> Agent {
+        let now = SystemTime::now();
+        let authority = Authority::open(&directory.path().join("gateway"), now).expect("it is new");
+        let token = authority.invite("plant-7", now, LASTED).expect("it may join").reveal();
+        let wish = Wish::new().expect("a key");
+        let issued = authority.join(&token, &wish.request, now).expect("it is let in");
+        let identity = directory.path().join("plant-7.pem");
+        wish.granted(&issued, &identity).expect("it is kept");
+        let settings = AgentSettings {
+            identity,
+            software: "test".into(),
+            gateways: Vec::new(),
+            slots: 1,
+            reprobe: LASTED,
+            limits: haft_proto::limits::Limits::default(),
+            hears: Arc::new(|_| {}),
+        };
+        let service = Server::builder("far", "1").build().expect("right");
+        Agent::new(Arc::new(service), settings).expect("it has joined")
+    }
+
+    #[tokio::test]
+    async fn a_gateway_that_was_named_and_is_not_there_is_given_up_after_its_time() {
+        let directory = TempDir::new().expect("a directory");
+        let agent = agent(&directory);
+        let nobody = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
+        let address = nobody.local_addr().expect("it has one").to_string();
+        drop(nobody);
+        let named = keep(Arc::clone(&agent.shared), address.clone(), Duration::ZERO);
+        let own = keep(Arc::clone(&agent.shared), address.clone(), Duration::MAX);
+        tokio::select! {
+            given_up = named => assert_eq!(given_up, address),
+            _ = own => panic!("its own gateways it dials for ever"),
+        }
+    }
 }

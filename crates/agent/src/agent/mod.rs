@@ -14,7 +14,7 @@ mod seen;
 
 pub use join::{JoinError, join};
 
-use crate::limits::{CONTROL_QUEUE, DRAIN_TIME_MAX, GREETING_TIME_MAX, RENEWAL_RETRY};
+use crate::limits::{CONTROL_QUEUE, DRAIN_TIME_MAX, GREETING_TIME_MAX, NAMED_LIFE, RENEWAL_RETRY};
 use crate::trust::{Identity, TrustError};
 use haft_link::limits::PEERS_MAX;
 use haft_proto::limits::Limits;
@@ -140,16 +140,23 @@ impl Agent {
     pub async fn run(mut self, stop: impl Future<Output = ()>) {
         let (mut links, mut known) = (JoinSet::new(), HashSet::new());
         let shared = &self.shared;
-        let mut dial = |address: String, links: &mut JoinSet<()>| {
-            if known.len() < PEERS_MAX && known.insert(address.clone()) {
-                links.spawn(dial::keep(Arc::clone(shared), address));
-            }
-        };
-        shared.settings.gateways.iter().for_each(|one| dial(one.clone(), &mut links));
+        let own: HashSet<_> = shared.settings.gateways.iter().map(String::clone).collect();
+        for address in &own {
+            links.spawn(dial::keep(Arc::clone(shared), address.clone(), Duration::MAX));
+        }
         tokio::pin!(stop);
         loop {
             tokio::select! {
-                Some(address) = self.finding.recv() => dial(address, &mut links),
+                Some(address) = self.finding.recv() => {
+                    let is_new = !own.contains(&address) && known.len() < PEERS_MAX;
+                    if is_new && known.insert(address.clone()) {
+                        links.spawn(dial::keep(Arc::clone(shared), address, NAMED_LIFE));
+                    }
+                }
+                Some(given_up) = links.join_next() => {
+                    // It may be named again, and others in its place.
+                    known.remove(&given_up.unwrap_or_default());
+                }
                 () = &mut stop => break,
             }
         }
