@@ -23,6 +23,9 @@ pub(crate) enum Broken {
     /// It ended within a frame.
     #[error("a stream that ends within a frame")]
     CutShort,
+    /// More came than may before it is known who says it.
+    #[error("more than may be said before a handshake has ended")]
+    TooMuch,
     /// It has counted what there is not.
     #[error("{}", crate::ending::Ending::Credit)]
     Miscounted,
@@ -40,6 +43,8 @@ pub(crate) struct Incoming<R> {
     buffer: BytesMut,
     /// The longest of them.
     most: usize,
+    /// How many bytes may come in all.
+    left: usize,
 }
 
 /// A frame that came, whole and of a kind that is known.
@@ -47,11 +52,6 @@ pub(crate) struct Incoming<R> {
 pub(crate) struct Came(Bytes);
 
 impl Came {
-    /// How many bytes it took.
-    pub(crate) fn length(&self) -> usize {
-        self.0.len()
-    }
-
     /// What it says.
     pub(crate) fn frame(&self) -> Frame<'_> {
         match read(&self.0, self.0.len()) {
@@ -71,17 +71,22 @@ impl Came {
 
 impl<R: AsyncRead + Unpin> Incoming<R> {
     pub(crate) fn new(stream: R, most: usize) -> Self {
-        Self { stream, buffer: BytesMut::new(), most }
+        Self { stream, buffer: BytesMut::new(), most, left: usize::MAX }
     }
 
     /// The same with its stream as another type, and frames of so many bytes.
     pub(crate) fn over<S>(self, stream: impl FnOnce(R) -> S, most: usize) -> Incoming<S> {
-        Incoming { stream: stream(self.stream), buffer: self.buffer, most }
+        Incoming { stream: stream(self.stream), buffer: self.buffer, most, left: self.left }
     }
 
-    /// From now on no frame is longer than so many bytes.
+    /// From now on no frame is longer than so many bytes, and there may be any number of them.
     pub(crate) fn at_most(&mut self, most: usize) {
-        self.most = most;
+        (self.most, self.left) = (most, usize::MAX);
+    }
+
+    /// From now on so many bytes may come in all, be they of frames that nobody knows.
+    pub(crate) fn in_all(&mut self, most: usize) {
+        self.left = most;
     }
 
     /// Whether what comes begins as a frame of that number.
@@ -108,12 +113,14 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
                 Read::More { needed } => needed,
             };
             self.buffer.reserve((needed - self.buffer.len()).max(READ_BYTES));
-            if self.stream.read_buf(&mut self.buffer).await? == 0 {
+            let count = self.stream.read_buf(&mut self.buffer).await?;
+            if count == 0 {
                 return match self.buffer.is_empty() {
                     true => Ok(None),
                     false => Err(Broken::CutShort),
                 };
             }
+            self.left = self.left.checked_sub(count).ok_or(Broken::TooMuch)?;
         }
     }
 }

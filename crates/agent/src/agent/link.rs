@@ -218,7 +218,7 @@ async fn why(link: &Link, broken: &Broken) -> String {
             let said = timeout(GREETING_TIME_MAX, link.ended()).await;
             said.unwrap_or_else(|_| broken.to_string())
         }
-        Broken::Malformed(_) | Broken::CutShort | Broken::Miscounted => {
+        Broken::Malformed(_) | Broken::CutShort | Broken::Miscounted | Broken::TooMuch => {
             link.end(Ending::Breach);
             broken.to_string()
         }

@@ -24,6 +24,9 @@ impl Hub {
         let opened = timeout(GREETING_TIME_MAX, link.accept(most)).await;
         let (mut incoming, mut outgoing) =
             opened.map_err(|_| Ending::Silent)?.map_err(|_| Ending::Silent)?;
+        if !link.is_proven() {
+            incoming.in_all(most);
+        }
         let first = timeout(GREETING_TIME_MAX, incoming.next()).await;
         let first = first.map_err(|_| Ending::Silent)?.map_err(|_| Ending::Breach)?;
         let first = first.ok_or(Ending::Silent)?;
@@ -45,6 +48,10 @@ impl Hub {
             return Err(Ending::Name);
         }
         let member = self.known(&name).ok_or(Ending::Unknown)?;
+        if member.is_linked() {
+            // An echo does not take the place of whoever is there.
+            link.proven().await.map_err(|_| Ending::Silent)?;
+        }
         let session = session(&hello)?;
         let goes_on = member.may_come(&session).await?;
         let settings = &self.settings;
@@ -59,7 +66,6 @@ impl Hub {
             bytes: LINK_CREDIT,
         };
         outgoing.send(welcome).await.map_err(|_| Ending::Silent)?;
-        incoming.at_most(most - first.length().min(most));
         let expects_another = !hello.expects.is_empty() && hello.expects != &*settings.gateway;
         Ok(Guest { member, session, goes_on, expects_another, incoming, outgoing })
     }

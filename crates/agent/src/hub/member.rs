@@ -171,6 +171,13 @@ impl Member {
         }
     }
 
+    /// Whether there is a link to it.
+    pub(super) fn is_linked(&self) -> bool {
+        let known = self.lock();
+        let live = known.as_ref().and_then(|known| known.live.as_ref());
+        live.is_some_and(|live| !live.link.has_ended())
+    }
+
     /// Whether an agent with this session may come now: the number of what it goes on with, if
     /// there is that.
     pub(super) async fn may_come(&self, session: &Session) -> Result<Option<u64>, Ending> {

@@ -3,10 +3,11 @@
 
 use crate::pair::{Gateway, Running, client, here};
 use crate::relay::Relay;
+use haft_agent::Ending;
 use haft_agent::limits::EARLY_BYTES;
 use haft_agent::trust::Identity;
 use haft_client::{Client, Passed};
-use haft_link::{Hello, VERSION, write};
+use haft_link::{Hello, Register, VERSION, write};
 use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{ClientConfig, ConnectionError, Endpoint};
 use serde_json::json;
@@ -170,10 +171,59 @@ async fn so_much_is_heard_early_and_no_more() {
     let (welcomed, ended) = says(connection, &over).await;
     assert!(accepted.await, "it was heard early");
     assert_eq!((welcomed, &*ended), (false, "it broke the rules of the link"));
+    // What nobody knows is passed over, and counts.
+    let mut unknown = vec![0x9a, 0x06, 0x80, 0x18];
+    unknown.resize(4 + 0xc00, 0);
+    let over = [&unknown.repeat(3)[..], &hello(64)].concat();
+    let (connection, accepted) = dial().into_0rtt().expect("it was here before");
+    let (welcomed, ended) = says(connection, &over).await;
+    assert!(accepted.await, "it was heard early");
+    assert_eq!((welcomed, &*ended), (false, "it broke the rules of the link"));
     let within = hello(EARLY_BYTES - 64);
     let (connection, accepted) = dial().into_0rtt().expect("it was here before");
     let (welcomed, _) = says(connection, &within).await;
     assert!(welcomed && accepted.await);
+}
+
+#[tokio::test]
+async fn who_has_not_shown_to_be_there_takes_nobodys_place() {
+    let gateway = Gateway::new().await;
+    let member = gateway.member("plant-7");
+    let relay = Relay::to(gateway.at).await;
+    let identity = gateway.joined("plant-7").await;
+    let identity = Identity::load(&identity, SystemTime::now()).expect("it has joined");
+    let tls = identity.client_config().expect("they fit");
+    let config = QuicClientConfig::try_from(tls).expect("it has ciphers");
+    let config = ClientConfig::new(Arc::new(config));
+    let endpoint = Endpoint::client((Ipv4Addr::LOCALHOST, 0).into()).expect("a port");
+    let dial = |at| {
+        let dialled = endpoint.connect_with(config.clone(), at, "gateway.haft.internal");
+        dialled.expect("it can be dialled")
+    };
+    let mut words = Vec::new();
+    let (agent, session_id) = ("plant-7", &[7; 16]);
+    let hello = Hello { version: VERSION, agent, session_id, ..Default::default() };
+    write(&hello.into(), &mut words);
+    write(&Register { slots: 1 }.into(), &mut words);
+    let link = dial(gateway.at).await.expect("it is let in");
+    let mut control = link.open_bi().await.expect("it may open one");
+    control.0.write_all(&words).await.expect("it is sent");
+    // Behind the welcome comes what the next handshake needs.
+    assert!(matches!(control.1.read(&mut [0]).await, Ok(Some(1))));
+    here(&member).await;
+    // The same words, early, of whoever cannot end the handshake.
+    relay.change(|way| way.passes = Some(1));
+    let (echo, _) = dial(relay.at).into_0rtt().expect("it was here before");
+    let (mut send, mut receive) = echo.open_bi().await.expect("it may open one");
+    send.write_all(&words).await.expect("it is sent");
+    let mut first = [0];
+    let heard = timeout(Duration::from_secs(1), receive.read(&mut first)).await;
+    assert!(heard.is_err() && link.close_reason().is_none(), "{heard:?}");
+    relay.change(|way| way.passes = None);
+    let heard = timeout(Duration::from_secs(15), receive.read(&mut first)).await;
+    assert!(matches!(heard.expect("in time"), Ok(Some(1))));
+    let ended = timeout(Duration::from_secs(15), link.closed()).await.expect("in time");
+    assert_eq!(Ending::why(&ended), "the same agent has connected again");
 }
 
 /// Whether that is answered, or why the link ends.
