@@ -310,7 +310,7 @@ async fn whoever_speaks_another_protocol_is_refused() {
 
 /// Stands between a client and the server: what the client says is passed on, and what the server
 /// says as well if it is to be. Tells of the first byte that the server says.
-async fn between(
+pub(crate) async fn between(
     server: SocketAddr,
     passes_back: bool,
 ) -> (SocketAddr, tokio::sync::oneshot::Receiver<u8>) {

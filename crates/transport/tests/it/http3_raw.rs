@@ -3,8 +3,10 @@
 
 use crate::fixture::Fixture;
 use crate::http3_client::{Http3Client, parsed, quic};
+use crate::http3_hostile::between;
 use crate::pipe_client::DEADLINE;
 use crate::raw_client::{modern, post};
+use futures_util::future::select_all;
 use h3::error::Code;
 use haft_proto::limits::Limits;
 use haft_transport::http::Options;
@@ -18,7 +20,11 @@ const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 
 async fn secured() -> Fixture {
-    Fixture::secured(Limits::default(), Options::default()).await
+    secured_with(Limits::default()).await
+}
+
+async fn secured_with(limits: Limits) -> Fixture {
+    Fixture::secured(limits, Options::default()).await
 }
 
 async fn raw(fixture: &Fixture) -> Connection {
@@ -158,7 +164,7 @@ async fn what_is_no_request_is_not_begun() {
 #[tokio::test]
 async fn what_a_server_that_stops_has_not_begun_may_be_asked_elsewhere() {
     let limits = Limits { shutdown_grace: DEADLINE, ..Limits::default() };
-    let fixture = Fixture::secured(limits, Options::default()).await;
+    let fixture = secured_with(limits).await;
     let (connection, idle) = (raw(&fixture).await, raw(&fixture).await);
     let _controls = (control(&connection).await, control(&idle).await);
     let (head, body) = framed(&call("wait"), &[]);
@@ -217,7 +223,7 @@ async fn a_client_that_says_goodbye_has_its_answers_first() {
 async fn a_connection_on_which_nothing_is_asked_is_let_go_and_a_slow_call_is_not() {
     let soon = Duration::from_millis(300);
     let limits = Limits { header_timeout: soon, ..Limits::default() };
-    let fixture = Fixture::secured(limits, Options::default()).await;
+    let fixture = secured_with(limits).await;
     let mut client = Http3Client::connect(&fixture).await;
     let mut slow = client.send(&call("wait")).await.expect("it is taken");
     fixture.gate.began.notified().await;
@@ -228,6 +234,64 @@ async fn a_connection_on_which_nothing_is_asked_is_let_go_and_a_slow_call_is_not
     fixture.gate.open.notify_one();
     let answered = timeout(DEADLINE, slow.recv_response()).await.expect("in time");
     assert_eq!(answered.expect("an answer").status(), 200);
+}
+
+#[tokio::test]
+async fn who_asks_nothing_hears_that_what_comes_now_is_not_begun() {
+    let soon = Duration::from_millis(300);
+    let limits = Limits { header_timeout: soon, ..Limits::default() };
+    let fixture = secured_with(limits).await;
+    let idle = raw(&fixture).await;
+    let _control = control(&idle).await;
+    let mut ours = idle.accept_uni().await.expect("its control stream");
+    let mut said = Vec::new();
+    while let Ok(Some(chunk)) = ours.read_chunk(64, true).await {
+        said.extend_from_slice(&chunk.bytes);
+    }
+    // GOAWAY: 0 is the first.
+    assert!(said.ends_with(&[7, 1, 0]), "{said:?}");
+}
+
+#[tokio::test]
+async fn headers_that_are_not_whole_have_so_much_room_in_all() {
+    const ALL: usize = 32 * 1024 * 1024;
+    let limits = Limits { streams_per_connection: 1000, ..Limits::default() };
+    let (one, fixture) = (limits.header_bytes - 1024, secured_with(limits).await);
+    // The beginning of a HEADERS frame that goes on.
+    let mut beginning = vec![HEADERS, 0x80, 0, 0x7f, 0xff];
+    beginning.resize(one, 0);
+    let (mut begun, mut connections) = (Vec::new(), Vec::new());
+    for number in 0..ALL / one + 8 {
+        if number % 200 == 0 {
+            connections.push(raw(&fixture).await);
+        }
+        let connection = connections.last().expect("there is one");
+        let (mut send, receive) = connection.open_bi().await.expect("a stream");
+        if send.write_all(&beginning).await.is_err() {
+            break;
+        }
+        begun.push((send, receive));
+    }
+    let refused = begun.iter_mut().map(|(send, _)| Box::pin(send.stopped()));
+    let (refused, ..) = timeout(DEADLINE, select_all(refused)).await.expect("one is refused");
+    let code = refused.expect("the connection goes on").expect("it was not taken");
+    assert_eq!(Code::from(code.into_inner()), Code::H3_EXCESSIVE_LOAD);
+    assert!(begun.len() >= ALL / (one + 8192), "{}", begun.len());
+    drop((begun, connections));
+    Http3Client::connect(&fixture).await.next_is_answered().await;
+}
+
+#[tokio::test]
+async fn half_a_handshake_does_not_hold_up_a_stop() {
+    let fixture = secured().await;
+    let client = quic(&fixture, b"h3", TransportConfig::default());
+    // What the server says to it is lost.
+    let (address, first) = between(fixture.address, false).await;
+    let half = client.connect(address, "localhost").expect("an address");
+    timeout(DEADLINE, first).await.expect("in time").expect("the server has heard of it");
+    let stopped = timeout(Duration::from_secs(5), fixture.stop(Stop::Gracefully)).await;
+    stopped.expect("long before the time of a handshake is over");
+    drop(half);
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 //! answers the other kinds of HTTP. Ends with its client, or when the server stops.
 
 use super::body::{self, Received};
-use super::limits::PIECE_BYTES;
+use super::limits::{PARTING, PIECE_BYTES};
 use super::quic::{Next, Quic};
 use super::sending::Sending;
 use crate::bounds::Bound;
@@ -36,7 +36,7 @@ pub(super) async fn serve(
     unfinished: Arc<Bound>,
 ) {
     let limits = Arc::clone(&endpoint.limits);
-    let mut builder = h3::server::builder();
+    let (quic, mut builder) = (connection.clone(), h3::server::builder());
     builder.max_field_section_size(limits.header_bytes as u64).send_grease(false);
     let opening = builder.build(Quic::new(connection, limits.header_bytes, unfinished));
     let mut stopped = endpoint.stopping.wait();
@@ -82,6 +82,10 @@ pub(super) async fn serve(
                 Err(_) => return,
             },
         }
+    }
+    if is_open {
+        // Until the client has heard that: a connection that ends sends nothing more.
+        _ = timeout(PARTING, quic.closed()).await;
     }
 }
 

@@ -38,5 +38,6 @@ pub(super) const HANDSHAKE_BYTES: u64 = 16 * 1024;
 /// The most bytes of all of them.
 pub(super) const HANDSHAKES_BYTES: u64 = 8 * 1024 * 1024;
 
-/// How long the last packets of all connections may take when the server stops.
+/// How long a client that has been told that nothing more is begun may take to go, and the last
+/// packets of all connections when the server stops.
 pub(super) const PARTING: Duration = Duration::from_millis(100);
