@@ -9,11 +9,14 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 /// Passes on what comes over TCP, and nothing that comes over UDP.
 struct Firewall {
     at: SocketAddr,
+    /// Nothing passes any more, and nobody is told.
+    is_shut: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
 
@@ -21,15 +24,22 @@ impl Firewall {
     async fn before(gateway: SocketAddr) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
         let at = listener.local_addr().expect("it has one");
+        let (is_shut, shut) = watch::channel(false);
         let task = tokio::spawn(async move {
             while let Ok((mut inside, _)) = listener.accept().await {
+                let mut shut = shut.clone();
                 tokio::spawn(async move {
                     let Ok(mut outside) = TcpStream::connect(gateway).await else { return };
-                    _ = copy_bidirectional(&mut inside, &mut outside).await;
+                    tokio::select! {
+                        _ = copy_bidirectional(&mut inside, &mut outside) => return,
+                        _ = shut.wait_for(|is_shut| *is_shut) => {}
+                    }
+                    // Both stay open for as long as somebody shuts it.
+                    _ = shut.wait_for(|is_shut| !is_shut).await;
                 });
             }
         });
-        Self { at, task }
+        Self { at, is_shut, task }
     }
 }
 
@@ -148,6 +158,33 @@ async fn a_link_over_tcp_is_kept_while_datagrams_lead_to_another_replica() {
     client(&member).await.list_tools().await.expect("it is there as before");
     assert!(elsewhere.presence().borrow().session().is_none());
     assert_eq!((agent.heard().len(), gateway.ended().len()), (1, 1), "{:?}", gateway.ended());
+}
+
+#[tokio::test]
+async fn a_link_over_tcp_that_nothing_comes_over_is_given_up_at_both_ends_and_calls_go_on() {
+    let gateway = Gateway::new().await;
+    let firewall = Firewall::before(gateway.at).await;
+    let member = gateway.member("plant-7");
+    let agent = Running::begin(gateway.joined("plant-7").await, &[firewall.at]);
+    here(&member).await;
+    let client = client(&member).await;
+    let waiting = async { client.call_tool_raw("wait", r#"{"bytes":9}"#, &mut |_| {}).await };
+    let shut = async {
+        agent.begun(1).await;
+        firewall.is_shut.send_replace(true);
+        let quiet = "nothing came over it any more";
+        agent.fails_with(quiet).await;
+        while !gateway.ended().iter().any(|why| why == quiet) {
+            tokio::task::yield_now().await;
+        }
+        firewall.is_shut.send_replace(false);
+        agent.let_go();
+    };
+    let both = async { tokio::join!(waiting, shut) };
+    let both = tokio::time::timeout(Duration::from_secs(50), both).await;
+    let (passed, ()) = both.unwrap_or_else(|_| panic!("{:?}", agent.heard()));
+    assert_eq!(whole(passed.expect("it is answered")).await.matches('~').count(), 9);
+    assert_eq!(agent.done(), 1, "it ran once");
 }
 
 #[tokio::test]

@@ -300,6 +300,27 @@ async fn a_served_file_is_there_over_http3_until_it_is_told_to_stop() {
     assert!(server.0.0.wait().expect("it ends").success());
 }
 
+#[test]
+fn the_aioquic_of_python_asks_and_hears_that_the_server_stops() {
+    let identity = Identity::new();
+    let (mut server, place) = started(serve(&identity, ["cert.pem", "key.pem"]));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/python/http3.py");
+    let mut python = Command::new(foreign::python());
+    python.arg(script).arg(format!("https://{place}")).arg(identity.file("cert.pem"));
+    let mut client = Guard(python.stdout(Stdio::piped()).spawn().expect("Python starts"));
+    let stdout = client.0.stdout.take().expect("it is piped");
+    let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
+    let said: Vec<String> = lines.by_ref().take_while(|line| line != "ready").collect();
+    let said: Vec<Value> =
+        said.iter().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(said[0]["tools"].as_array().map(Vec::len), Some(7), "{said:?}");
+    assert_eq!(said[1]["content"][0]["text"], "Hello, Zo\u{eb}!");
+    kill_process(Pid::from_child(&server.0.0), Signal::TERM).expect("it runs");
+    assert_eq!(lines.next().as_deref(), Some("gone"));
+    assert!(client.0.wait().expect("it ends").success());
+    assert!(server.0.0.wait().expect("it ends").success());
+}
+
 #[tokio::test]
 async fn a_hangup_reads_the_certificate_again() {
     let (identity, renewed) = (Identity::new(), Identity::new());
