@@ -56,8 +56,8 @@ pub const LASTED: Duration = Duration::from_secs(10);
 /// reached over TCP alone.
 pub const REPROBE: Duration = Duration::from_secs(60);
 
-/// The most streams of one link over TCP: more than an agent with as many slots as it may have uses,
-/// with those of calls that have just been answered.
+/// The most streams of one link over TCP: more than an agent with as many slots as it may have
+/// uses, with those of calls that have just been answered.
 pub const LINK_STREAMS_MAX: usize = 33 * 256;
 
 /// How long QUIC is tried.

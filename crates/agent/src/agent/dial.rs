@@ -170,6 +170,12 @@ pub(super) struct Reached {
     pub(super) control: Option<Streams>,
 }
 
+impl Reached {
+    fn over_tcp(link: Link) -> Self {
+        Self { link, endpoint: None, control: None }
+    }
+}
+
 /// A link by the first address that answers: over QUIC, or else over TCP.
 pub(super) async fn dial(dialling: &Dialling, address: &str) -> Result<Reached, String> {
     let found = lookup_host(address).await.map_err(|error| error.to_string())?;
@@ -181,8 +187,9 @@ pub(super) async fn dial(dialling: &Dialling, address: &str) -> Result<Reached, 
         sleep(UDP_HEADSTART).await;
         let mut last = "nobody answers".to_owned();
         for at in &found {
+            let began = Instant::now();
             match timeout(GREETING_TIME_MAX, over_tcp(dialling, *at)).await {
-                Ok(Ok(link)) => return Ok(link),
+                Ok(Ok(link)) => return Ok((link, began.elapsed())),
                 Ok(Err(error)) => last = error.to_string(),
                 Err(_) => {}
             }
@@ -199,15 +206,15 @@ pub(super) async fn dial(dialling: &Dialling, address: &str) -> Result<Reached, 
                 Err(Undialled::Unreached(why)) => no_quic = Some(why),
             },
             dialled = &mut tcp, if no_tcp.is_none() => match dialled {
-                Ok(link) if began.elapsed() < UDP_HEADSTART * 2 => {
-                    return Ok(Reached { link, endpoint: None, control: None });
-                }
-                // Nothing else came through either before: that says nothing of datagrams now.
-                Ok(link) => {
-                    let quic = timeout(UDP_HEADSTART, any_over_quic(dialling, &found)).await;
-                    let Ok(Ok(better)) = quic else {
-                        return Ok(Reached { link, endpoint: None, control: None });
+                Ok((link, took)) => {
+                    let better = match began.elapsed() < UDP_HEADSTART * 2 {
+                        // One who has much to do answers late, whatever it is asked over.
+                        true if no_quic.is_none() => timeout(took * 3, &mut quic).await,
+                        true => return Ok(Reached::over_tcp(link)),
+                        // Nothing else came through before: that says nothing of datagrams now.
+                        false => timeout(UDP_HEADSTART, any_over_quic(dialling, &found)).await,
                     };
+                    let Ok(Ok(better)) = better else { return Ok(Reached::over_tcp(link)) };
                     link.end(Ending::Duplicate);
                     return Ok(better);
                 }

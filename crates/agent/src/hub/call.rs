@@ -233,7 +233,6 @@ impl Call {
             messages: WINDOW.messages,
             repeatable: self.parcel.is_repeatable,
             message: &self.parcel.message,
-            ..Default::default()
         };
         outgoing.send(execute).await
     }
