@@ -305,7 +305,7 @@ pub(crate) fn tools(work: &Arc<Work>) -> Server {
     let server = server.tool(Tool::new("look", look).input_schema(text).read_only(true));
     let nap = handler::future(|words: Words, _| async {
         // As long as it takes, however many do so at once.
-        _ = tokio::time::timeout(Duration::from_millis(50), pending::<()>()).await;
+        _ = tokio::time::timeout(Duration::from_millis(100), pending::<()>()).await;
         words.text
     });
     let server = server.tool(Tool::new("nap", nap).input_schema(text));
