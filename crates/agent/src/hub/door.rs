@@ -23,7 +23,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::error::Elapsed;
 use tokio::time::{sleep, timeout};
@@ -107,8 +107,10 @@ impl Door {
         let strangers = Strangers::new();
         loop {
             while links.try_join_next().is_some() {}
-            let place = Arc::clone(&room).acquire_owned().await.expect("it is never closed");
-            let threshold = strangers.place().await;
+            let (place, threshold) = tokio::select! {
+                places = places(&room, &strangers) => places,
+                () = hub.stopped() => break,
+            };
             let (hub, guests) = (Arc::clone(&hub), Arc::clone(&guests));
             tokio::select! {
                 () = hub.stopped() => break,
@@ -184,6 +186,15 @@ fn known_again(authority: &Authority, at: SocketAddr) -> EndpointConfig {
     // says it is shorter than what it answers, and is said to ids alone that are ours.
     config.min_reset_interval(Duration::ZERO);
     config
+}
+
+/// A place for a link, and one for whoever has not said who it is.
+async fn places(
+    room: &Arc<Semaphore>,
+    strangers: &Strangers,
+) -> (OwnedSemaphorePermit, OwnedSemaphorePermit) {
+    let place = Arc::clone(room).acquire_owned().await.expect("it is never closed");
+    (place, strangers.place().await)
 }
 
 /// Serves a link, if there is one, and says why it has ended.
