@@ -377,6 +377,35 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn so_many_listen_at_once_and_take_no_room_from_calls() {
+        let calls = Calls::new(1, false);
+        let listen = |id| calls.begin(id, WINDOW, share(), false);
+        let most = LISTENING_MAX as u64;
+        assert!((1..=most).all(|id| matches!(listen(id), Taken::Yes(..))));
+        assert!(matches!(listen(most + 1), Taken::NotBegun(_)));
+        begin(&calls, most + 2);
+        calls.forget(1);
+        assert!(matches!(listen(most + 3), Taken::Yes(..)));
+        // Whoever was refused is not begun later either.
+        calls.forget(2);
+        assert!(matches!(listen(most + 1), Taken::Lost(_)));
+    }
+
+    #[tokio::test]
+    async fn so_many_are_kept_until_somebody_has_their_answers() {
+        let calls = Calls::new(CALLS_KEPT_MAX + 1, false);
+        let most = CALLS_KEPT_MAX as u64;
+        for id in 1..=most {
+            // It does not run any more, and its answer waits.
+            begin(&calls, id).push(Kind::End, "", Bytes::new());
+        }
+        let next = calls.begin(most + 1, WINDOW, share(), true);
+        assert!(matches!(next, Taken::NotBegun(_)));
+        calls.forget(1);
+        begin(&calls, most + 2);
+    }
+
+    #[tokio::test]
     async fn a_call_waits_for_the_end_of_one_that_was_given_up_for_it() {
         let calls = Arc::new(Calls::new(1, false));
         begin(&calls, 1);

@@ -2,7 +2,7 @@
 //! more, what is heard early, and clocks that differ.
 
 use crate::trust::kept;
-use haft_agent::limits::{CERTIFICATE_LIFE, CLOCK_SLACK};
+use haft_agent::limits::{CERTIFICATE_LIFE, CLOCK_SLACK, SECRET_BYTES_MIN};
 use haft_agent::trust::{Authority, EarlyData, Identity, TicketSecret, TrustError};
 use rustls::client::Resumption;
 use rustls::pki_types::{ServerName, UnixTime};
@@ -148,6 +148,23 @@ fn replicas_without_a_directory_in_common_resume_by_a_secret_and_hear_nothing_ea
         let again = shake(&agent, &gateway(&there, theirs));
         assert_eq!(kind(&again), Some(expected), "{early:?} {theirs}");
     }
+}
+
+#[test]
+fn a_secret_that_is_short_missing_or_known_to_others_is_refused() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("secret");
+    let written = |length, mode| {
+        fs::write(&path, "s".repeat(length) + "\n").expect("it is written");
+        fs::set_permissions(&path, Permissions::from_mode(mode)).expect("it is mine");
+        TicketSecret::read(&path)
+    };
+    assert!(matches!(TicketSecret::read(&path), Err(TrustError::File { .. })));
+    let short = written(SECRET_BYTES_MIN - 1, 0o600);
+    assert!(matches!(short, Err(TrustError::ShortSecret { .. })), "{short:?}");
+    assert!(matches!(written(SECRET_BYTES_MIN, 0o644), Err(TrustError::Readable { .. })));
+    let secret = written(SECRET_BYTES_MIN, 0o600).expect("it is one");
+    assert!(!format!("{secret:?}").contains("ss"), "{secret:?}");
 }
 
 #[test]
