@@ -311,38 +311,15 @@ fn seed(shared: &Shared, address: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::{Agent, AgentSettings};
-    use crate::trust::{Authority, Wish};
-    use haft_server::Server;
+    use crate::agent::sample::Sample;
     use std::time::SystemTime;
     use tempfile::TempDir;
     use tokio::net::TcpListener;
 
-    fn agent(directory: &TempDir) -> Agent {
-        let now = SystemTime::now();
-        let authority = Authority::open(&directory.path().join("gateway"), now).expect("it is new");
-        let token = authority.invite("plant-7", now, LASTED).expect("it may join").reveal();
-        let wish = Wish::new().expect("a key");
-        let issued = authority.join(&token, &wish.request, now).expect("it is let in");
-        let identity = directory.path().join("plant-7.pem");
-        wish.granted(&issued, &identity).expect("it is kept");
-        let settings = AgentSettings {
-            identity,
-            software: "test".into(),
-            gateways: Vec::new(),
-            slots: 1,
-            reprobe: LASTED,
-            limits: haft_proto::limits::Limits::default(),
-            hears: Arc::new(|_| {}),
-        };
-        let service = Server::builder("far", "1").build().expect("right");
-        Agent::new(Arc::new(service), settings).expect("it has joined")
-    }
-
     #[tokio::test]
     async fn a_gateway_that_was_named_and_is_not_there_is_given_up_after_its_time() {
         let directory = TempDir::new().expect("a directory");
-        let agent = agent(&directory);
+        let agent = Sample::joined(&directory, SystemTime::now()).agent;
         let nobody = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
         let address = nobody.local_addr().expect("it has one").to_string();
         drop(nobody);

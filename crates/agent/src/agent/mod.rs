@@ -10,6 +10,8 @@ mod link;
 mod pause;
 mod renewal;
 mod roster;
+#[cfg(test)]
+mod sample;
 mod seen;
 
 pub use join::{JoinError, join};

@@ -57,3 +57,41 @@ fn due(shared: &Shared) -> Instant {
     let left = shared.identity().renewal().duration_since(SystemTime::now());
     Instant::now() + left.unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::sample::Sample;
+    use crate::limits::CERTIFICATE_LIFE;
+    use crate::trust::Identity;
+    use futures_util::FutureExt;
+    use tempfile::TempDir;
+
+    #[tokio::test]
+    async fn of_the_links_of_an_agent_one_asks_and_its_certificate_is_that_of_all() {
+        let directory = TempDir::new().expect("a directory");
+        let (now, late) = (SystemTime::now(), CERTIFICATE_LIFE * 3 / 4);
+        let Sample { agent, authority, certificate } = Sample::joined(&directory, now - late);
+        let shared = &agent.shared;
+        let before = shared.identity().renewal();
+        let (mut one, mut other) = (Renewal::new(shared), Renewal::new(shared));
+        let request = one.due(shared).await;
+        assert!(other.due(shared).now_or_never().is_none(), "one has asked");
+        let issued = authority.renew(&[certificate], &request, now).expect("it holds");
+        let joined = Joined {
+            certificate: &issued.certificate,
+            authority: &issued.authority,
+            expires: issued.expires,
+        };
+        // Nobody has asked for it over this one.
+        other.granted(shared, &joined);
+        assert_eq!(shared.identity().renewal(), before);
+        one.granted(shared, &joined);
+        assert!(shared.identity().renewal() > before + late / 2);
+        let kept = Identity::load(&shared.settings.identity, now).expect("it is kept");
+        assert_eq!(kept.renewal(), shared.identity().renewal());
+        for renewal in [&mut one, &mut other] {
+            assert!(renewal.due(shared).now_or_never().is_none(), "it has what it needs");
+        }
+    }
+}
