@@ -18,6 +18,7 @@ pub(crate) struct Log {
 
 enum Line {
     Odd(String),
+    Recovered(String),
     Stderr { upstream: String, line: String },
 }
 
@@ -35,6 +36,7 @@ impl Log {
     pub(crate) fn tell(&self, news: News<'_>) {
         let line = match news {
             News::Odd(line) => Line::Odd(line.to_owned()),
+            News::Recovered(line) => Line::Recovered(line.to_owned()),
             News::Stderr { upstream, line } => {
                 Line::Stderr { upstream: upstream.to_owned(), line: line.to_owned() }
             }
@@ -49,6 +51,7 @@ fn write(lines: &Receiver<Line>, lost: &AtomicU64, printer: Printer) {
     for line in lines {
         match line {
             Line::Odd(line) => printer.warn(&line),
+            Line::Recovered(line) => printer.remark(&line),
             Line::Stderr { upstream, line } => printer.said(&upstream, &line),
         }
         let lost = lost.swap(0, Ordering::Relaxed);

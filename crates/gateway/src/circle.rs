@@ -13,7 +13,6 @@ use std::collections::BTreeSet;
 use std::env;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, RandomState};
 use std::path::Path;
-use std::time::Duration;
 
 /// The key in `_meta` of lists.
 const KEY: &str = "haft/gateways";
@@ -84,13 +83,6 @@ pub(crate) fn named_in(meta: &str) -> Gateways {
     let is_name =
         |name: &&str| name.len() == NAME_BYTES && name.bytes().all(|byte| byte.is_ascii_hexdigit());
     names.filter(is_name).map(Box::from).take(GATEWAYS_MAX + 1).collect()
-}
-
-/// Between half of a pause and one and a half: two that have refused each other at the same time
-/// do not meet again.
-pub(crate) fn apart(pause: Duration) -> Duration {
-    let any = u32::try_from(RandomState::new().hash_one(KEY) >> 32).unwrap_or(u32::MAX);
-    pause.mul_f64(0.5 + f64::from(any) / f64::from(u32::MAX))
 }
 
 /// The files that are served above a process, the nearest last.

@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 /// What happens to upstreams, told as it happens.
 pub type Telling = Arc<dyn Fn(News<'_>) + Send + Sync>;
@@ -34,6 +34,8 @@ pub type Telling = Arc<dyn Fn(News<'_>) + Send + Sync>;
 pub enum News<'a> {
     /// Something is not as it should be.
     Odd(&'a str),
+    /// What was not is so again.
+    Recovered(&'a str),
     /// A process of an upstream says it on its stderr; without control characters.
     Stderr { upstream: &'a str, line: &'a str },
 }
@@ -78,11 +80,18 @@ pub(crate) struct Kept {
     offer: Option<Arc<Offer>>,
     /// What it has is served, or why it has nothing.
     has_settled: bool,
-    /// Why each of its connections is down, as it was told.
-    down: Box<[Option<Arc<str>>]>,
+    /// The outage of each of its connections, as it was told.
+    down: Box<[Option<Outage>]>,
     /// What is served until this one has settled: the same before it was edited. It has something.
     before: Option<Box<Self>>,
     keeper: Keeper,
+}
+
+/// Why a connection cannot be had.
+#[derive(Clone)]
+struct Outage {
+    reason: Arc<str>,
+    since: Instant,
 }
 
 /// A task that ends with this, and ends what it keeps when the upstream is to stop.
@@ -342,13 +351,16 @@ impl Shared {
             1 => format!("the upstream `{}`", upstream.name()),
             _ => format!("instance {} of the upstream `{}`", number + 1, upstream.name()),
         };
+        let is_good = matches!(report, Report::Has(_));
         let told = match report {
             Report::Has(offer) => {
-                kept.down[number] = None;
+                let outage = kept.down[number].take();
                 // What is the same is not made anew.
                 let before = kept.offer.take().filter(|before| before.is_same(&offer));
                 kept.offer = Some(before.unwrap_or_else(|| Arc::new(offer)));
-                None
+                outage.map(|outage| {
+                    format!("{name} is back after {:.1} s", outage.since.elapsed().as_secs_f64())
+                })
             }
             Report::Restarts(reason) => {
                 upstream.seats.note_restart(number);
@@ -359,8 +371,10 @@ impl Shared {
                 Some(format!("{name} is served as it was before it was edited: {reason}"))
             }
             Report::Down(reason) | Report::Full(reason) => {
-                let is_known = kept.down[number].as_ref() == Some(&reason);
-                kept.down[number] = Some(Arc::clone(&reason));
+                let outage = kept.down[number].take();
+                let is_known = outage.as_ref().is_some_and(|outage| outage.reason == reason);
+                let since = outage.map_or_else(Instant::now, |outage| outage.since);
+                kept.down[number] = Some(Outage { reason: Arc::clone(&reason), since });
                 if kept.is_down() {
                     kept.offer = None;
                 }
@@ -368,7 +382,11 @@ impl Shared {
             }
         };
         drop(all);
-        told.inspect(|line| self.warn(line));
+        match told {
+            Some(line) if is_good => (self.tell)(News::Recovered(&line)),
+            Some(line) => self.warn(&line),
+            None => {}
+        }
         self.settled.send_replace(());
         self.changed.notify_one();
     }

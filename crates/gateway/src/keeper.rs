@@ -4,7 +4,6 @@
 
 use crate::alike::Alike;
 use crate::catalogue::Offer;
-use crate::circle;
 use crate::discretion;
 use crate::limits::{
     CHANGE_KINDS, GATHERING, GATHERING_MAX, IDLE_MAX, LISTENING_TIME_MAX, LOOKS_IN_VAIN_MAX,
@@ -88,7 +87,7 @@ pub(crate) async fn keep(seat: Seat, mut first: Option<Place>, report: impl Fn(R
             End::Refused(reason) => {
                 (is_down, has_answered) = (true, false);
                 report(Report::Down(reason));
-                circle::apart(pause.next())
+                pause.jittered()
             }
             End::Failed { error, up } => {
                 let reason: Arc<str> = upstream.secrets.hide(&error.to_string()).into();
@@ -106,7 +105,7 @@ pub(crate) async fn keep(seat: Seat, mut first: Option<Place>, report: impl Fn(R
                     seats.set(number, State::Connecting, None);
                     report(Report::Restarts(reason));
                 }
-                pause.next()
+                pause.jittered()
             }
         };
         tokio::select! {

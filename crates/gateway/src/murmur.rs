@@ -93,7 +93,7 @@ mod tests {
         let kept = Arc::clone(&told);
         let tell: Telling = Arc::new(move |news| match news {
             News::Stderr { upstream, line } => lock(&kept).push(format!("{upstream} {line}")),
-            News::Odd(line) => panic!("{line}"),
+            News::Odd(line) | News::Recovered(line) => panic!("{line}"),
         });
         let reach = Reach::Command {
             argv: Vec::new(),

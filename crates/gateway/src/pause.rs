@@ -3,6 +3,7 @@
 //! `subscriptions`; waits for nothing itself.
 
 use crate::limits::{PAUSE_MIN, RECOVERED};
+use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 /// See above.
@@ -30,9 +31,17 @@ impl Pause {
         }
     }
 
-    /// The pause that comes next.
+    /// The longest that the next pause can be.
     pub(crate) fn next(&self) -> Duration {
         self.next
+    }
+
+    /// The pause that comes next: between half and all of the longest, so that gateways that lost
+    /// one server in one moment do not come back in one.
+    pub(crate) fn jittered(&self) -> Duration {
+        let half = self.next / 2;
+        let any = u32::try_from(RandomState::new().hash_one(half) >> 32).unwrap_or(u32::MAX);
+        half + half.mul_f64(f64::from(any) / f64::from(u32::MAX))
     }
 
     /// It has been waited for that long.
@@ -65,6 +74,17 @@ mod tests {
         check(&[(29_000, false); 11], &all);
         // Nor does one get by that dies after each answer.
         check(&[(90, true); 11], &all);
+    }
+
+    #[test]
+    fn a_pause_is_between_half_and_all_of_the_longest_and_differs() {
+        let mut pause = Pause::new(PAUSE_MAX);
+        for _ in 0..12 {
+            let (longest, pauses) = (pause.next(), [(); 8].map(|()| pause.jittered()));
+            assert!(pauses.iter().all(|one| (longest / 2..=longest).contains(one)), "{pauses:?}");
+            assert!(pauses.iter().any(|one| *one != pauses[0]), "{pauses:?}");
+            pause.over();
+        }
     }
 
     #[test]

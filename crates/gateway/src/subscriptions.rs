@@ -154,7 +154,7 @@ async fn listen(upstream: Arc<Upstream>, mut wanted: watch::Receiver<Uris>, live
         let Some(mut line) = begin(&upstream, &uris).await else {
             has_missed = true;
             tokio::select! {
-                () = sleep(pause.next()) => {}
+                () = sleep(pause.jittered()) => {}
                 changed = wanted.changed() => if changed.is_err() { return },
             }
             pause.over();
@@ -188,7 +188,7 @@ async fn listen(upstream: Arc<Upstream>, mut wanted: watch::Receiver<Uris>, live
                     has_missed = true;
                     // Nor is a server asked at once that ends each stream as it begins.
                     pause.lost(began.elapsed(), has_told);
-                    sleep(pause.next()).await;
+                    sleep(pause.jittered()).await;
                     pause.over();
                     break;
                 }

@@ -1,16 +1,18 @@
 //! The lives of upstreams: edits of one that hangs, answers that break off, long work, and several
 //! processes of one.
 
-use super::bed::{Bed, DEADLINE, TIMEOUT, wait_until};
+use super::bed::{Bed, DEADLINE, TIMEOUT, faulty, wait_until};
+use crate::desk::Desk;
 use crate::gateway::signal;
 use serde_json::json;
+use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Processes of the faulty upstream whose command lines have this word.
 pub(super) fn children(bed: &Bed, word: &str) -> Vec<String> {
     let has_word = |process: &String| {
-        let words = std::fs::read_to_string(format!("/proc/{process}/cmdline"));
+        let words = fs::read_to_string(format!("/proc/{process}/cmdline"));
         words.is_ok_and(|words| words.contains(word))
     };
     bed.processes().into_iter().filter(has_word).collect()
@@ -29,7 +31,7 @@ fn edits_of_an_upstream_that_hangs_do_not_pile_up() {
         assert!(hanging.len() <= 2, "{hanging:?} after {number}");
     }
     let is_latest = |process: &String| {
-        let environ = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+        let environ = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
         environ.split(|byte| *byte == 0).any(|variable| variable == b"NUMBER=7")
     };
     assert!(wait_until(|| matches!(&*children(&bed, "hang"), [one] if is_latest(one))));
@@ -77,6 +79,20 @@ fn one_that_dies_while_nothing_is_asked_is_told_by_its_end_alone() {
     let line = bed.gate.told(&["warning: the upstream `bad` is started again: "]);
     let (_, why) = line.split_once("again: ").expect("a reason");
     assert_eq!(why, "the server process ended (signal: 9 (SIGKILL))");
+    bed.stop().expect("an orderly end");
+}
+
+#[test]
+fn an_upstream_that_is_back_after_an_outage_says_so() {
+    let desk = Desk::with("");
+    let there = format!("{}.there", desk.file());
+    let shell = "[ -e \"$0\" ] || exit 3; exec \"$1\"";
+    let bed = Bed::of(&json!({ "command": ["sh", "-c", shell, there, faulty()] }), None);
+    bed.gate.told(&["warning: the upstream `bad` is down: ", "exit status: 3"]);
+    fs::write(&there, "").expect("a directory of our own");
+    let line = bed.gate.told(&["the upstream `bad` is back after "]);
+    assert!(!line.contains("warning"), "{line}");
+    assert!(wait_until(|| bed.call("bad_try").said() == "tried"));
     bed.stop().expect("an orderly end");
 }
 
