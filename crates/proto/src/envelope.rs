@@ -154,7 +154,9 @@ pub fn read<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Incoming<'a>, Reject
     if bytes.len() > limits.message_bytes {
         return Err(unreadable(Malformed::MessageTooLong { limit: limits.message_bytes }));
     }
+    // Some editors and runtimes of Windows begin each text with one (RFC 8259, section 8.1).
     let text = text_of(bytes).map_err(unreadable)?;
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let mut cursor = Cursor::new(text, limits.depth);
     match cursor.peek_token() {
         None => Err(unreadable(Malformed::Empty)),
@@ -177,6 +179,9 @@ fn text_of(bytes: &[u8]) -> Result<&str, Malformed> {
         std::str::from_utf8(bytes).map_err(|error| Malformed::NotUtf8 { at: error.valid_up_to() })
     })
 }
+
+/// What may stand before a text, and is no part of it.
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 type ReadMessage<'a> = Result<Envelope<'a>, Rejected<'a>>;
 
@@ -285,8 +290,9 @@ impl<'a> Parts<'a> {
 
     fn read_params(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Malformed> {
         if cursor.peek_token() != Some(b'{') {
-            cursor.value()?;
-            self.reject(Malformed::WrongType { name: "params", expected: "an object" });
+            if cursor.value()? != NULL {
+                self.reject(Malformed::WrongType { name: "params", expected: "an object" });
+            }
             return Ok(());
         }
         let start = cursor.position();
@@ -312,7 +318,7 @@ impl<'a> Parts<'a> {
                 "requestState" => (&mut params.request_state, "params.requestState"),
                 _ => continue,
             };
-            put(slot, &mut self.mistake, name, value);
+            put_member(slot, &mut self.mistake, name, value);
         }
         let all = cursor.since(start);
         put(&mut self.message.params.raw, &mut self.mistake, "params", all);
@@ -321,8 +327,9 @@ impl<'a> Parts<'a> {
 
     fn read_meta(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Malformed> {
         if cursor.peek_token() != Some(b'{') {
-            cursor.value()?;
-            self.reject(Malformed::WrongType { name: "params._meta", expected: "an object" });
+            if cursor.value()? != NULL {
+                self.reject(Malformed::WrongType { name: "params._meta", expected: "an object" });
+            }
             return Ok(());
         }
         let start = cursor.position();
@@ -342,7 +349,7 @@ impl<'a> Parts<'a> {
                     continue;
                 }
             };
-            put(slot, &mut self.mistake, name, value);
+            put_member(slot, &mut self.mistake, name, value);
         }
         put(&mut meta.raw, &mut self.mistake, "params._meta", cursor.since(start));
         Ok(())
@@ -364,12 +371,19 @@ impl<'a> Parts<'a> {
         }
     }
 
-    fn kind(&self) -> Result<Kind, Malformed> {
+    fn kind(&mut self) -> Result<Kind, Malformed> {
         if self.version != Some("\"2.0\"") {
             return Err(Malformed::NoVersion);
         }
         if self.has_odd_method {
             return Err(Malformed::WrongType { name: "method", expected: "a string" });
+        }
+        let message = &mut self.message;
+        // As JSON-RPC 1.0 has it, the one of the two that an answer has not is `null`.
+        match (message.result, message.error) {
+            (Some(_), Some(NULL)) => message.error = None,
+            (Some(NULL), Some(_)) => message.result = None,
+            _ => {}
         }
         let message = &self.message;
         match (message.method, message.result, message.error) {
@@ -384,6 +398,22 @@ impl<'a> Parts<'a> {
             (None, None, Some(_)) => Ok(Kind::Error),
             (None, None, None) => Err(Malformed::NoMethod),
         }
+    }
+}
+
+/// What stands for a member that is not there.
+const NULL: &str = "null";
+
+/// Keeps the value of a member that may be left out, unless it is `null`, which says just that.
+#[inline]
+fn put_member<'a>(
+    slot: &mut Option<&'a str>,
+    mistake: &mut Option<Malformed>,
+    name: &'static str,
+    value: &'a str,
+) {
+    if value != NULL {
+        put(slot, mistake, name, value);
     }
 }
 

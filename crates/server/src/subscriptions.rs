@@ -57,15 +57,15 @@ fn wishes(
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Written {
-        #[serde(default)]
+        #[serde(default, deserialize_with = "or_null")]
         tools_list_changed: bool,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "or_null")]
         prompts_list_changed: bool,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "or_null")]
         resources_list_changed: bool,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "or_null")]
         resource_subscriptions: Vec<Arc<str>>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "or_null")]
         task_ids: Vec<Arc<str>>,
     }
     let invalid = |message: String| Refusal::new(Mistake::InvalidParams, message);
@@ -213,4 +213,13 @@ pub(crate) fn subscribe((core, face): (&Core, &Face), ask: &Ask<'_>, out: &mut V
     }
     encode::result(out, ask.id, |out| out.extend_from_slice(b"{}"));
     Turn::Done(Outcome::Result)
+}
+
+/// A member that may be left out, or `null` for the same.
+fn or_null<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
