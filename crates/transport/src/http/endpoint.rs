@@ -4,7 +4,7 @@
 
 use super::Options;
 use super::answer::{self, Answer};
-use super::beside::Others;
+use super::beside::{Others, is_same_path};
 use super::buffers::Buffers;
 use super::guard::Guard;
 use super::heads::Heads;
@@ -30,7 +30,9 @@ use haft_proto::service::Service;
 use haft_proto::version::{Era, Revision};
 use haft_stages::{Stage, Trip};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method as Verb, Request, Response, StatusCode, header};
+use http::{
+    HeaderMap, HeaderValue, Method as Verb, Request, Response, StatusCode, Version, header,
+};
 use http_body::Body;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -135,6 +137,12 @@ impl Endpoint {
         let (parts, body) = request.into_parts();
         let heads = Heads::of(&parts.headers);
         let (mut response, origin) = match self.guard.check(&parts.uri, &heads) {
+            Ok(()) if parts.version == Version::HTTP_11 && heads.hosts().count() != 1 => {
+                // RFC 9112, section 3.2.
+                let message = "Invalid request: HTTP/1.1 asks for one `Host` header";
+                let refusal = Refusal::new(Mistake::InvalidRequest, message);
+                (refused(StatusCode::BAD_REQUEST, &refusal), None)
+            }
             Ok(()) => {
                 let response = self.route(&parts, heads, body, unread, trip).await;
                 (response, self.guard.cors_origin(&heads).cloned())
@@ -168,6 +176,9 @@ impl Endpoint {
         }
         let path = parts.uri.path();
         if path != self.path {
+            if is_same_path(path, &self.path) {
+                return self.reply(parts, heads, body, unread, trip).await;
+            }
             if let Some(other) = self.others.at(path) {
                 return other.reply(parts, heads, body, unread, trip).await;
             }

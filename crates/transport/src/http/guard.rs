@@ -5,7 +5,7 @@
 use super::Options;
 use super::heads::Heads;
 use http::{HeaderValue, Uri};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 /// The rule of one listener.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ impl Guard {
             return true;
         }
         let Ok(host) = std::str::from_utf8(host) else { return false };
-        let name = name_of(host);
+        let Some(name) = name_of(host) else { return false };
         if self.hosts.iter().any(|known| known == "*" || known.eq_ignore_ascii_case(name)) {
             return true;
         }
@@ -85,7 +85,7 @@ impl Guard {
         let host = origin.to_str().ok().and_then(|origin| {
             origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"))
         });
-        self.is_loopback && host.is_some_and(|host| is_loopback_name(name_of(host)))
+        self.is_loopback && host.and_then(name_of).is_some_and(is_loopback_name)
     }
 
     fn is_listed(&self, origin: &HeaderValue) -> bool {
@@ -94,12 +94,18 @@ impl Guard {
     }
 }
 
-/// The host without its port.
-fn name_of(authority: &str) -> &str {
-    if let Some(rest) = authority.strip_prefix('[') {
-        return rest.split_once(']').map_or(authority, |(address, _)| address);
-    }
-    authority.split_once(':').map_or(authority, |(name, _)| name)
+/// The host without its port; `None` if it is not one host and perhaps a port, as with a user
+/// before it. What the URL standard forbids in a host is in none (URL, "Host miscellaneous").
+fn name_of(authority: &str) -> Option<&str> {
+    let (name, rest) = match authority.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').filter(|(name, _)| name.parse::<Ipv6Addr>().is_ok())?,
+        None => authority.split_at(authority.find(':').unwrap_or(authority.len())),
+    };
+    let is_port = |port: &str| port.is_empty() || port.parse::<u16>().is_ok();
+    let is_port = |port: &str| is_port(port) && port.bytes().all(|byte| byte.is_ascii_digit());
+    let has_port = rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port);
+    let is_forbidden = |sign: char| sign.is_ascii_control() || " #/<>?@[\\]^|%".contains(sign);
+    (has_port && !name.is_empty() && !name.contains(is_forbidden)).then_some(name)
 }
 
 fn is_loopback_name(name: &str) -> bool {
@@ -134,11 +140,37 @@ mod tests {
         for host in ["localhost:7300", "127.0.0.1", "[::1]:7300", "LOCALHOST", "127.0.0.2:1"] {
             assert_eq!(check(host, None), Ok(()), "{host}");
         }
-        for host in ["evil.example", "localhost.evil.example:7300", "", "[::1", "10.0.0.1"] {
+        for host in [
+            "evil.example",
+            "localhost.evil.example:7300",
+            "",
+            "[::1",
+            "10.0.0.1",
+            "localhost:80@evil.example",
+            "localhost:+80",
+            "localhost:65536",
+            "localhost:80:80",
+            "[::1]evil.example",
+            "[localhost]",
+            "localhost/evil.example",
+            "localhost\\evil.example",
+            ":7300",
+        ] {
             assert_eq!(check(host, None), Err(TurnedAway::Host), "{host}");
         }
         assert_eq!(check("localhost", Some("http://localhost:5173")), Ok(()));
-        for origin in ["http://evil.example", "null", "file://localhost", "http://localhost.evil"] {
+        for origin in [
+            "http://evil.example",
+            "null",
+            "file://localhost",
+            "http://localhost.evil",
+            "http://localhost:80@evil.example",
+            "http://localhost@evil.example",
+            "http://[::1].evil",
+            "http://localhost:x",
+            "http://localhost/",
+            "http://",
+        ] {
             assert_eq!(check("localhost", Some(origin)), Err(TurnedAway::Origin), "{origin}");
         }
     }

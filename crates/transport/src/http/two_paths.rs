@@ -144,6 +144,8 @@ impl Endpoint {
             }
             open.insert(id.clone().into(), Arc::clone(&line));
         }
+        // What stands before this server may serve it below a path that is not known here.
+        let messages = relative(parts.uri.path(), messages);
         let first = format!("event: endpoint\ndata: {messages}?sessionId={id}\n\n");
         let events = LineEvents {
             first: Some(first.into()),
@@ -276,6 +278,19 @@ impl Line {
     }
 }
 
+/// The reference that leads from one path to another (RFC 3986, section 4.2).
+fn relative(from: &str, to: &str) -> String {
+    let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let (from, to): (Vec<_>, Vec<_>) = (folder.split('/').collect(), to.split('/').collect());
+    let common = from.iter().zip(&to[..to.len() - 1]).take_while(|(a, b)| a == b).count();
+    let rest = to[common..].join("/");
+    match from.len() - common {
+        // An empty one means the same path, and one with a colon would begin with a scheme.
+        0 if rest.is_empty() || to[common].contains(':') => format!("./{rest}"),
+        up => "../".repeat(up) + &rest,
+    }
+}
+
 /// The stream of a conversation, which ends with it.
 pub(super) struct LineEvents {
     /// Where to POST.
@@ -332,5 +347,28 @@ impl Drop for LineEvents {
         drop(self.line.queue.close());
         let news = self.line.news().take();
         drop(news);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::relative;
+
+    #[test]
+    fn a_reference_leads_from_the_stream_to_where_messages_go() {
+        for (from, to, expected) in [
+            ("/sse", "/messages", "messages"),
+            ("/a/sse", "/a/messages", "messages"),
+            ("/a/sse", "/messages", "../messages"),
+            ("/a/b/sse", "/a/c/messages", "../c/messages"),
+            ("/sse", "/a/messages", "a/messages"),
+            ("/a/", "/a/b", "b"),
+            ("/a", "/a/b", "a/b"),
+            ("/a/b", "/a", "../a"),
+            ("/sse", "/", "./"),
+            ("/sse", "/a:b", "./a:b"),
+        ] {
+            assert_eq!(relative(from, to), expected, "{from} {to}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 mod asking_tools;
 mod besides;
 mod changes;
+mod departures;
 mod fixture;
 mod hook;
 mod http2;

@@ -88,6 +88,13 @@ impl PipeClient {
         self.requests = None;
     }
 
+    /// Is gone: nobody writes, nobody reads. Waits for the server's end.
+    pub(crate) async fn leave(self) {
+        drop((self.requests, self.answers));
+        let served = timeout(DEADLINE, self.serving).await.expect("it ends in time");
+        served.expect("the server does not panic").expect("no error");
+    }
+
     pub(crate) fn stop(&mut self, how: Stop) {
         self.stop.take().expect("it stops once").send(how).expect("the server listens");
     }

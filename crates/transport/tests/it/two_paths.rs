@@ -35,7 +35,7 @@ impl Old {
         let first = stream.next().await;
         assert_eq!(first.name.as_deref(), Some("endpoint"));
         let messages = first.data.expect("a path");
-        assert!(messages.starts_with("/messages?sessionId="), "{messages}");
+        assert!(messages.starts_with("messages?sessionId="), "{messages}");
         Self { stream, poster: RawClient::connect(fixture.address).await, messages }
     }
 
@@ -47,7 +47,7 @@ impl Old {
 
     async fn post(&mut self, body: &str) -> Answer {
         let request = String::from_utf8(post(&[], body)).expect("ASCII");
-        let request = request.replacen("/mcp", &self.messages, 1);
+        let request = request.replacen("/mcp", &format!("/{}", self.messages), 1);
         self.poster.ask(request.as_bytes()).await
     }
 
