@@ -36,6 +36,8 @@ impl Old {
         assert_eq!(first.name.as_deref(), Some("endpoint"));
         let messages = first.data.expect("a path");
         assert!(messages.starts_with("messages?sessionId="), "{messages}");
+        // Seen from `/sse`.
+        let messages = format!("/{messages}");
         Self { stream, poster: RawClient::connect(fixture.address).await, messages }
     }
 
@@ -47,7 +49,7 @@ impl Old {
 
     async fn post(&mut self, body: &str) -> Answer {
         let request = String::from_utf8(post(&[], body)).expect("ASCII");
-        let request = request.replacen("/mcp", &format!("/{}", self.messages), 1);
+        let request = request.replacen("/mcp", &self.messages, 1);
         self.poster.ask(request.as_bytes()).await
     }
 
