@@ -5,6 +5,8 @@
 pub mod limits;
 pub mod long;
 
+pub mod authority;
+
 pub mod version;
 
 pub mod method;

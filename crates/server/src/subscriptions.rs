@@ -197,8 +197,12 @@ pub(crate) fn subscribe((core, face): (&Core, &Face), ask: &Ask<'_>, out: &mut V
     let limits = &core.limits;
     let uri = ask.message.params.uri.and_then(JsonStr::from_raw).map(JsonStr::decode);
     let uri = uri.filter(|uri| uri.len() <= limits.uri_bytes);
-    let watch = ask.session.and_then(|session| watch_of((core, face), session));
-    let (Some(uri), Some(watch)) = (uri, watch) else {
+    let Some(session) = ask.session else {
+        let message = "Invalid request: this server keeps no sessions, so nothing can be told of \
+                       changes; read the resource again";
+        return refuse(out, ask.id, &Refusal::new(Mistake::InvalidRequest, message));
+    };
+    let (Some(uri), Some(watch)) = (uri, watch_of((core, face), session)) else {
         let limit = limits.uri_bytes;
         let message =
             format!("Invalid params: `params.uri` must be a string of at most {limit} bytes");

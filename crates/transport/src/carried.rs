@@ -5,6 +5,7 @@ use crate::asking::{Along, ask_stateless};
 use crate::feeds::{end_feed, poll_feed};
 use crate::outlet::{Queue, Reader, Sink};
 use bytes::Bytes;
+use haft_proto::admit;
 use haft_proto::encode;
 use haft_proto::envelope::{self, Id, Incoming, Kind};
 use haft_proto::error::{Mistake, Refusal};
@@ -106,7 +107,8 @@ impl Carried {
             Arc::clone(queue) as Arc<dyn Sink>
         };
         let mut out = Vec::new();
-        let turn = ask_stateless(service, &message, id, (principal, None), &sink, &mut out);
+        let request = (&message, id, admit::modern_request(&message, None));
+        let turn = ask_stateless(service, request, (principal, None), &sink, &mut out);
         let state = match turn {
             Turn::Done(_) => State::Begun(out, After::Nothing),
             Turn::Listed(list) => State::Begun(out, After::List(list)),

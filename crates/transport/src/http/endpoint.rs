@@ -43,6 +43,7 @@ pub(super) struct Endpoint {
     pub(super) path: String,
     guard: Arc<Guard>,
     pub(super) sessions: Sessions,
+    pub(super) has_sessions: bool,
     pub(super) limits: Arc<Limits>,
     pub(super) buffers: Arc<Buffers>,
     /// Requests that are not answered yet.
@@ -82,6 +83,7 @@ impl Endpoint {
             path: options.path.clone(),
             guard: Arc::new(Guard::new(address, options)),
             sessions: Sessions::new(&limits),
+            has_sessions: options.has_sessions,
             buffers: Arc::new(Buffers::new(&limits)),
             in_flight: Bound::new(limits.requests_in_flight),
             bodies: Bound::new(limits.bodies_bytes),
@@ -108,6 +110,7 @@ impl Endpoint {
             path,
             guard: Arc::clone(&self.guard),
             sessions: Sessions::new(&self.limits),
+            has_sessions: self.has_sessions,
             buffers: Arc::clone(&self.buffers),
             in_flight: Arc::clone(&self.in_flight),
             bodies: Arc::clone(&self.bodies),
@@ -277,8 +280,11 @@ impl Endpoint {
             return refused_to(None, Era::Modern, &refusal);
         }
         match (admit::era_of(message, asking.heads.version()), message.kind, message.id) {
-            (Era::Legacy, _, _) => self.legacy(asking, message).await,
-            (Era::Modern, Kind::Request, Some(id)) => self.modern(asking, message, id).await,
+            (Era::Legacy, _, _) if self.has_sessions => self.legacy(asking, message).await,
+            (Era::Legacy, _, _) => self.sessionless(asking, message).await,
+            (Era::Modern, Kind::Request, Some(id)) => {
+                self.alone(asking, message, id, Era::Modern).await
+            }
             (Era::Modern, Kind::Notification, _) => answer::empty(StatusCode::ACCEPTED),
             (Era::Modern, _, _) => {
                 let refusal = Refusal::new(

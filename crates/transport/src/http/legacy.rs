@@ -8,6 +8,7 @@ use super::heads::Heads;
 use super::news::{News, NoNews};
 use super::refusals::{get_not_acceptable, method_not_allowed, refused, refused_to};
 use super::request::{Accepts, HttpHeaders, LAST_EVENT_HEADER, SESSION_HEADER};
+use super::sessionless;
 use super::sessions::Session;
 use super::streams::{NEWS, Resumed};
 use crate::asking::{Asked, Call, take, take_but_list};
@@ -127,6 +128,9 @@ impl Endpoint {
         if messages.iter().flatten().all(is_modern) && messages.iter().all(Result::is_ok) {
             return refused_to(None, Era::Modern, &batches_refused());
         }
+        if !self.has_sessions {
+            return self.sessionless_batch();
+        }
         let session = match self.session(&asking.heads) {
             Ok(session) => session,
             Err(refusal) => return refused_to(None, Era::Legacy, &refusal),
@@ -187,6 +191,9 @@ impl Endpoint {
         if let Err(refusal) = known_version(heads) {
             return refused_to(None, Era::Legacy, &refusal);
         }
+        if !self.has_sessions {
+            return method_not_allowed(sessionless::NO_DELETE);
+        }
         let Some(id) = heads.session else {
             return method_not_allowed(NO_DELETE);
         };
@@ -204,6 +211,9 @@ impl Endpoint {
         let version = heads.version().and_then(Revision::parse);
         if version.is_some_and(|revision| revision.era() == Era::Modern) {
             return method_not_allowed(NO_MODERN_GET);
+        }
+        if !self.has_sessions {
+            return method_not_allowed(sessionless::NO_GET);
         }
         let session = match self.session(heads) {
             Ok(session) => session,

@@ -3,6 +3,7 @@
 //! long as its stream. Off unless [`Options`](super::Options) have paths for it.
 
 use super::answer::{self, Answer};
+use super::beside::is_same_path;
 use super::endpoint::{Endpoint, preflight};
 use super::heads::Heads;
 use super::refusals::{
@@ -104,8 +105,8 @@ impl Endpoint {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let Some(paths) = &self.two_paths else { return Err(body) };
-        let is_stream = parts.uri.path() == paths.stream;
-        if !is_stream && parts.uri.path() != paths.messages {
+        let is_stream = is_same_path(parts.uri.path(), &paths.stream);
+        if !is_stream && !is_same_path(parts.uri.path(), &paths.messages) {
             return Err(body);
         }
         Ok(match parts.method {

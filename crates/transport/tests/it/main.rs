@@ -21,6 +21,7 @@ mod questions;
 mod raw_client;
 mod resuming;
 mod said_before;
+mod sessionless;
 mod subscriptions;
 mod threads;
 mod two_paths;
