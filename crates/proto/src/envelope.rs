@@ -5,6 +5,7 @@
 use crate::error::Malformed;
 use crate::json::{Cursor, JsonStr};
 use crate::limits::Limits;
+use crate::salvage;
 
 /// What a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,7 +140,7 @@ pub struct Rejected<'a> {
 /// Reads one line or body.
 ///
 /// # Errors
-/// [`Rejected`] with the reason, and the id where the message is JSON and has one.
+/// [`Rejected`] with the reason, and the id where one can be read, also of what is no JSON.
 ///
 /// ```
 /// use haft_proto::{envelope::{self, Incoming, Kind}, limits::Limits};
@@ -150,10 +151,11 @@ pub struct Rejected<'a> {
 /// assert_eq!(message.params.name, Some("\"add\""));
 /// ```
 pub fn read<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Incoming<'a>, Rejected<'a>> {
-    let unreadable = |reason| Rejected { id: None, reason };
     if bytes.len() > limits.message_bytes {
-        return Err(unreadable(Malformed::MessageTooLong { limit: limits.message_bytes }));
+        let reason = Malformed::MessageTooLong { limit: limits.message_bytes };
+        return Err(Rejected { id: None, reason });
     }
+    let unreadable = |reason| Rejected { id: salvage::id(bytes, limits.id_bytes), reason };
     // Some editors and runtimes of Windows begin each text with one (RFC 8259, section 8.1).
     let text = text_of(bytes).map_err(unreadable)?;
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
@@ -170,6 +172,33 @@ pub fn read<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Incoming<'a>, Reject
                 Err(reason) => Err(Rejected { id: parts.message.id, reason }),
             }
         }
+    }
+}
+
+/// The same for what a peer says that others have put together: half of a surrogate pair stands for
+/// U+FFFD, which is written into `room` with the rest of the message. Costs nothing where there is
+/// none.
+///
+/// # Errors
+/// As [`read`].
+#[inline]
+pub fn read_with_halves<'a>(
+    bytes: &'a [u8],
+    room: &'a mut Vec<u8>,
+    limits: &Limits,
+) -> Result<Incoming<'a>, Rejected<'a>> {
+    match read(bytes, limits) {
+        Err(rejected) if matches!(rejected.reason, Malformed::NotJson { .. }) => {
+            match salvage::with_whole_pairs(bytes) {
+                Some(mended) => {
+                    *room = mended;
+                    read(room, limits)
+                }
+                None => Err(rejected),
+            }
+        }
+        Ok(message) => Ok(message),
+        Err(rejected) => Err(rejected),
     }
 }
 

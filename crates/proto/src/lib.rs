@@ -17,6 +17,8 @@ pub mod json;
 
 pub mod envelope;
 
+pub mod salvage;
+
 pub mod framing;
 
 pub mod sse;

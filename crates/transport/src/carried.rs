@@ -89,7 +89,8 @@ impl Carried {
             encode::error(&mut out, id, refusal);
             Self { state: State::Begun(out, After::Nothing), said: Reader::new(None) }
         };
-        let message = match envelope::read(bytes, limits) {
+        let mut room = Vec::new();
+        let message = match envelope::read_with_halves(bytes, &mut room, limits) {
             Ok(Incoming::One(message)) => message,
             Ok(Incoming::Batch(_)) => {
                 let why = "Invalid request: no batches are carried; send one message at a time";

@@ -23,7 +23,7 @@ use super::upgrade;
 use crate::bounds::{Bound, overloaded};
 use bytes::Bytes;
 use haft_proto::admit;
-use haft_proto::envelope::{self, Envelope, Id, Incoming, Kind, Rejected};
+use haft_proto::envelope::{self, Envelope, Id, Incoming, Kind};
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
 use haft_proto::service::Service;
@@ -251,10 +251,11 @@ impl Endpoint {
         };
         trip.mark(Stage::Read);
         let asking = Asking { heads, accepts, unread, trip };
-        match envelope::read(&body.bytes, &self.limits) {
+        let mut room = Vec::new();
+        match envelope::read_with_halves(&body.bytes, &mut room, &self.limits) {
             Ok(Incoming::One(message)) => self.one(&asking, &message).await,
             Ok(Incoming::Batch(messages)) => self.batch(&asking, &messages).await,
-            Err(Rejected { id, reason }) => refused_to(id, Era::Modern, &reason.into()),
+            Err(rejected) => self.unreadable(&asking.heads, &rejected),
         }
     }
 

@@ -265,6 +265,21 @@ impl Endpoint {
         }
     }
 
+    /// What a message is answered with that cannot be read. It may be the answer to a question.
+    pub(super) fn unreadable(
+        &self,
+        heads: &Heads<'_>,
+        rejected: &Rejected<'_>,
+    ) -> Response<Answer> {
+        let is_answer = |session: Arc<Session>| {
+            session.conversation.with(|kept| kept.questions.hear_unreadable(rejected))
+        };
+        let may_answer = rejected.id.is_some() && heads.session.is_some();
+        let is_answer = may_answer && self.session(heads).is_ok_and(is_answer);
+        let id = rejected.id.filter(|_| !is_answer);
+        refused_to(id, Era::Modern, &rejected.reason.into())
+    }
+
     fn session(&self, heads: &Heads<'_>) -> Result<Arc<Session>, Refusal> {
         let id = heads.session.ok_or_else(|| {
             Refusal::new(

@@ -20,6 +20,7 @@ use crate::conversation::{Conversation, Kept};
 use crate::feeds::poll_feed;
 use crate::outlet::{Queue, Sink};
 use bytes::{Bytes, BytesMut};
+use haft_proto::encode;
 use haft_proto::envelope::{self, Envelope, Incoming, Kind, Rejected};
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::service::{Feed, Principal, Service};
@@ -181,10 +182,11 @@ impl Endpoint {
             Err(response) => return response,
         };
         let headers = HttpHeaders(&parts.headers);
-        match envelope::read(&body.bytes, &self.limits) {
+        let mut room = Vec::new();
+        match envelope::read_with_halves(&body.bytes, &mut room, &self.limits) {
             Ok(Incoming::One(message)) => self.take_one(&line, &message, &headers),
             Ok(Incoming::Batch(messages)) => self.take_batch(&line, &messages, &headers),
-            Err(Rejected { id, reason }) => refused_to(id, Era::Modern, &reason.into()),
+            Err(rejected) => line.unreadable(&rejected),
         }
     }
 
@@ -264,6 +266,21 @@ impl Endpoint {
 impl Line {
     fn answer(&self, message: Vec<u8>) {
         self.queue.answer(message, &self.unread);
+    }
+
+    /// A message cannot be read. Who can be told on the stream waits for the answer there.
+    fn unreadable(&self, rejected: &Rejected<'_>) -> Response<Answer> {
+        let refusal = rejected.reason.into();
+        let is_answer = self.conversation.with(|kept| kept.questions.hear_unreadable(rejected));
+        match rejected.id.filter(|_| !is_answer && !self.unread.is_full()) {
+            Some(id) => {
+                let mut out = Vec::new();
+                encode::error(&mut out, Some(id), &refusal);
+                self.answer(out);
+                answer::empty(StatusCode::ACCEPTED)
+            }
+            None => refused_to(None, Era::Modern, &refusal),
+        }
     }
 
     /// A message has been taken: the client is told of changes once it is ready.

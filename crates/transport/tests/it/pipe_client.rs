@@ -61,9 +61,13 @@ impl PipeClient {
     }
 
     pub(crate) async fn send(&mut self, line: &str) {
-        let line = format!("{}\n", line.replace('\n', " "));
+        self.send_bytes(line.replace('\n', " ").as_bytes()).await;
+    }
+
+    async fn send_bytes(&mut self, line: &[u8]) {
+        let line = [line, b"\n"].concat();
         let requests = self.requests.as_mut().expect("it is open");
-        let sent = timeout(DEADLINE, requests.write_all(line.as_bytes())).await;
+        let sent = timeout(DEADLINE, requests.write_all(&line)).await;
         sent.expect("the server reads in time").expect("the server reads");
     }
 
@@ -81,6 +85,11 @@ impl PipeClient {
 
     pub(crate) async fn ask(&mut self, line: &str) -> Value {
         self.send(line).await;
+        self.read().await
+    }
+
+    pub(crate) async fn ask_bytes(&mut self, line: &[u8]) -> Value {
+        self.send_bytes(line).await;
         self.read().await
     }
 
