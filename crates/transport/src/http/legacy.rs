@@ -92,7 +92,7 @@ impl Endpoint {
 
     /// Begins a session, and answers in JSON: every client takes that here.
     fn initialize(&self, message: &Envelope<'_>) -> Response<Answer> {
-        let fresh = RefCell::new(Conversation::new(Principal::Anonymous, &self.limits));
+        let fresh = RefCell::new(Conversation::of_many_ways(Principal::Anonymous, &self.limits));
         let mut out = Vec::new();
         let sink = || Queue::without_reader() as Arc<dyn Sink>;
         let asked = take(&fresh, &*self.service, message, None, &sink, &mut out);
