@@ -72,6 +72,7 @@ impl Endpoint {
 
     /// Forgets sessions that have been idle for too long.
     pub(super) fn sweep_sessions(&self) {
+        self.packed_lists.sweep();
         self.sessions.sweep();
         self.others.all().iter().for_each(|other| other.sessions.sweep());
     }

@@ -6,11 +6,12 @@ use super::Options;
 use super::answer::{self, Answer};
 use super::beside::{Others, is_same_path};
 use super::buffers::Buffers;
+use super::coding::{self, PackedLists, Unpackable};
 use super::guard::Guard;
 use super::heads::Heads;
 use super::refusals::{
-    VERBS, headers_too_long, method_not_allowed, not_acceptable, refused, refused_to, try_again,
-    unsupported_media_type,
+    VERBS, broken_coding, headers_too_long, method_not_allowed, not_acceptable, refused,
+    refused_to, try_again, unsupported_coding, unsupported_media_type,
 };
 use super::request::{self, Accepts, Unread, is_json, read_body};
 use super::secure::Secure;
@@ -24,7 +25,7 @@ use crate::bounds::{Bound, overloaded};
 use bytes::Bytes;
 use haft_proto::admit;
 use haft_proto::envelope::{self, Envelope, Id, Incoming, Kind};
-use haft_proto::error::{Mistake, Refusal};
+use haft_proto::error::{Malformed, Mistake, Refusal};
 use haft_proto::limits::Limits;
 use haft_proto::service::Service;
 use haft_proto::version::{Era, Revision};
@@ -46,6 +47,7 @@ pub(super) struct Endpoint {
     pub(super) has_sessions: bool,
     pub(super) limits: Arc<Limits>,
     pub(super) buffers: Arc<Buffers>,
+    pub(super) packed_lists: Arc<PackedLists>,
     /// Requests that are not answered yet.
     pub(super) in_flight: Arc<Bound>,
     /// Bytes of bodies.
@@ -85,6 +87,7 @@ impl Endpoint {
             sessions: Sessions::new(&limits),
             has_sessions: options.has_sessions,
             buffers: Arc::new(Buffers::new(&limits)),
+            packed_lists: Arc::new(PackedLists::new(&limits)),
             in_flight: Bound::new(limits.requests_in_flight),
             bodies: Bound::new(limits.bodies_bytes),
             subscriptions: Bound::new(limits.subscriptions),
@@ -112,6 +115,7 @@ impl Endpoint {
             sessions: Sessions::new(&self.limits),
             has_sessions: self.has_sessions,
             buffers: Arc::clone(&self.buffers),
+            packed_lists: Arc::clone(&self.packed_lists),
             in_flight: Arc::clone(&self.in_flight),
             bodies: Arc::clone(&self.bodies),
             subscriptions: Arc::clone(&self.subscriptions),
@@ -147,7 +151,10 @@ impl Endpoint {
                 (refused(StatusCode::BAD_REQUEST, &refusal), None)
             }
             Ok(()) => {
-                let response = self.route(&parts, heads, body, unread, trip).await;
+                let mut response = self.route(&parts, heads, body, unread, trip).await;
+                if response.body().len().is_some_and(|len| len >= self.limits.compressed_from) {
+                    answer::pack(&mut response, &heads);
+                }
                 (response, self.guard.cors_origin(&heads).cloned())
             }
             Err(turned_away) => {
@@ -245,7 +252,7 @@ impl Endpoint {
                 "Not acceptable: `Accept` must list `application/json` and `text/event-stream`",
             );
         }
-        let body = match self.body(body).await {
+        let body = match self.body(&heads, body).await {
             Ok(body) => body,
             Err(response) => return response,
         };
@@ -259,18 +266,54 @@ impl Endpoint {
         }
     }
 
-    /// The body of a request, or the answer that says why it was not read.
-    pub(super) async fn body<B>(&self, body: B) -> Result<request::Body, Response<Answer>>
+    /// The body of a request as its message is, or the answer that says why it was not read.
+    pub(super) async fn body<B>(
+        &self,
+        heads: &Heads<'_>,
+        body: B,
+    ) -> Result<request::Body, Response<Answer>>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        read_body(body, &self.limits, &self.bodies).await.map_err(|unread| match unread {
+        let coding = coding::coding_of(heads).map_err(|_| unsupported_coding())?;
+        let read = read_body(body, &self.limits, &self.bodies).await;
+        let mut body = read.map_err(|unread| match unread {
             Unread::BrokenOff => answer::empty(StatusCode::BAD_REQUEST),
             Unread::NoRoom => self.try_again(None, Era::Modern),
             Unread::TooLarge(refusal) => refused(StatusCode::PAYLOAD_TOO_LARGE, &refusal),
             Unread::TooSlow(refusal) => refused(StatusCode::REQUEST_TIMEOUT, &refusal),
-        })
+        })?;
+        if let Some(coding) = coding {
+            let unpacked = coding::unpacked(&body.bytes, coding, &mut body.held, &self.limits);
+            body.bytes = unpacked.map_err(|why| match why {
+                Unpackable::Broken => broken_coding(),
+                Unpackable::NoRoom => self.try_again(None, Era::Modern),
+                Unpackable::TooLong => {
+                    let limit = self.limits.message_bytes;
+                    let refusal = Malformed::MessageTooLong { limit }.into();
+                    refused(StatusCode::PAYLOAD_TOO_LARGE, &refusal)
+                }
+            })?;
+        }
+        Ok(body)
+    }
+
+    /// An answer that is a list, whose beginning is in `start`.
+    pub(super) fn listed(
+        &self,
+        heads: &Heads<'_>,
+        start: Bytes,
+        list: Arc<str>,
+    ) -> Response<Answer> {
+        let is_long = list.len() >= self.limits.compressed_lists_from;
+        let packed = (is_long && coding::takes_gzip(heads))
+            .then(|| self.packed_lists.answer(&start, &list))
+            .flatten();
+        match packed {
+            Some(packed) => answer::packed(packed),
+            None => answer::listed(start, list),
+        }
     }
 
     async fn one(&self, asking: &Asking<'_>, message: &Envelope<'_>) -> Response<Answer> {

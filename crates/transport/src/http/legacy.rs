@@ -65,7 +65,7 @@ impl Endpoint {
             Asked::Silent | Asked::Stream(_) => answer::empty(StatusCode::ACCEPTED),
             Asked::Answered { outcome, .. } => match (stream.into_inner(), rest) {
                 (None, Some(rest)) if asking.accepts.json => {
-                    answer::listed(self.buffers.sent(message), rest)
+                    self.listed(&asking.heads, self.buffers.sent(message), rest)
                 }
                 (stream, rest) => {
                     rest.inspect(|rest| message.extend_from_slice(rest.as_bytes()));

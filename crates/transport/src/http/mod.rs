@@ -6,6 +6,7 @@ mod answer;
 mod beside;
 mod buffers;
 mod call_stream;
+mod coding;
 mod connections;
 mod door;
 mod endpoint;

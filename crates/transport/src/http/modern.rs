@@ -69,7 +69,7 @@ impl Endpoint {
                 finished(Reply::new(message, outcome), &said, era, asking.accepts)
             }
             Turn::Listed(rest) if asking.accepts.json && said.is_of_nothing() => {
-                answer::listed(self.buffers.sent(message), rest)
+                self.listed(&asking.heads, self.buffers.sent(message), rest)
             }
             Turn::Listed(rest) => {
                 message.extend_from_slice(rest.as_bytes());

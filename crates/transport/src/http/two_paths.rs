@@ -177,7 +177,7 @@ impl Endpoint {
             );
             return refused(StatusCode::NOT_FOUND, &refusal);
         };
-        let body = match self.body(body).await {
+        let body = match self.body(&Heads::of(&parts.headers), body).await {
             Ok(body) => body,
             Err(response) => return response,
         };

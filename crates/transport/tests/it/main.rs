@@ -3,6 +3,7 @@
 mod asking_tools;
 mod besides;
 mod changes;
+mod compressed;
 mod departures;
 mod everywhere;
 mod fixture;
