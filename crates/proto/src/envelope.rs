@@ -319,7 +319,7 @@ impl<'a> Parts<'a> {
 
     fn read_params(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Malformed> {
         if cursor.peek_token() != Some(b'{') {
-            if cursor.value()? != NULL {
+            if !is_blank(cursor.value()?) {
                 self.reject(Malformed::WrongType { name: "params", expected: "an object" });
             }
             return Ok(());
@@ -347,7 +347,9 @@ impl<'a> Parts<'a> {
                 "requestState" => (&mut params.request_state, "params.requestState"),
                 _ => continue,
             };
-            put_member(slot, &mut self.mistake, name, value);
+            if value != EMPTY || !matches!(key, "arguments" | "inputResponses") {
+                put_member(slot, &mut self.mistake, name, value);
+            }
         }
         let all = cursor.since(start);
         put(&mut self.message.params.raw, &mut self.mistake, "params", all);
@@ -356,7 +358,7 @@ impl<'a> Parts<'a> {
 
     fn read_meta(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Malformed> {
         if cursor.peek_token() != Some(b'{') {
-            if cursor.value()? != NULL {
+            if !is_blank(cursor.value()?) {
                 self.reject(Malformed::WrongType { name: "params._meta", expected: "an object" });
             }
             return Ok(());
@@ -432,6 +434,13 @@ impl<'a> Parts<'a> {
 
 /// What stands for a member that is not there.
 const NULL: &str = "null";
+
+/// What some write for a member of another type that is not there.
+const EMPTY: &str = "\"\"";
+
+fn is_blank(value: &str) -> bool {
+    value == NULL || value == EMPTY
+}
 
 /// Keeps the value of a member that may be left out, unless it is `null`, which says just that.
 #[inline]

@@ -142,6 +142,9 @@ fn null_stands_for_what_is_not_there() {
     let modern = "io.modelcontextprotocol";
     for params in [
         "null".to_owned(),
+        "\"\"".to_owned(),
+        r#"{"arguments":"","inputResponses":""}"#.to_owned(),
+        r#"{"_meta":""}"#.to_owned(),
         r#"{"cursor":null}"#.to_owned(),
         r#"{"arguments": null ,"name":null,"uri":null,"taskId":null}"#.to_owned(),
         r#"{"requestState":null,"inputResponses":null,"progressToken":null}"#.to_owned(),
@@ -155,7 +158,7 @@ fn null_stands_for_what_is_not_there() {
         message.params.meta.raw = None;
         assert_eq!(message.params, read(BARE).params, "{params}");
     }
-    for params in ["[]", "\"\"", "0", "false", r#"{"_meta":[]}"#, r#"{"_meta":""}"#] {
+    for params in ["[]", "\" \"", "0", "false", r#"{"_meta":[]}"#, r#"{"_meta":" "}"#] {
         assert_eq!(rejection(&request(params)).1.as_deref(), Some("1"), "{params}");
     }
     for (text, kind) in [

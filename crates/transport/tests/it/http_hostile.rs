@@ -124,7 +124,7 @@ async fn unknown_methods_tools_and_cursors_are_named() {
     check(&fixture, "a tool", &modern("tools/call", r#"{"name":"ecco"}"#), tool).await;
     let cursor =
         (200, -32602, "Invalid params: unknown `cursor`; list again from the start, without one");
-    check(&fixture, "a cursor", &modern("tools/list", r#"{"cursor":""}"#), cursor).await;
+    check(&fixture, "a cursor", &modern("tools/list", r#"{"cursor":" "}"#), cursor).await;
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! The HTTP wire against real sockets: what clients of both eras get, and what hostile ones do not.
 
+mod absent;
 mod asking_tools;
 mod besides;
 mod changes;
