@@ -2,9 +2,9 @@
 //! and `admin`, which say what is answered. At an address of this machine it answers to this
 //! machine's names alone, and to no page of elsewhere.
 
+use haft_proto::authority;
 use http::header::{HOST, ORIGIN};
-use http::uri::Authority;
-use http::{Request, Response, StatusCode};
+use http::{Request, Response, StatusCode, Version};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
@@ -46,14 +46,15 @@ pub(crate) async fn listen<F>(
         tokio::spawn(async move {
             let _place = place;
             let answer = service_fn(move |request| {
-                let turned_away = turned_away(&request, is_loopback);
-                let answering = turned_away.is_none().then(|| answer(request));
+                let answering = match turned_away(&request, is_loopback) {
+                    None => Ok(answer(request)),
+                    Some((status, why)) => Err(text(status, why)),
+                };
                 async move {
-                    let answered = match (turned_away, answering) {
-                        (None, Some(answering)) => answering.await,
-                        (why, _) => text(StatusCode::FORBIDDEN, why.unwrap_or_default()),
-                    };
-                    Ok::<_, Infallible>(answered)
+                    Ok::<_, Infallible>(match answering {
+                        Ok(answering) => answering.await,
+                        Err(turned_away) => turned_away,
+                    })
                 }
             });
             let mut http = http1::Builder::new();
@@ -74,19 +75,24 @@ pub(crate) fn text(status: StatusCode, line: &'static str) -> Response<Full<Byte
 }
 
 /// Why a request is not answered, if it is not.
-fn turned_away<B>(request: &Request<B>, is_loopback: bool) -> Option<&'static str> {
-    if is_loopback && !is_asked_here(request) {
-        return Some("only this machine's own names are answered\n");
+fn turned_away<B>(request: &Request<B>, is_loopback: bool) -> Option<(StatusCode, &'static str)> {
+    // RFC 9112, section 3.2.
+    if request.version() == Version::HTTP_11 && request.headers().get_all(HOST).iter().count() != 1
+    {
+        return Some((StatusCode::BAD_REQUEST, "HTTP/1.1 asks for one `Host` header\n"));
     }
-    is_of_a_page(request).then_some("pages of elsewhere are not answered\n")
+    if is_loopback && !is_asked_here(request) {
+        return Some((StatusCode::FORBIDDEN, "only this machine's own names are answered\n"));
+    }
+    is_of_a_page(request)
+        .then_some((StatusCode::FORBIDDEN, "pages of elsewhere are not answered\n"))
 }
 
 /// Whether a request names this machine as its host, or none. A page of elsewhere whose name leads
 /// here (DNS rebinding) names its own.
 pub(crate) fn is_asked_here<B>(request: &Request<B>) -> bool {
     let is_ours = |host: &str| {
-        let Ok(authority) = host.parse::<Authority>() else { return false };
-        let name = authority.host().trim_start_matches('[').trim_end_matches(']');
+        let Some(name) = authority::host(host) else { return false };
         name.eq_ignore_ascii_case("localhost")
             || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
     };

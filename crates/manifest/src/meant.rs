@@ -24,6 +24,7 @@ use crate::view::mistake::ViewMistake;
 use crate::view::{self, Beside, View};
 use crate::written::search::Search;
 use crate::written::{self, Scalar};
+use haft_proto::authority::{Unmatchable, check_host, check_origin};
 use haft_proto::encode::fields::Caching;
 use haft_proto::spec::icon::Icon;
 use haft_server::{CALL, FIND, StateKey};
@@ -94,6 +95,8 @@ pub struct Listen {
     /// The host names that requests may be addressed to; `*` is any, and none is the default of the
     /// wire.
     pub hosts: Vec<String>,
+    /// Whether legacy clients have sessions over HTTP.
+    pub has_sessions: bool,
     /// Whether clients of 2024-11-05 are served as well, by HTTP+SSE.
     pub sse: bool,
 }
@@ -105,6 +108,7 @@ impl Default for Listen {
             path: "/mcp".to_owned(),
             origins: Vec::new(),
             hosts: Vec::new(),
+            has_sessions: true,
             sse: false,
         }
     }
@@ -349,11 +353,33 @@ fn listen(written: written::Listen, surroundings: &Surroundings<'_>) -> Result<L
         .ok_or_else(|| Wrong::new(place, Problem::BadAddress { shown: http.shown }))?;
     let path = written.path.as_ref().map(|path| self::path(path, surroundings)).transpose()?;
     let path = path.unwrap_or_else(|| Listen::default().path);
-    let fill = |texts: &[Placed<String>]| -> Result<Vec<String>, Wrong> {
-        texts.iter().map(|text| surroundings.fill(text).map(|filled| filled.value)).collect()
-    };
-    let (origins, hosts) = (fill(&written.origins)?, fill(&written.hosts)?);
-    Ok(Listen { address, path, origins, hosts, sse: written.sse })
+    let origins = callers("origins", &written.origins, check_origin, surroundings)?;
+    let hosts = callers("hosts", &written.hosts, check_host, surroundings)?;
+    let has_sessions = written.sessions != Some(written::ListenSessions::None);
+    Ok(Listen { address, path, origins, hosts, has_sessions, sse: written.sse })
+}
+
+/// A list of hosts or origins, each of which a request can have.
+fn callers(
+    key: &'static str,
+    written: &[Placed<String>],
+    check: fn(&str) -> Result<(), Unmatchable>,
+    surroundings: &Surroundings<'_>,
+) -> Result<Vec<String>, Wrong> {
+    let filled = written.iter().map(|text| {
+        let filled = surroundings.fill(text)?;
+        let is_typed = filled.value == text.value;
+        match check(&filled.value) {
+            Ok(()) => Ok(filled.value),
+            Err(Unmatchable { reason, instead }) => {
+                // What was filled in may be a secret.
+                let why = Unmatchable { reason, instead: instead.filter(|_| is_typed) };
+                let problem = Problem::Unmatchable { key, shown: filled.shown, why };
+                Err(Wrong::new(text.place, problem))
+            }
+        }
+    });
+    filled.collect()
 }
 
 /// From how many tools on they are found, and not listed.

@@ -11,6 +11,7 @@ use crate::openapi::mistake::OpenApiMistake;
 use crate::pipeline::mistake;
 use crate::upstream::mistake::UpstreamMistake;
 use crate::view::mistake::ViewMistake;
+use haft_proto::authority::Unmatchable;
 
 /// A mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,6 +127,8 @@ pub enum Problem {
     UnknownKey { key: String, owner: String, nearest: Option<String>, known: Vec<String> },
     /// A resource that the file does not have.
     UnknownResource { uri: String, nearest: Option<String>, known: Vec<String> },
+    /// A host or origin that no request can have.
+    Unmatchable { key: &'static str, shown: String, why: Unmatchable },
     /// `${word:…}` with another word than `env` and `file`.
     UnknownSubstitution { word: String, nearest: &'static str },
     /// A word that is none of those that the key takes.
@@ -240,6 +243,9 @@ impl Problem {
                 format!("`${{{word}:…}}` is no known substitution")
             }
             Self::UnknownWord { key, word, .. } => format!("`{key}` cannot be {word:?}"),
+            Self::Unmatchable { key, shown, .. } => {
+                format!("`{key}`: no request can have {shown}")
+            }
             Self::UnreadableFill { path, reason } => format!("cannot read {path:?}: {reason}"),
             Self::Unreadable { reason } => format!("cannot read the file: {reason}"),
             Self::WrongType { key, expected, found, .. } if key.is_empty() => {
@@ -284,6 +290,7 @@ impl Problem {
             Self::UnknownWord { nearest, known, .. } => {
                 Some(suggest(nearest.as_deref(), known, "words", "remove it"))
             }
+            Self::Unmatchable { why, .. } => Some(why.to_string()),
             Self::Http(mistake) => Some(mistake.help()),
             Self::Feed(mistake) => Some(mistake.help()),
             Self::OpenApi(mistake) => Some(mistake.help()),

@@ -100,12 +100,15 @@ pub(crate) fn check(
         let tree = tree.expect("what is typed comes from this tree");
         let view = view(name.value, (written, tree), beside, surroundings)?;
         let is_taken = |listen: &Listen| {
-            listen.path == view.path || listen.sse && OLD_PATHS.contains(&&*view.path)
+            is_same_path(&listen.path, &view.path)
+                || listen.sse && OLD_PATHS.iter().any(|old| is_same_path(old, &view.path))
         };
         if beside.listeners.iter().any(is_taken) {
             return Err(bad(place, ViewMistake::TakenPath { path: view.path }));
         }
-        if let Some((_, first)) = views.iter().find(|(first, _)| first.path == view.path) {
+        if let Some((_, first)) =
+            views.iter().find(|(first, _)| is_same_path(&first.path, &view.path))
+        {
             let (path, first_line) = (view.path, line_of(surroundings.text, *first));
             return Err(bad(place, ViewMistake::SamePath { path, first_line }));
         }
@@ -114,6 +117,12 @@ pub(crate) fn check(
     // They are compared themselves.
     _ = surroundings.seen.print(None);
     Ok(views.into_iter().map(|(view, _)| view).collect())
+}
+
+/// Whether a request to one path is one to the other: a slash at their end makes no difference.
+fn is_same_path(one: &str, other: &str) -> bool {
+    let bare = |path| str::strip_suffix(path, "/").unwrap_or(path);
+    bare(one) == bare(other)
 }
 
 pub(crate) fn bad(place: Place, mistake: ViewMistake) -> Wrong {

@@ -121,10 +121,24 @@ pub(crate) struct Listen {
     /// this machine only, and others to any.
     #[serde(default)]
     pub(crate) hosts: Vec<Placed<String>>,
+    /// `none` keeps no sessions over HTTP: each request of a client that speaks 2025-11-25 or
+    /// before is answered for itself, whoever has it, so that several servers can stand behind one
+    /// address. Nothing is then told or asked of such clients beside a request.
+    pub(crate) sessions: Option<ListenSessions>,
     /// Serve clients of 2024-11-05 as well, whose transport was HTTP+SSE: they open a stream at
     /// /sse and send to /messages.
     #[serde(default)]
     pub(crate) sse: bool,
+}
+
+/// Whether a listener keeps sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ListenSessions {
+    /// For each client that begins with `initialize`, as without the key.
+    Kept,
+    /// For none.
+    None,
 }
 
 /// Text that may be typed as a number or truth value: what is typed is what a program gets.

@@ -5,6 +5,7 @@
 use crate::error::Malformed;
 use crate::json::{Cursor, JsonStr};
 use crate::limits::Limits;
+use crate::salvage;
 
 /// What a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,7 +140,7 @@ pub struct Rejected<'a> {
 /// Reads one line or body.
 ///
 /// # Errors
-/// [`Rejected`] with the reason, and the id where the message is JSON and has one.
+/// [`Rejected`] with the reason, and the id where one can be read, also of what is no JSON.
 ///
 /// ```
 /// use haft_proto::{envelope::{self, Incoming, Kind}, limits::Limits};
@@ -150,11 +151,14 @@ pub struct Rejected<'a> {
 /// assert_eq!(message.params.name, Some("\"add\""));
 /// ```
 pub fn read<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Incoming<'a>, Rejected<'a>> {
-    let unreadable = |reason| Rejected { id: None, reason };
     if bytes.len() > limits.message_bytes {
-        return Err(unreadable(Malformed::MessageTooLong { limit: limits.message_bytes }));
+        let reason = Malformed::MessageTooLong { limit: limits.message_bytes };
+        return Err(Rejected { id: None, reason });
     }
+    let unreadable = |reason| Rejected { id: salvage::id(bytes, limits.id_bytes), reason };
+    // Some editors and runtimes of Windows begin each text with one (RFC 8259, section 8.1).
     let text = text_of(bytes).map_err(unreadable)?;
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let mut cursor = Cursor::new(text, limits.depth);
     match cursor.peek_token() {
         None => Err(unreadable(Malformed::Empty)),
@@ -171,12 +175,42 @@ pub fn read<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Incoming<'a>, Reject
     }
 }
 
+/// The same for what a peer says that others have put together: half of a surrogate pair stands for
+/// U+FFFD, which is written into `room` with the rest of the message. Costs nothing where there is
+/// none.
+///
+/// # Errors
+/// As [`read`].
+#[inline]
+pub fn read_with_halves<'a>(
+    bytes: &'a [u8],
+    room: &'a mut Vec<u8>,
+    limits: &Limits,
+) -> Result<Incoming<'a>, Rejected<'a>> {
+    match read(bytes, limits) {
+        Err(rejected) if matches!(rejected.reason, Malformed::NotJson { .. }) => {
+            match salvage::with_whole_pairs(bytes) {
+                Some(mended) => {
+                    *room = mended;
+                    read(room, limits)
+                }
+                None => Err(rejected),
+            }
+        }
+        Ok(message) => Ok(message),
+        Err(rejected) => Err(rejected),
+    }
+}
+
 /// The bytes as text. Only what is no text is looked at again, to say where.
 fn text_of(bytes: &[u8]) -> Result<&str, Malformed> {
     simdutf8::basic::from_utf8(bytes).or_else(|_| {
         std::str::from_utf8(bytes).map_err(|error| Malformed::NotUtf8 { at: error.valid_up_to() })
     })
 }
+
+/// What may stand before a text, and is no part of it.
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 type ReadMessage<'a> = Result<Envelope<'a>, Rejected<'a>>;
 
@@ -285,8 +319,9 @@ impl<'a> Parts<'a> {
 
     fn read_params(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Malformed> {
         if cursor.peek_token() != Some(b'{') {
-            cursor.value()?;
-            self.reject(Malformed::WrongType { name: "params", expected: "an object" });
+            if !is_blank(cursor.value()?) {
+                self.reject(Malformed::WrongType { name: "params", expected: "an object" });
+            }
             return Ok(());
         }
         let start = cursor.position();
@@ -312,7 +347,9 @@ impl<'a> Parts<'a> {
                 "requestState" => (&mut params.request_state, "params.requestState"),
                 _ => continue,
             };
-            put(slot, &mut self.mistake, name, value);
+            if value != EMPTY || !matches!(key, "arguments" | "inputResponses") {
+                put_member(slot, &mut self.mistake, name, value);
+            }
         }
         let all = cursor.since(start);
         put(&mut self.message.params.raw, &mut self.mistake, "params", all);
@@ -321,8 +358,9 @@ impl<'a> Parts<'a> {
 
     fn read_meta(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Malformed> {
         if cursor.peek_token() != Some(b'{') {
-            cursor.value()?;
-            self.reject(Malformed::WrongType { name: "params._meta", expected: "an object" });
+            if !is_blank(cursor.value()?) {
+                self.reject(Malformed::WrongType { name: "params._meta", expected: "an object" });
+            }
             return Ok(());
         }
         let start = cursor.position();
@@ -342,7 +380,7 @@ impl<'a> Parts<'a> {
                     continue;
                 }
             };
-            put(slot, &mut self.mistake, name, value);
+            put_member(slot, &mut self.mistake, name, value);
         }
         put(&mut meta.raw, &mut self.mistake, "params._meta", cursor.since(start));
         Ok(())
@@ -364,12 +402,19 @@ impl<'a> Parts<'a> {
         }
     }
 
-    fn kind(&self) -> Result<Kind, Malformed> {
+    fn kind(&mut self) -> Result<Kind, Malformed> {
         if self.version != Some("\"2.0\"") {
             return Err(Malformed::NoVersion);
         }
         if self.has_odd_method {
             return Err(Malformed::WrongType { name: "method", expected: "a string" });
+        }
+        let message = &mut self.message;
+        // As JSON-RPC 1.0 has it, the one of the two that an answer has not is `null`.
+        match (message.result, message.error) {
+            (Some(_), Some(NULL)) => message.error = None,
+            (Some(NULL), Some(_)) => message.result = None,
+            _ => {}
         }
         let message = &self.message;
         match (message.method, message.result, message.error) {
@@ -384,6 +429,29 @@ impl<'a> Parts<'a> {
             (None, None, Some(_)) => Ok(Kind::Error),
             (None, None, None) => Err(Malformed::NoMethod),
         }
+    }
+}
+
+/// What stands for a member that is not there.
+const NULL: &str = "null";
+
+/// What some write for a member of another type that is not there.
+const EMPTY: &str = "\"\"";
+
+fn is_blank(value: &str) -> bool {
+    value == NULL || value == EMPTY
+}
+
+/// Keeps the value of a member that may be left out, unless it is `null`, which says just that.
+#[inline]
+fn put_member<'a>(
+    slot: &mut Option<&'a str>,
+    mistake: &mut Option<Malformed>,
+    name: &'static str,
+    value: &'a str,
+) {
+    if value != NULL {
+        put(slot, mistake, name, value);
     }
 }
 

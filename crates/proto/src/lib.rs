@@ -5,6 +5,8 @@
 pub mod limits;
 pub mod long;
 
+pub mod authority;
+
 pub mod version;
 
 pub mod method;
@@ -14,6 +16,8 @@ pub mod error;
 pub mod json;
 
 pub mod envelope;
+
+pub mod salvage;
 
 pub mod framing;
 

@@ -58,6 +58,13 @@ pub struct Limits {
     pub spare_bytes: usize,
     /// How often those of such buffers are freed that no long answer has needed in the meantime.
     pub spare_idle: Duration,
+    /// From how many bytes on an answer over HTTP is compressed, for clients that take gzip.
+    pub compressed_from: usize,
+    /// The same for a list, which is compressed once for all who ask for it.
+    pub compressed_lists_from: usize,
+    /// The most lists that one HTTP listener keeps compressed; the next one takes the place of the
+    /// oldest.
+    pub compressed_lists: usize,
     /// How long a handshake of TLS or QUIC, and the headers of an HTTP request may take to arrive,
     /// and an HTTP/1.1 connection may be idle.
     pub header_timeout: Duration,
@@ -151,6 +158,9 @@ impl Default for Limits {
             spare_buffer_bytes: 256 * 1024,
             spare_bytes: 16 * 1024 * 1024,
             spare_idle: Duration::from_secs(5),
+            compressed_from: 16 * 1024,
+            compressed_lists_from: 1024,
+            compressed_lists: 64,
             header_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(30),
             write_stall: Duration::from_secs(30),

@@ -34,6 +34,9 @@ impl Revision {
     pub const MODERN: [Self; 1] = [V2026_07_28];
     /// The newest revision of all.
     pub const LATEST: Self = V2026_07_28;
+    /// The one that is spoken where a legacy request over HTTP does not say which (2025-06-18,
+    /// "Protocol Version Header").
+    pub const UNSAID: Self = V2025_03_26;
     /// The newest revision that begins with `initialize`.
     pub const LATEST_LEGACY: Self = V2025_11_25;
 

@@ -111,7 +111,7 @@ fn admit_within<'a>(
     };
     let name = member(arguments, "name").and_then(JsonStr::from_raw);
     let name = name.ok_or_else(|| wants("the `name` of a tool"))?.decode();
-    let arguments = member(arguments, "arguments").unwrap_or("{}");
+    let arguments = member(arguments, "arguments").filter(|raw| *raw != "null").unwrap_or("{}");
     if !arguments.starts_with('{') {
         return Err(wants("`arguments` that are an object"));
     }

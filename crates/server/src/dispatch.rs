@@ -264,7 +264,9 @@ impl Server {
 
     fn list(&self, snapshot: &Snapshot, ask: &Ask<'_>, out: &mut Vec<u8>) -> Turn {
         let listing = snapshot.face.listing(&self.core.limits);
-        let (revision, cursor) = (ask.revision, ask.message.params.cursor);
+        // Some programs write the empty text for one that is not there; none of ours is that.
+        let cursor = ask.message.params.cursor.filter(|cursor| *cursor != "\"\"");
+        let revision = ask.revision;
         let page = match ask.method {
             Method::ToolsList => snapshot.listed_tools().page(&listing, revision, cursor),
             Method::PromptsList => snapshot.prompts.page(&listing, revision, cursor),

@@ -222,11 +222,16 @@ fn admit_get(prompt: &Prompt, ask: &Ask<'_>) -> Result<BTreeMap<String, String>,
 }
 
 fn text_arguments(raw: &str) -> Result<BTreeMap<String, String>, Refusal> {
-    let read = serde_json::from_str::<Option<BTreeMap<String, String>>>(raw).map_err(|_| {
+    let read = serde_json::from_str::<Option<BTreeMap<_, Option<String>>>>(raw).map_err(|_| {
         let message = "Invalid params: `params.arguments` must be an object of strings";
         Refusal::new(Mistake::InvalidParams, message)
     })?;
-    Ok(read.unwrap_or_default())
+    Ok(given(read.unwrap_or_default()))
+}
+
+/// The arguments that are there: one that is `null` is not.
+pub(crate) fn given(arguments: BTreeMap<String, Option<String>>) -> BTreeMap<String, String> {
+    arguments.into_iter().filter_map(|(name, text)| Some((name, text?))).collect()
 }
 
 pub(crate) fn begin_context(

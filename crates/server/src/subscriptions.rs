@@ -57,15 +57,15 @@ fn wishes(
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Written {
-        #[serde(default)]
+        #[serde(default, deserialize_with = "or_null")]
         tools_list_changed: bool,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "or_null")]
         prompts_list_changed: bool,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "or_null")]
         resources_list_changed: bool,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "or_null")]
         resource_subscriptions: Vec<Arc<str>>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "or_null")]
         task_ids: Vec<Arc<str>>,
     }
     let invalid = |message: String| Refusal::new(Mistake::InvalidParams, message);
@@ -197,8 +197,12 @@ pub(crate) fn subscribe((core, face): (&Core, &Face), ask: &Ask<'_>, out: &mut V
     let limits = &core.limits;
     let uri = ask.message.params.uri.and_then(JsonStr::from_raw).map(JsonStr::decode);
     let uri = uri.filter(|uri| uri.len() <= limits.uri_bytes);
-    let watch = ask.session.and_then(|session| watch_of((core, face), session));
-    let (Some(uri), Some(watch)) = (uri, watch) else {
+    let Some(session) = ask.session else {
+        let message = "Invalid request: this server keeps no sessions, so nothing can be told of \
+                       changes; read the resource again";
+        return refuse(out, ask.id, &Refusal::new(Mistake::InvalidRequest, message));
+    };
+    let (Some(uri), Some(watch)) = (uri, watch_of((core, face), session)) else {
         let limit = limits.uri_bytes;
         let message =
             format!("Invalid params: `params.uri` must be a string of at most {limit} bytes");
@@ -213,4 +217,13 @@ pub(crate) fn subscribe((core, face): (&Core, &Face), ask: &Ask<'_>, out: &mut V
     }
     encode::result(out, ask.id, |out| out.extend_from_slice(b"{}"));
     Turn::Done(Outcome::Result)
+}
+
+/// A member that may be left out, or `null` for the same.
+fn or_null<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }

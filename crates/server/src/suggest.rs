@@ -5,7 +5,7 @@ use crate::completion::{Completer, Completing};
 use crate::core::Core;
 use crate::driver::{Ending, Job, Written};
 use crate::face::Face;
-use crate::reads::{shown, timed_out};
+use crate::reads::{given, shown, timed_out};
 use crate::registry::Snapshot;
 use crate::relay::{self, Far};
 use crate::schema::wording::one_line;
@@ -60,8 +60,7 @@ fn admit_completion<'a>(snapshot: &'a Snapshot, ask: &Ask<'_>) -> Result<Suggest
     struct Written {
         r#ref: Reference,
         argument: Argument,
-        #[serde(default)]
-        context: Known,
+        context: Option<Known>,
     }
     #[derive(Deserialize)]
     #[serde(tag = "type")]
@@ -78,8 +77,7 @@ fn admit_completion<'a>(snapshot: &'a Snapshot, ask: &Ask<'_>) -> Result<Suggest
     }
     #[derive(Default, Deserialize)]
     struct Known {
-        #[serde(default)]
-        arguments: BTreeMap<String, String>,
+        arguments: Option<BTreeMap<String, Option<String>>>,
     }
     let invalid = |message: String| Refusal::new(Mistake::InvalidParams, message);
     let written: Written = serde_json::from_str(ask.message.params.raw.unwrap_or("{}"))
@@ -113,7 +111,8 @@ fn admit_completion<'a>(snapshot: &'a Snapshot, ask: &Ask<'_>) -> Result<Suggest
     }
     let completer = completers.find(argument).cloned();
     let Argument { value, .. } = written.argument;
-    Ok(Suggester::Here(completer, Completing { value, arguments: written.context.arguments }))
+    let known = written.context.unwrap_or_default().arguments.unwrap_or_default();
+    Ok(Suggester::Here(completer, Completing { value, arguments: given(known) }))
 }
 
 /// How suggestions end.

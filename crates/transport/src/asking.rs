@@ -6,7 +6,7 @@ use crate::feeds::Subscription;
 use crate::outlet::{CallOutlet, Sink};
 use crate::questions::Questions;
 use futures_util::future::{Abortable, abortable};
-use haft_proto::admit::{self, Admitted};
+use haft_proto::admit::Admitted;
 use haft_proto::encode;
 use haft_proto::envelope::{Envelope, Id, Kind};
 use haft_proto::error::{Mistake, Refusal};
@@ -218,17 +218,16 @@ fn answered<K: Kept>(
     Asked::Answered { outcome, had_outlet }
 }
 
-/// Asks a modern request, with the headers that it came with, if its wire has such; no conversation
-/// remembers it.
+/// Asks a request that no conversation remembers, if it is admitted, with the headers that it came
+/// with, if its wire has such.
 pub(crate) fn ask_stateless(
     service: &dyn Service,
-    message: &Envelope<'_>,
-    id: Id<'_>,
+    (message, id, admitted): (&Envelope<'_>, Id<'_>, Result<Admitted, Refusal>),
     (principal, headers): (&Principal, Option<&dyn Headers>),
     sink: &dyn Fn() -> Arc<dyn Sink>,
     out: &mut Vec<u8>,
 ) -> Turn {
-    match admit::modern_request(message, headers) {
+    match admitted {
         Ok(Admitted { method, revision }) => {
             let wire = CallWire { sink, questions: None, outlet: OnceCell::new() };
             let ask = Ask {

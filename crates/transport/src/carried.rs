@@ -5,6 +5,7 @@ use crate::asking::{Along, ask_stateless};
 use crate::feeds::{end_feed, poll_feed};
 use crate::outlet::{Queue, Reader, Sink};
 use bytes::Bytes;
+use haft_proto::admit;
 use haft_proto::encode;
 use haft_proto::envelope::{self, Id, Incoming, Kind};
 use haft_proto::error::{Mistake, Refusal};
@@ -88,7 +89,8 @@ impl Carried {
             encode::error(&mut out, id, refusal);
             Self { state: State::Begun(out, After::Nothing), said: Reader::new(None) }
         };
-        let message = match envelope::read(bytes, limits) {
+        let mut room = Vec::new();
+        let message = match envelope::read_with_halves(bytes, &mut room, limits) {
             Ok(Incoming::One(message)) => message,
             Ok(Incoming::Batch(_)) => {
                 let why = "Invalid request: no batches are carried; send one message at a time";
@@ -106,7 +108,8 @@ impl Carried {
             Arc::clone(queue) as Arc<dyn Sink>
         };
         let mut out = Vec::new();
-        let turn = ask_stateless(service, &message, id, (principal, None), &sink, &mut out);
+        let request = (&message, id, admit::modern_request(&message, None));
+        let turn = ask_stateless(service, request, (principal, None), &sink, &mut out);
         let state = match turn {
             Turn::Done(_) => State::Begun(out, After::Nothing),
             Turn::Listed(list) => State::Begun(out, After::List(list)),

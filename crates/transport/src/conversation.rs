@@ -83,6 +83,13 @@ impl Conversation {
         }
     }
 
+    /// The same, where each request is answered on its own way back, so that several may have one
+    /// id.
+    pub(crate) fn of_many_ways(principal: Principal, limits: &Limits) -> Self {
+        let pending = Pending::with_twins(limits.requests_in_flight);
+        Self { pending, ..Self::new(principal, limits) }
+    }
+
     /// A call's answer has come. False if it is not wanted any more: the request was cancelled or
     /// refused in the meantime, and its id may stand for another by now.
     pub(crate) fn ended(&mut self, ticket: &Ticket) -> bool {

@@ -4,7 +4,7 @@
 
 use crate::outlet::Sink;
 use haft_proto::encode;
-use haft_proto::envelope::{Envelope, Id};
+use haft_proto::envelope::{Envelope, Id, Rejected};
 use haft_proto::json::JsonStr;
 use haft_proto::method::Method;
 use haft_proto::service::{Asked, Unanswered};
@@ -74,6 +74,17 @@ impl Questions {
         if let Some(number) = message.id.and_then(number_of) {
             self.settle(number, answer);
         }
+    }
+
+    /// Takes an answer that cannot be read: its question is over. False if it is none to what was
+    /// asked.
+    pub(crate) fn hear_unreadable(&self, rejected: &Rejected<'_>) -> bool {
+        let Some(number) = rejected.id.and_then(number_of) else { return false };
+        let mut error = Vec::new();
+        encode::error_object(&mut error, &rejected.reason.into());
+        let error = String::from_utf8_lossy(&error).into_owned();
+        self.settle(number, Err(Unanswered::Refused(error.into())));
+        true
     }
 
     /// Nobody will answer any more.

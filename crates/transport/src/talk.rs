@@ -143,13 +143,18 @@ impl<F: Framing> Talk<F> {
     }
 
     fn take_message(&mut self, message: &[u8], trip: &Trip) {
-        match envelope::read(message, &self.limits) {
+        let mut room = Vec::new();
+        match envelope::read_with_halves(message, &mut room, &self.limits) {
             Ok(Incoming::One(message)) => self.take_one(&message, trip),
             Ok(Incoming::Batch(messages)) if self.has_batches() => self.take_batch(&messages),
             Ok(Incoming::Batch(_)) => self.refuse(&batches_refused()),
-            Err(rejected) => self.frame(|out| {
-                refuse(out, rejected.id, &rejected.reason.into());
-            }),
+            Err(rejected) => {
+                let is_answer = self.conversation.borrow().questions.hear_unreadable(&rejected);
+                let id = rejected.id.filter(|_| !is_answer);
+                self.frame(|out| {
+                    refuse(out, id, &rejected.reason.into());
+                });
+            }
         }
     }
 

@@ -287,6 +287,7 @@ async fn bind(
         path: listen.path.clone(),
         origins: listen.origins.clone(),
         hosts: listen.hosts.clone(),
+        has_sessions: listen.has_sessions,
         two_paths: listen.sse.then(TwoPaths::default),
         threads: *threads,
     };

@@ -1,7 +1,7 @@
 //! Faults of tools and listeners: keys that exclude each other, names, amounts, addresses.
 //! Each as it is drawn, but for the empty line of the margin.
 
-use crate::fixture::{check_fault, check_fault_of_tool};
+use crate::fixture::{Desk, check_fault, check_fault_of_tool};
 
 #[test]
 fn a_tool_does_one_thing() {
@@ -278,6 +278,38 @@ fn an_address_is_one_and_is_listened_on_once() {
             "2 | listen: [{ http: 7300, path: mcp }]",
             "  |                              ^^^",
             "  = help: begin with `/`, without `?`, `#` or spaces, like /mcp",
+        ],
+    );
+}
+
+#[test]
+fn who_can_never_call_is_told_in_one_line_and_with_what_was_meant() {
+    for (key, listed, help) in [
+        ("hosts", "tools.example:80", "not compared; leave it out; write tools.example"),
+        ("hosts", "https://tools.example/mcp", "without scheme and path; write tools.example"),
+        ("hosts", "*.example", "`*` stands alone and means any; list each name instead"),
+        ("hosts", "", "it is empty; take it out"),
+        ("origins", "https://app.example/", "not even a slash; write https://app.example"),
+        ("origins", "https://app.example:443", "leave it out; write https://app.example"),
+        ("origins", "app.example", "like https://app.example; write https://app.example"),
+        ("origins", "https://*.example", "`*` stands alone and means any; list each name instead"),
+    ] {
+        let text =
+            format!("server: {{ name: a }}\nlisten: [{{ http: 7300, {key}: ['{listed}'] }}]");
+        let desk = Desk::with(&text);
+        let fault = haft_manifest::load(&desk.file("haft.yaml")).map(|_| ()).expect_err(&text);
+        let told = format!("`{key}`: no request can have {listed:?}");
+        assert!(fault.message().ends_with(&told), "{fault}");
+        assert!(fault.help().is_some_and(|told| told.ends_with(help)), "{listed}: {fault}");
+    }
+    // What was filled in is shown nowhere.
+    check_fault(
+        "server: { name: a }\nlisten: [{ http: 7300, hosts: ['${env:PATH}:1'] }]",
+        &[
+            r#"haft.yaml:2:32: `hosts`: no request can have "${env:PATH}:1""#,
+            "2 | listen: [{ http: 7300, hosts: ['${env:PATH}:1'] }]",
+            "  |                                ^^^^^^^^^^^^^^^",
+            "  = help: nothing follows on the host and port, not even a slash",
         ],
     );
 }

@@ -64,6 +64,15 @@ fn a_path_is_of_one_endpoint() {
         ],
     );
     check(
+        "docs: { path: /mcp/ }",
+        &[
+            "haft.yaml:4:17: /mcp/ is a path of `listen` already",
+            "4 |   docs: { path: /mcp/ }",
+            "  |                 ^^^^^",
+            help,
+        ],
+    );
+    check(
         "docs: {}\nops: { path: /docs/mcp }",
         &[
             "haft.yaml:5:16: the view of line 4 is at /docs/mcp already",

@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 #[test]
 fn without_listen_the_server_is_at_its_usual_address() {
     let manifest = Desk::with("server: { name: a }").manifest();
-    let [Listen { address, path, origins, hosts, sse }] = manifest.listeners() else {
+    let [Listen { address, path, origins, hosts, has_sessions, sse }] = manifest.listeners() else {
         panic!("there is one")
     };
     assert_eq!((&*address.to_string(), &**path), ("127.0.0.1:7300", "/mcp"));
-    assert!(origins.is_empty() && hosts.is_empty() && !sse);
+    assert!(origins.is_empty() && hosts.is_empty() && *has_sessions && !sse);
 }
 
 #[test]
@@ -29,6 +29,7 @@ listen:
   - http: :8080
   - http: localhost:8081
   - http: 8082
+    sessions: none
 ",
     )
     .manifest();
@@ -36,6 +37,8 @@ listen:
         manifest.listeners().iter().map(|listen| listen.address.to_string()).collect();
     let expected = ["0.0.0.0:80", "[::1]:0", "127.0.0.1:8080", "127.0.0.1:8081", "127.0.0.1:8082"];
     assert_eq!(addresses, expected);
+    let keep: Vec<_> = manifest.listeners().iter().map(|listen| listen.has_sessions).collect();
+    assert_eq!(keep, [true, true, true, true, false]);
     let first = &manifest.listeners()[0];
     assert_eq!(first.path, "/tools");
     assert_eq!(

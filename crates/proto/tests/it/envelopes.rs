@@ -81,7 +81,8 @@ fn a_mistake_of_meaning_keeps_the_id_wherever_it_stands() {
         (r#"{"params":[],"jsonrpc":"2.0","method":"m","id":"x"}"#, Some("\"x\"")),
         (r#"{"jsonrpc":"1.0","id":4,"method":"m"}"#, Some("4")),
         (r#"{"jsonrpc":"2.0","id":4,"params":{"name":1,"name":2},"method":"m"}"#, Some("4")),
-        (r#"{"jsonrpc":"2.0","id":4,"#, None),
+        (r#"{"jsonrpc":"2.0","id":4,"#, Some("4")),
+        (r#"{"jsonrpc":"2.0","method":"m","params":{"a":NaN},"id":"x"}"#, Some("\"x\"")),
     ];
     for (text, id) in cases {
         assert_eq!(rejection(text).1.as_deref(), id, "{text}");
@@ -131,4 +132,55 @@ fn a_batch_keeps_its_good_messages_beside_its_bad_ones() {
         .collect();
     assert_eq!(ids, [Some("1"), None, Some("2")]);
     assert!(messages[0].is_ok() && messages[1].is_err() && messages[2].is_err());
+}
+
+#[test]
+fn null_stands_for_what_is_not_there() {
+    let request = |params: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{params}}}"#)
+    };
+    let modern = "io.modelcontextprotocol";
+    for params in [
+        "null".to_owned(),
+        "\"\"".to_owned(),
+        r#"{"arguments":"","inputResponses":""}"#.to_owned(),
+        r#"{"_meta":""}"#.to_owned(),
+        r#"{"cursor":null}"#.to_owned(),
+        r#"{"arguments": null ,"name":null,"uri":null,"taskId":null}"#.to_owned(),
+        r#"{"requestState":null,"inputResponses":null,"progressToken":null}"#.to_owned(),
+        r#"{"_meta":null}"#.to_owned(),
+        r#"{"_meta":{"progressToken":null}}"#.to_owned(),
+        format!(r#"{{"_meta":{{"{modern}/logLevel":null,"{modern}/protocolVersion":null}}}}"#),
+    ] {
+        let text = request(&params);
+        let mut message = read(&text);
+        message.params.raw = None;
+        message.params.meta.raw = None;
+        assert_eq!(message.params, read(BARE).params, "{params}");
+    }
+    for params in ["[]", "\" \"", "0", "false", r#"{"_meta":[]}"#, r#"{"_meta":" "}"#] {
+        assert_eq!(rejection(&request(params)).1.as_deref(), Some("1"), "{params}");
+    }
+    for (text, kind) in [
+        (r#"{"jsonrpc":"2.0","id":1,"result":{},"error":null}"#, Kind::Response),
+        (r#"{"jsonrpc":"2.0","id":1,"result":null,"error":{}}"#, Kind::Error),
+        (r#"{"jsonrpc":"2.0","id":1,"result":null,"error":null}"#, Kind::Response),
+    ] {
+        assert_eq!(read(text).kind, kind, "{text}");
+    }
+}
+
+const BARE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+
+#[test]
+fn a_byte_order_mark_before_a_message_is_skipped() {
+    let batch = format!("\u{feff}[{BARE}]");
+    let read_batch = envelope::read(batch.as_bytes(), &Limits::default());
+    assert!(matches!(read_batch, Ok(Incoming::Batch(all)) if all.len() == 1));
+    for before in ["\u{feff}", "\u{feff} \t"] {
+        assert_eq!(read(&format!("{before}{BARE}")), read(BARE), "{before:?}");
+    }
+    for text in ["\u{feff}", " \u{feff}{}", "\u{feff}\u{feff}{}"] {
+        assert_eq!(rejection(text).1, None, "{text:?}");
+    }
 }

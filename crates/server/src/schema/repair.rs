@@ -1,4 +1,4 @@
-//! Mends JSON text where a model sent a value in quotes, or `null` for what it left out. Called
+//! Mends JSON text where a model sent a value in quotes, or a blank for what it left out. Called
 //! when a check has failed. Changes nothing that the schema allows as it is, guesses nothing, and
 //! keeps every byte outside of what it mends.
 
@@ -40,6 +40,8 @@ pub struct Repair {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RepairKind {
+    /// `""` stood for an optional property that is no string; it is now absent.
+    EmptyForAbsent,
     /// `null` stood for an optional property, which is now absent.
     NullForAbsent,
     /// An array was in quotes.
@@ -59,6 +61,7 @@ impl RepairKind {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Self::EmptyForAbsent => "empty_for_absent",
             Self::NullForAbsent => "null_for_absent",
             Self::QuotedArray => "quoted_array",
             Self::QuotedBoolean => "quoted_boolean",
@@ -75,6 +78,7 @@ impl fmt::Display for Repair {
             write!(f, "`{}` ", self.path)?;
         }
         f.write_str(match self.kind {
+            RepairKind::EmptyForAbsent => "was an empty string and is left out",
             RepairKind::NullForAbsent => "was null and is left out",
             RepairKind::QuotedArray => "was an array in quotes",
             RepairKind::QuotedBoolean => "was true or false in quotes",
@@ -289,9 +293,9 @@ impl Mender<'_> {
             let place = &Place::Key(place, &key);
             let before = if has_kept { start - 1 } else { start };
             let below = self.viewer.key(view, &key)?;
-            if self.is_absent(cursor, view, &below, &key)? {
+            if let Some(kind) = self.blank(cursor.clone(), view, &below, &key)? {
                 cursor.value()?;
-                self.tell(place, RepairKind::NullForAbsent)?;
+                self.tell(place, kind)?;
                 if has_kept {
                     let at = before..cursor.position();
                     self.edits.push(Edit { at, with: Cow::Borrowed("") });
@@ -313,19 +317,21 @@ impl Mender<'_> {
         Ok(())
     }
 
-    /// Whether the member at the cursor is `null` and means that it is not there.
-    fn is_absent(
+    /// Which blank the member at the cursor is, if it means that it is not there.
+    fn blank(
         &mut self,
-        cursor: &mut Cursor<'_>,
+        mut cursor: Cursor<'_>,
         view: &View,
         below: &View,
         key: &str,
-    ) -> Result<bool, Hopeless> {
-        let null = Seen { kind: Kind::Null, raw: "null" };
-        Ok(cursor.kind()? == Kind::Null
-            && !self.viewer.allows(below, null)?
-            && self.viewer.names(view, key)
-            && !self.viewer.requires(view, key))
+    ) -> Result<Option<RepairKind>, Hopeless> {
+        let what = match cursor.kind()? {
+            Kind::Null => RepairKind::NullForAbsent,
+            Kind::String => RepairKind::EmptyForAbsent,
+            _ => return Ok(None),
+        };
+        let seen = Seen { kind: cursor.kind()?, raw: cursor.value()? };
+        Ok(self.viewer.may_leave_out(view, below, key, seen)?.then_some(what))
     }
 
     fn tell(&mut self, place: &Place<'_>, kind: RepairKind) -> Result<(), Hopeless> {

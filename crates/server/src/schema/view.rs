@@ -22,8 +22,15 @@ pub(super) struct OutOfFuel;
 #[derive(Clone, Copy)]
 pub(super) struct Seen<'a> {
     pub(super) kind: Kind,
-    /// Its JSON text; empty for an array or object.
+    /// Its JSON text; empty for an array or object, and for any string.
     pub(super) raw: &'a str,
+}
+
+impl Seen<'_> {
+    /// Whether clients write this for a member that they leave out.
+    pub(super) fn is_blank(self) -> bool {
+        self.kind == Kind::Null || self.raw == "\"\""
+    }
 }
 
 /// Looks things up in an outline, for so long.
@@ -209,11 +216,28 @@ impl<'a> Viewer<'a> {
                 allowed.iter().any(|allowed| match seen.kind {
                     Kind::Array => allowed.is_array(),
                     Kind::Object => allowed.is_object(),
+                    Kind::String if seen.raw.is_empty() => allowed.is_string(),
                     _ => is_same(allowed, seen.raw),
                 })
             }
             _ => true,
         })
+    }
+
+    /// Whether a member is a blank that cannot be meant, and need not be there. An empty string is
+    /// meant where there are strings, also if this one is wrong.
+    pub(super) fn may_leave_out(
+        &mut self,
+        view: &View,
+        below: &View,
+        key: &str,
+        seen: Seen<'_>,
+    ) -> Result<bool, OutOfFuel> {
+        let raw = if seen.kind == Kind::String { "" } else { seen.raw };
+        Ok(seen.is_blank()
+            && !self.allows(below, Seen { kind: seen.kind, raw })?
+            && self.names(view, key)
+            && !self.requires(view, key))
     }
 
     /// The view without the alternatives that an array or object of these members cannot be meant
@@ -265,10 +289,7 @@ impl<'a> Viewer<'a> {
         for member in members {
             let below = self.key(&alone, &member.key)?;
             if !below.is_free() && !is_possible(self, &below, member)? {
-                let is_removable = member.seen.kind == Kind::Null
-                    && self.names(&alone, &member.key)
-                    && !self.requires(&alone, &member.key);
-                if !is_removable {
+                if !self.may_leave_out(&alone, &below, &member.key, member.seen)? {
                     return Ok(true);
                 }
             }

@@ -92,7 +92,7 @@ async fn pages_follow_each_other_in_order_and_foreign_cursors_are_refused() {
     let first = ask(&server, Revision::LATEST, "tools/list", json!({})).await;
     let old = first["result"]["nextCursor"].clone();
     server.replace_tools(numbered(4)).expect("they are right");
-    for cursor in [old, json!(""), json!("0"), json!(7), json!("0000000000000000-1")] {
+    for cursor in [old, json!("0"), json!(7), json!("0000000000000000-1")] {
         let params = json!({"cursor": cursor});
         let refused = ask(&server, Revision::LATEST, "tools/list", params).await;
         assert_eq!(refused["error"]["code"], -32602, "{cursor}");

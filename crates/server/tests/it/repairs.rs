@@ -72,7 +72,6 @@ fn what_is_not_exactly_a_value_stays_wrong() {
         " 5",
         "5abc",
         "0x5",
-        "",
         "+5",
         "05",
         "5.",
@@ -94,7 +93,7 @@ fn what_is_not_exactly_a_value_stays_wrong() {
     for text in texts {
         check_property(r#"{"type":"integer"}"#, &format!("\"{text}\""), None);
     }
-    for text in ["True", "TRUE", " true", "yes", "1", "0", "", "truefalse"] {
+    for text in ["True", "TRUE", " true", "yes", "1", "0", "truefalse"] {
         check_property(r#"{"type":"boolean"}"#, &format!("\"{text}\""), None);
     }
     for text in ["[1,]", "[1", "1,2", "[1] [2]", "{}", "['a']"] {
@@ -156,6 +155,36 @@ fn null_is_left_out_where_nothing_needs_it() {
     let either = r#"{"properties":{"a":{"type":"integer"}},
         "anyOf":[{"required":["a"]},{"required":["b"]}]}"#;
     check(either, r#"{"a":null,"b":1}"#, None);
+}
+
+#[test]
+fn an_empty_string_is_left_out_where_no_string_can_be_meant() {
+    let schema = r#"{"type":"object","properties":{"a":{"type":"integer"},"n":{"type":"number"},
+        "b":{"type":"boolean"},"l":{"type":"array"},"o":{"type":"object"},"e":{"enum":[1,2]},
+        "s":{"type":"string"},"w":{"enum":["x"]},"m":{"type":["string","null"]},
+        "u":{"anyOf":[{"type":"integer"},{"type":"null"}]}},"required":["a"],
+        "additionalProperties":false}"#;
+    for (value, expected) in [
+        (r#"{"a":1,"n":""}"#, Some(r#"{"a":1}"#)),
+        (r#"{"b":"","a":1}"#, Some(r#"{"a":1}"#)),
+        (r#"{"a":1,"l":"","o":""}"#, Some(r#"{"a":1}"#)),
+        (r#"{"a":1,"e":""}"#, Some(r#"{"a":1}"#)),
+        (r#"{"a":1,"u":""}"#, Some(r#"{"a":1}"#)),
+        (r#"{"a":1,"b":"","s":"","m":""}"#, Some(r#"{"a":1,"s":"","m":""}"#)),
+        (r#"{"a":"1","b":"","n":null}"#, Some(r#"{"a":1}"#)),
+        // Needed, unknown, more than nothing, or meant as a string.
+        (r#"{"a":""}"#, None),
+        (r#"{"a":1,"z":""}"#, None),
+        (r#"{"a":1,"b":" "}"#, None),
+        (r#"{"a":1,"w":""}"#, None),
+    ] {
+        check(schema, value, expected);
+    }
+    check(r#"{"items":{"type":"integer"}}"#, r#"[1,""]"#, None);
+    let tagged = r#"{"anyOf":[
+        {"properties":{"k":{"const":"a"},"n":{"type":"integer"}},"required":["k"]},
+        {"properties":{"k":{"const":"b"}},"required":["k"]}]}"#;
+    check(tagged, r#"{"k":"a","n":""}"#, Some(r#"{"k":"a"}"#));
 }
 
 #[test]

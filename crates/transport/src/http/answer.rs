@@ -2,6 +2,8 @@
 //! server-sent events where something is said before it, or where it takes long.
 
 use super::call_stream::CallEvents;
+use super::coding;
+use super::heads::Heads;
 use super::long::LongAnswer;
 use super::modern::EventStream;
 use super::news::NewsEvents;
@@ -100,6 +102,35 @@ pub(super) fn json(status: StatusCode, message: impl Into<Bytes>) -> Response<An
 /// A list, whose beginning is in `start`.
 pub(super) fn listed(start: Bytes, rest: Arc<str>) -> Response<Answer> {
     Response::new(Answer::Listed(start, Some(Bytes::from_owner(List(rest)))))
+}
+
+/// An answer in JSON that is compressed.
+pub(super) fn packed(packed: Bytes) -> Response<Answer> {
+    let mut response = Response::new(Answer::Whole(Some(packed)));
+    say_packed(response.headers_mut());
+    response
+}
+
+/// Compresses an answer in JSON that is all there, if its client takes that.
+pub(super) fn pack(response: &mut Response<Answer>, heads: &Heads<'_>) {
+    // What has a kind already is a stream of events, and what has a coding is compressed.
+    let is_json = |headers: &HeaderMap| {
+        !headers.contains_key(header::CONTENT_TYPE)
+            && !headers.contains_key(header::CONTENT_ENCODING)
+    };
+    let Answer::Whole(Some(bytes)) = response.body() else { return };
+    if !is_json(response.headers()) || !coding::takes_gzip(heads) {
+        return;
+    }
+    if let Some(packed) = coding::packed(bytes) {
+        *response.body_mut() = Answer::Whole(Some(packed));
+        say_packed(response.headers_mut());
+    }
+}
+
+fn say_packed(headers: &mut HeaderMap) {
+    headers.insert(header::CONTENT_ENCODING, coding::WRITTEN);
+    headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
 }
 
 /// The rest of a list.

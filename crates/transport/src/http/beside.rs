@@ -27,13 +27,20 @@ impl Others {
     /// The one at a path.
     pub(super) fn at(&self, path: &str) -> Option<Arc<Endpoint>> {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        all.iter().find(|other| other.path == path).cloned()
+        let exactly = all.iter().find(|other| other.path == path);
+        exactly.or_else(|| all.iter().find(|other| is_same_path(&other.path, path))).cloned()
     }
 
     /// All of them.
     pub(super) fn all(&self) -> Vec<Arc<Endpoint>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
+}
+
+/// Whether two paths differ by a slash at their end at most, which clients add and lose.
+pub(super) fn is_same_path(one: &str, other: &str) -> bool {
+    let bare = |path| str::strip_suffix(path, "/").unwrap_or(path);
+    bare(one) == bare(other)
 }
 
 impl Endpoint {
@@ -65,6 +72,7 @@ impl Endpoint {
 
     /// Forgets sessions that have been idle for too long.
     pub(super) fn sweep_sessions(&self) {
+        self.packed_lists.sweep();
         self.sessions.sweep();
         self.others.all().iter().for_each(|other| other.sessions.sweep());
     }

@@ -4,13 +4,14 @@
 
 use super::Options;
 use super::answer::{self, Answer};
-use super::beside::Others;
+use super::beside::{Others, is_same_path};
 use super::buffers::Buffers;
+use super::coding::{self, PackedLists, Unpackable};
 use super::guard::Guard;
 use super::heads::Heads;
 use super::refusals::{
-    VERBS, headers_too_long, method_not_allowed, not_acceptable, refused, refused_to, try_again,
-    unsupported_media_type,
+    VERBS, broken_coding, headers_too_long, method_not_allowed, not_acceptable, refused,
+    refused_to, try_again, unsupported_coding, unsupported_media_type,
 };
 use super::request::{self, Accepts, Unread, is_json, read_body};
 use super::secure::Secure;
@@ -23,14 +24,16 @@ use super::upgrade;
 use crate::bounds::{Bound, overloaded};
 use bytes::Bytes;
 use haft_proto::admit;
-use haft_proto::envelope::{self, Envelope, Id, Incoming, Kind, Rejected};
-use haft_proto::error::{Mistake, Refusal};
+use haft_proto::envelope::{self, Envelope, Id, Incoming, Kind};
+use haft_proto::error::{Malformed, Mistake, Refusal};
 use haft_proto::limits::Limits;
 use haft_proto::service::Service;
 use haft_proto::version::{Era, Revision};
 use haft_stages::{Stage, Trip};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method as Verb, Request, Response, StatusCode, header};
+use http::{
+    HeaderMap, HeaderValue, Method as Verb, Request, Response, StatusCode, Version, header,
+};
 use http_body::Body;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -41,8 +44,10 @@ pub(super) struct Endpoint {
     pub(super) path: String,
     guard: Arc<Guard>,
     pub(super) sessions: Sessions,
+    pub(super) has_sessions: bool,
     pub(super) limits: Arc<Limits>,
     pub(super) buffers: Arc<Buffers>,
+    pub(super) packed_lists: Arc<PackedLists>,
     /// Requests that are not answered yet.
     pub(super) in_flight: Arc<Bound>,
     /// Bytes of bodies.
@@ -80,7 +85,9 @@ impl Endpoint {
             path: options.path.clone(),
             guard: Arc::new(Guard::new(address, options)),
             sessions: Sessions::new(&limits),
+            has_sessions: options.has_sessions,
             buffers: Arc::new(Buffers::new(&limits)),
+            packed_lists: Arc::new(PackedLists::new(&limits)),
             in_flight: Bound::new(limits.requests_in_flight),
             bodies: Bound::new(limits.bodies_bytes),
             subscriptions: Bound::new(limits.subscriptions),
@@ -106,7 +113,9 @@ impl Endpoint {
             path,
             guard: Arc::clone(&self.guard),
             sessions: Sessions::new(&self.limits),
+            has_sessions: self.has_sessions,
             buffers: Arc::clone(&self.buffers),
+            packed_lists: Arc::clone(&self.packed_lists),
             in_flight: Arc::clone(&self.in_flight),
             bodies: Arc::clone(&self.bodies),
             subscriptions: Arc::clone(&self.subscriptions),
@@ -135,8 +144,17 @@ impl Endpoint {
         let (parts, body) = request.into_parts();
         let heads = Heads::of(&parts.headers);
         let (mut response, origin) = match self.guard.check(&parts.uri, &heads) {
+            Ok(()) if parts.version == Version::HTTP_11 && heads.hosts().count() != 1 => {
+                // RFC 9112, section 3.2.
+                let message = "Invalid request: HTTP/1.1 asks for one `Host` header";
+                let refusal = Refusal::new(Mistake::InvalidRequest, message);
+                (refused(StatusCode::BAD_REQUEST, &refusal), None)
+            }
             Ok(()) => {
-                let response = self.route(&parts, heads, body, unread, trip).await;
+                let mut response = self.route(&parts, heads, body, unread, trip).await;
+                if response.body().len().is_some_and(|len| len >= self.limits.compressed_from) {
+                    answer::pack(&mut response, &heads);
+                }
                 (response, self.guard.cors_origin(&heads).cloned())
             }
             Err(turned_away) => {
@@ -168,6 +186,9 @@ impl Endpoint {
         }
         let path = parts.uri.path();
         if path != self.path {
+            if is_same_path(path, &self.path) {
+                return self.reply(parts, heads, body, unread, trip).await;
+            }
             if let Some(other) = self.others.at(path) {
                 return other.reply(parts, heads, body, unread, trip).await;
             }
@@ -231,31 +252,68 @@ impl Endpoint {
                 "Not acceptable: `Accept` must list `application/json` and `text/event-stream`",
             );
         }
-        let body = match self.body(body).await {
+        let body = match self.body(&heads, body).await {
             Ok(body) => body,
             Err(response) => return response,
         };
         trip.mark(Stage::Read);
         let asking = Asking { heads, accepts, unread, trip };
-        match envelope::read(&body.bytes, &self.limits) {
+        let mut room = Vec::new();
+        match envelope::read_with_halves(&body.bytes, &mut room, &self.limits) {
             Ok(Incoming::One(message)) => self.one(&asking, &message).await,
             Ok(Incoming::Batch(messages)) => self.batch(&asking, &messages).await,
-            Err(Rejected { id, reason }) => refused_to(id, Era::Modern, &reason.into()),
+            Err(rejected) => self.unreadable(&asking.heads, &rejected),
         }
     }
 
-    /// The body of a request, or the answer that says why it was not read.
-    pub(super) async fn body<B>(&self, body: B) -> Result<request::Body, Response<Answer>>
+    /// The body of a request as its message is, or the answer that says why it was not read.
+    pub(super) async fn body<B>(
+        &self,
+        heads: &Heads<'_>,
+        body: B,
+    ) -> Result<request::Body, Response<Answer>>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        read_body(body, &self.limits, &self.bodies).await.map_err(|unread| match unread {
+        let coding = coding::coding_of(heads).map_err(|_| unsupported_coding())?;
+        let read = read_body(body, &self.limits, &self.bodies).await;
+        let mut body = read.map_err(|unread| match unread {
             Unread::BrokenOff => answer::empty(StatusCode::BAD_REQUEST),
             Unread::NoRoom => self.try_again(None, Era::Modern),
             Unread::TooLarge(refusal) => refused(StatusCode::PAYLOAD_TOO_LARGE, &refusal),
             Unread::TooSlow(refusal) => refused(StatusCode::REQUEST_TIMEOUT, &refusal),
-        })
+        })?;
+        if let Some(coding) = coding {
+            let unpacked = coding::unpacked(&body.bytes, coding, &mut body.held, &self.limits);
+            body.bytes = unpacked.map_err(|why| match why {
+                Unpackable::Broken => broken_coding(),
+                Unpackable::NoRoom => self.try_again(None, Era::Modern),
+                Unpackable::TooLong => {
+                    let limit = self.limits.message_bytes;
+                    let refusal = Malformed::MessageTooLong { limit }.into();
+                    refused(StatusCode::PAYLOAD_TOO_LARGE, &refusal)
+                }
+            })?;
+        }
+        Ok(body)
+    }
+
+    /// An answer that is a list, whose beginning is in `start`.
+    pub(super) fn listed(
+        &self,
+        heads: &Heads<'_>,
+        start: Bytes,
+        list: Arc<str>,
+    ) -> Response<Answer> {
+        let is_long = list.len() >= self.limits.compressed_lists_from;
+        let packed = (is_long && coding::takes_gzip(heads))
+            .then(|| self.packed_lists.answer(&start, &list))
+            .flatten();
+        match packed {
+            Some(packed) => answer::packed(packed),
+            None => answer::listed(start, list),
+        }
     }
 
     async fn one(&self, asking: &Asking<'_>, message: &Envelope<'_>) -> Response<Answer> {
@@ -266,8 +324,11 @@ impl Endpoint {
             return refused_to(None, Era::Modern, &refusal);
         }
         match (admit::era_of(message, asking.heads.version()), message.kind, message.id) {
-            (Era::Legacy, _, _) => self.legacy(asking, message).await,
-            (Era::Modern, Kind::Request, Some(id)) => self.modern(asking, message, id).await,
+            (Era::Legacy, _, _) if self.has_sessions => self.legacy(asking, message).await,
+            (Era::Legacy, _, _) => self.sessionless(asking, message).await,
+            (Era::Modern, Kind::Request, Some(id)) => {
+                self.alone(asking, message, id, Era::Modern).await
+            }
             (Era::Modern, Kind::Notification, _) => answer::empty(StatusCode::ACCEPTED),
             (Era::Modern, _, _) => {
                 let refusal = Refusal::new(

@@ -4,7 +4,9 @@
 
 use super::Options;
 use super::heads::Heads;
+use haft_proto::authority::{self, authority_of_page, check_host, check_origin, is_same_host};
 use http::{HeaderValue, Uri};
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 /// The rule of one listener.
@@ -43,7 +45,7 @@ impl Guard {
             is_loopback: address.ip().is_loopback(),
             address: address.to_string(),
             origins: options.origins.clone(),
-            hosts: options.hosts.clone(),
+            hosts: options.hosts.iter().map(|host| bare(host).to_owned()).collect(),
         }
     }
 
@@ -71,8 +73,8 @@ impl Guard {
             return true;
         }
         let Ok(host) = std::str::from_utf8(host) else { return false };
-        let name = name_of(host);
-        if self.hosts.iter().any(|known| known == "*" || known.eq_ignore_ascii_case(name)) {
+        let Some(name) = authority::host(host) else { return false };
+        if self.hosts.iter().any(|known| known == "*" || is_same_host(known, name)) {
             return true;
         }
         is_loopback_name(name) || (!self.is_loopback && self.hosts.is_empty())
@@ -82,10 +84,8 @@ impl Guard {
         if self.is_listed(origin) {
             return true;
         }
-        let host = origin.to_str().ok().and_then(|origin| {
-            origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"))
-        });
-        self.is_loopback && host.is_some_and(|host| is_loopback_name(name_of(host)))
+        let page = origin.to_str().ok().and_then(authority_of_page);
+        self.is_loopback && page.and_then(authority::host).is_some_and(is_loopback_name)
     }
 
     fn is_listed(&self, origin: &HeaderValue) -> bool {
@@ -94,12 +94,27 @@ impl Guard {
     }
 }
 
-/// The host without its port.
-fn name_of(authority: &str) -> &str {
-    if let Some(rest) = authority.strip_prefix('[') {
-        return rest.split_once(']').map_or(authority, |(address, _)| address);
+/// A listed host without the brackets around an address.
+fn bare(host: &str) -> &str {
+    host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host)
+}
+
+/// Whether each entry of the lists can be in a request.
+///
+/// # Errors
+/// The first that cannot, and what to write instead.
+pub(super) fn check_lists(options: &Options) -> io::Result<()> {
+    let wrong = |list: &str, entry: &str, why: authority::Unmatchable| {
+        let why = format!("`{list}`: no request can have {entry:?}: {why}");
+        io::Error::new(io::ErrorKind::InvalidInput, why)
+    };
+    for host in &options.hosts {
+        check_host(host).map_err(|why| wrong("hosts", host, why))?;
     }
-    authority.split_once(':').map_or(authority, |(name, _)| name)
+    for origin in &options.origins {
+        check_origin(origin).map_err(|why| wrong("origins", origin, why))?;
+    }
+    Ok(())
 }
 
 fn is_loopback_name(name: &str) -> bool {
@@ -134,11 +149,39 @@ mod tests {
         for host in ["localhost:7300", "127.0.0.1", "[::1]:7300", "LOCALHOST", "127.0.0.2:1"] {
             assert_eq!(check(host, None), Ok(()), "{host}");
         }
-        for host in ["evil.example", "localhost.evil.example:7300", "", "[::1", "10.0.0.1"] {
+        for host in [
+            "evil.example",
+            "localhost.evil.example:7300",
+            "",
+            "[::1",
+            "10.0.0.1",
+            "localhost:80@evil.example",
+            "localhost:+80",
+            "localhost:65536",
+            "localhost:80:80",
+            "[::1]evil.example",
+            "[localhost]",
+            "localhost/evil.example",
+            "localhost\\evil.example",
+            ":7300",
+        ] {
             assert_eq!(check(host, None), Err(TurnedAway::Host), "{host}");
         }
-        assert_eq!(check("localhost", Some("http://localhost:5173")), Ok(()));
-        for origin in ["http://evil.example", "null", "file://localhost", "http://localhost.evil"] {
+        for origin in ["http://localhost:5173", "HTTPS://LocalHost", "http://[::1]:80"] {
+            assert_eq!(check("localhost", Some(origin)), Ok(()), "{origin}");
+        }
+        for origin in [
+            "http://evil.example",
+            "null",
+            "file://localhost",
+            "http://localhost.evil",
+            "http://localhost:80@evil.example",
+            "http://localhost@evil.example",
+            "http://[::1].evil",
+            "http://localhost:x",
+            "http://localhost/",
+            "http://",
+        ] {
             assert_eq!(check("localhost", Some(origin)), Err(TurnedAway::Origin), "{origin}");
         }
     }
@@ -147,11 +190,12 @@ mod tests {
     fn lists_open_what_they_name_and_nothing_else() {
         let options = Options {
             origins: vec!["https://app.example".to_owned()],
-            hosts: vec!["mcp.example".to_owned()],
+            hosts: ["mcp.example", "[fe80::1]"].map(str::to_owned).to_vec(),
             ..Options::default()
         };
         let check = |host, origin| verdict("0.0.0.0:80", &options, host, origin);
         assert_eq!(check("mcp.example:80", Some("https://app.example")), Ok(()));
+        assert_eq!(check("[fe80:0::1]:80", Some("HTTPS://App.example")), Ok(()));
         assert_eq!(check("other.example", None), Err(TurnedAway::Host));
         assert_eq!(check("mcp.example", Some("http://localhost")), Err(TurnedAway::Origin));
         assert_eq!(verdict("0.0.0.0:80", &Options::default(), "any.example", None), Ok(()));

@@ -14,6 +14,8 @@ pub(super) struct Heads<'a> {
     pub(super) session: Option<&'a HeaderValue>,
     version: Option<&'a HeaderValue>,
     accept: Option<&'a HeaderValue>,
+    accept_encoding: Option<&'a HeaderValue>,
+    content_encoding: Option<&'a HeaderValue>,
     host: Option<&'a HeaderValue>,
     origin: Option<&'a HeaderValue>,
     /// Whether one of them is there more than once.
@@ -30,6 +32,8 @@ impl<'a> Heads<'a> {
             session: None,
             version: None,
             accept: None,
+            accept_encoding: None,
+            content_encoding: None,
             host: None,
             origin: None,
             has_more: false,
@@ -40,6 +44,8 @@ impl<'a> Heads<'a> {
             let slot = match name {
                 name if name == header::CONTENT_TYPE => &mut heads.content_type,
                 name if name == header::ACCEPT => &mut heads.accept,
+                name if name == header::ACCEPT_ENCODING => &mut heads.accept_encoding,
+                name if name == header::CONTENT_ENCODING => &mut heads.content_encoding,
                 name if name == header::HOST => &mut heads.host,
                 name if name == header::ORIGIN => &mut heads.origin,
                 name if *name == SESSION_HEADER => &mut heads.session,
@@ -69,6 +75,16 @@ impl<'a> Heads<'a> {
     /// What the client takes, in the order in which it is said.
     pub(super) fn accepts(&self) -> impl Iterator<Item = &'a HeaderValue> {
         self.each(self.accept, header::ACCEPT)
+    }
+
+    /// How answers may be compressed.
+    pub(super) fn accept_encodings(&self) -> impl Iterator<Item = &'a HeaderValue> {
+        self.each(self.accept_encoding, header::ACCEPT_ENCODING)
+    }
+
+    /// How the body is compressed.
+    pub(super) fn content_encodings(&self) -> impl Iterator<Item = &'a HeaderValue> {
+        self.each(self.content_encoding, header::CONTENT_ENCODING)
     }
 
     /// Which servers it is meant for.

@@ -8,6 +8,7 @@ use super::heads::Heads;
 use super::news::{News, NoNews};
 use super::refusals::{get_not_acceptable, method_not_allowed, refused, refused_to};
 use super::request::{Accepts, HttpHeaders, LAST_EVENT_HEADER, SESSION_HEADER};
+use super::sessionless;
 use super::sessions::Session;
 use super::streams::{NEWS, Resumed};
 use crate::asking::{Asked, Call, take, take_but_list};
@@ -64,7 +65,7 @@ impl Endpoint {
             Asked::Silent | Asked::Stream(_) => answer::empty(StatusCode::ACCEPTED),
             Asked::Answered { outcome, .. } => match (stream.into_inner(), rest) {
                 (None, Some(rest)) if asking.accepts.json => {
-                    answer::listed(self.buffers.sent(message), rest)
+                    self.listed(&asking.heads, self.buffers.sent(message), rest)
                 }
                 (stream, rest) => {
                     rest.inspect(|rest| message.extend_from_slice(rest.as_bytes()));
@@ -91,7 +92,7 @@ impl Endpoint {
 
     /// Begins a session, and answers in JSON: every client takes that here.
     fn initialize(&self, message: &Envelope<'_>) -> Response<Answer> {
-        let fresh = RefCell::new(Conversation::new(Principal::Anonymous, &self.limits));
+        let fresh = RefCell::new(Conversation::of_many_ways(Principal::Anonymous, &self.limits));
         let mut out = Vec::new();
         let sink = || Queue::without_reader() as Arc<dyn Sink>;
         let asked = take(&fresh, &*self.service, message, None, &sink, &mut out);
@@ -126,6 +127,9 @@ impl Endpoint {
         }
         if messages.iter().flatten().all(is_modern) && messages.iter().all(Result::is_ok) {
             return refused_to(None, Era::Modern, &batches_refused());
+        }
+        if !self.has_sessions {
+            return self.sessionless_batch();
         }
         let session = match self.session(&asking.heads) {
             Ok(session) => session,
@@ -187,6 +191,9 @@ impl Endpoint {
         if let Err(refusal) = known_version(heads) {
             return refused_to(None, Era::Legacy, &refusal);
         }
+        if !self.has_sessions {
+            return method_not_allowed(sessionless::NO_DELETE);
+        }
         let Some(id) = heads.session else {
             return method_not_allowed(NO_DELETE);
         };
@@ -204,6 +211,9 @@ impl Endpoint {
         let version = heads.version().and_then(Revision::parse);
         if version.is_some_and(|revision| revision.era() == Era::Modern) {
             return method_not_allowed(NO_MODERN_GET);
+        }
+        if !self.has_sessions {
+            return method_not_allowed(sessionless::NO_GET);
         }
         let session = match self.session(heads) {
             Ok(session) => session,
@@ -253,6 +263,21 @@ impl Endpoint {
             }
             None => refused(StatusCode::BAD_REQUEST, &unknown_event()),
         }
+    }
+
+    /// What a message is answered with that cannot be read. It may be the answer to a question.
+    pub(super) fn unreadable(
+        &self,
+        heads: &Heads<'_>,
+        rejected: &Rejected<'_>,
+    ) -> Response<Answer> {
+        let is_answer = |session: Arc<Session>| {
+            session.conversation.with(|kept| kept.questions.hear_unreadable(rejected))
+        };
+        let may_answer = rejected.id.is_some() && heads.session.is_some();
+        let is_answer = may_answer && self.session(heads).is_ok_and(is_answer);
+        let id = rejected.id.filter(|_| !is_answer);
+        refused_to(id, Era::Modern, &rejected.reason.into())
     }
 
     fn session(&self, heads: &Heads<'_>) -> Result<Arc<Session>, Refusal> {

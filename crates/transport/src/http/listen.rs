@@ -6,6 +6,7 @@ use super::beside::{Beside, Besides};
 use super::connections;
 use super::door::Sockets;
 use super::endpoint::Endpoint;
+use super::guard::check_lists;
 use super::roll::Roll;
 #[cfg(feature = "tls")]
 use super::secure::Tls;
@@ -41,9 +42,10 @@ impl Listener {
     /// Binds an address; port 0 is any free one.
     ///
     /// # Errors
-    /// The address is in use or not ours; or each thread wants a socket
+    /// The address is in use or not ours; a host or origin is listed that no request can have; or each thread wants a socket
     /// ([`Threads::Own`], `is_accepting`), and the system is not Linux.
     pub async fn bind(address: SocketAddr, options: Options) -> io::Result<Self> {
+        check_lists(&options)?;
         let is_at_any_port = address.port() == 0;
         let (sockets, address) = open(address, options.threads).await?;
         Ok(Self {

@@ -6,6 +6,7 @@ mod answer;
 mod beside;
 mod buffers;
 mod call_stream;
+mod coding;
 mod connections;
 mod door;
 mod endpoint;
@@ -21,6 +22,7 @@ mod replay;
 mod request;
 mod roll;
 mod secure;
+mod sessionless;
 mod sessions;
 mod sse;
 mod stall;
@@ -49,11 +51,16 @@ pub struct Options {
     /// The path of the endpoint.
     pub path: String,
     /// The web origins that may call, like `https://app.example`, and read the answers (CORS);
-    /// `*` is any. Pages served from this machine may call a loopback address in any case.
+    /// `*` is any. One that no request can have is an error as the address is bound. Pages served from this machine may call a loopback address in any case.
     pub origins: Vec<String>,
-    /// The names that requests may be addressed to, without a port; `*` is any. Without a list, an
+    /// The names that requests may be addressed to, without a port; `*` is any. One that no request
+    /// can have is an error as the address is bound. Without a list, an
     /// address of loopback answers to loopback names only, and others answer to any name.
     pub hosts: Vec<String>,
+    /// Whether `initialize` over HTTP begins a session, as a legacy client's requests then need it.
+    /// Without, each request is answered for itself, as a load balancer before several servers
+    /// wants it: nothing is told or asked beside a request, and its client cancels it by going.
+    pub has_sessions: bool,
     /// Whether clients of 2024-11-05 are served as well, which GET one path and POST to another.
     pub two_paths: Option<TwoPaths>,
     /// Which threads answer.
@@ -66,6 +73,7 @@ impl Default for Options {
             path: "/mcp".to_owned(),
             origins: Vec::new(),
             hosts: Vec::new(),
+            has_sessions: true,
             two_paths: None,
             threads: Threads::Shared,
         }

@@ -1,17 +1,20 @@
-//! What the endpoint does for a request of the modern era: no session, and it waits for no lock.
-//! Its client cancels it by going away.
+//! What the endpoint does for a request that stands alone, as all of the modern era do, and those of
+//! the legacy era where there are no sessions: it waits for no lock. Its client cancels it by going
+//! away.
 
 use super::answer::{self, Answer};
 use super::endpoint::{Asking, Endpoint};
 use super::long::LongAnswer;
 use super::refusals::{refused_to, try_again};
 use super::request::{Accepts, HttpHeaders};
+use super::sessionless;
 use super::sse::{AT_ONCE, Alarm, COMMENT, write_event};
 use super::subscription::FeedEvents;
 use crate::asking::{Along, Whole, ask_stateless};
 use crate::bounds::{Bound, Share, oversubscribed};
 use crate::outlet::{Queue, Reader, Sink};
 use bytes::{Bytes, BytesMut};
+use haft_proto::admit;
 use haft_proto::envelope::{Envelope, Id};
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
@@ -29,15 +32,16 @@ use tokio::time::sleep;
 
 impl Endpoint {
     /// Answers a request.
-    pub(super) async fn modern(
+    pub(super) async fn alone(
         &self,
         asking: &Asking<'_>,
         message: &Envelope<'_>,
         id: Id<'_>,
+        era: Era,
     ) -> Response<Answer> {
         let mut place = self.in_flight.share();
         if !place.take(1) {
-            return self.try_again(Some(id), Era::Modern);
+            return self.try_again(Some(id), era);
         }
         let (said, turn, mut message) = {
             let queue =
@@ -46,28 +50,35 @@ impl Endpoint {
             let headers = HttpHeaders(asking.heads.all);
             let asker = (&Principal::Anonymous, Some(&headers as &dyn Headers));
             let sink = || queue.sink();
-            let turn = asking
-                .trip
-                .run(|| ask_stateless(&*self.service, message, id, asker, &sink, &mut out));
+            let turn = asking.trip.run(|| {
+                let admitted = match era {
+                    Era::Modern => admit::modern_request(message, Some(&headers)),
+                    Era::Legacy => sessionless::admit(message, &asking.heads),
+                };
+                let request = (message, id, admitted);
+                ask_stateless(&*self.service, request, asker, &sink, &mut out)
+            });
             self.buffers.take_back(&mut out);
             (Reader::new(queue.made.into_inner()), turn, out)
         };
         match turn {
             Turn::Done(outcome) if asking.accepts.json && said.is_of_nothing() => {
-                answer::whole(self.buffers.sent(message), outcome, Era::Modern)
+                answer::whole(self.buffers.sent(message), outcome, era)
             }
-            Turn::Done(outcome) => finished(Reply::new(message, outcome), &said, asking.accepts),
+            Turn::Done(outcome) => {
+                finished(Reply::new(message, outcome), &said, era, asking.accepts)
+            }
             Turn::Listed(rest) if asking.accepts.json && said.is_of_nothing() => {
-                answer::listed(self.buffers.sent(message), rest)
+                self.listed(&asking.heads, self.buffers.sent(message), rest)
             }
             Turn::Listed(rest) => {
                 message.extend_from_slice(rest.as_bytes());
-                finished(Reply::new(message, Outcome::Result), &said, asking.accepts)
+                finished(Reply::new(message, Outcome::Result), &said, era, asking.accepts)
             }
             Turn::Stream(feed) => self.subscribe(asking, feed, id),
             Turn::Later(work) => {
                 let work = asking.trip.run(|| Along::new(work));
-                later(Work::Here(work, place), said, asking, &self.limits).await
+                later(Work::Here(work, place), said, (era, asking), &self.limits).await
             }
         }
     }
@@ -98,13 +109,13 @@ impl Endpoint {
 async fn later(
     mut work: Work,
     said: Reader,
-    asking: &Asking<'_>,
+    (era, asking): (Era, &Asking<'_>),
     limits: &Limits,
 ) -> Response<Answer> {
     let accepts = asking.accepts;
     if !accepts.events {
         return match (&mut work).await {
-            Some(reply) => sent(reply, work, &said, accepts, limits).await,
+            Some(reply) => sent(reply, work, &said, (era, accepts), limits).await,
             None => answer::empty(StatusCode::ACCEPTED),
         };
     }
@@ -113,7 +124,7 @@ async fn later(
         biased;
         message = poll_fn(|cx| said.poll_pop(cx)) => first = Some(message),
         reply = &mut work => return match reply {
-            Some(reply) => sent(reply, work, &said, accepts, limits).await,
+            Some(reply) => sent(reply, work, &said, (era, accepts), limits).await,
             None => answer::event_response(Answer::Whole(None)),
         },
         () = sleep(limits.keep_alive) => {}
@@ -130,7 +141,7 @@ async fn sent(
     mut reply: Reply,
     work: Work,
     said: &Reader,
-    accepts: Accepts,
+    (era, accepts): (Era, Accepts),
     limits: &Limits,
 ) -> Response<Answer> {
     let events = rest_of(said);
@@ -142,12 +153,12 @@ async fn sent(
         return answer::long(LongAnswer::new(reply.message, rest, place, limits.write_stall));
     }
     poll_fn(|cx| reply.poll_whole(cx)).await;
-    finished_after(events, reply, accepts)
+    finished_after(events, reply, era, accepts)
 }
 
 /// The same for one that is all there, with what was said about it on the way.
-fn finished(reply: Reply, said: &Reader, accepts: Accepts) -> Response<Answer> {
-    finished_after(rest_of(said), reply, accepts)
+fn finished(reply: Reply, said: &Reader, era: Era, accepts: Accepts) -> Response<Answer> {
+    finished_after(rest_of(said), reply, era, accepts)
 }
 
 fn rest_of(said: &Reader) -> BytesMut {
@@ -156,9 +167,14 @@ fn rest_of(said: &Reader) -> BytesMut {
     events
 }
 
-fn finished_after(mut events: BytesMut, reply: Reply, accepts: Accepts) -> Response<Answer> {
+fn finished_after(
+    mut events: BytesMut,
+    reply: Reply,
+    era: Era,
+    accepts: Accepts,
+) -> Response<Answer> {
     if events.is_empty() {
-        return answer::now(reply, Era::Modern, accepts);
+        return answer::now(reply, era, accepts);
     }
     write_event(&mut events, &reply.message);
     answer::event_response(Answer::Whole(Some(events.freeze())))

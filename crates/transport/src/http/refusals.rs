@@ -1,6 +1,7 @@
 //! The answers that turn a request away: each an error of JSON-RPC with the status that it has.
 
 use super::answer::{self, Answer};
+use super::coding;
 use super::request::Accepts;
 use haft_proto::encode;
 use haft_proto::envelope::Id;
@@ -59,6 +60,24 @@ pub(super) fn unsupported_media_type() -> Response<Answer> {
         "Unsupported media type: `Content-Type` must be `application/json`",
     );
     refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, &refusal)
+}
+
+/// The body is compressed in a way that is not read.
+pub(super) fn unsupported_coding() -> Response<Answer> {
+    let refusal = Refusal::new(
+        Mistake::InvalidRequest,
+        "Unsupported media type: `Content-Encoding` must be `gzip` or `deflate`, or not be there",
+    );
+    let mut response = refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, &refusal);
+    response.headers_mut().insert(header::ACCEPT_ENCODING, coding::READ);
+    response
+}
+
+/// The body is not what its coding says.
+pub(super) fn broken_coding() -> Response<Answer> {
+    let message =
+        "Parse error: the body is not compressed as `Content-Encoding` says, or cut short";
+    refused(StatusCode::BAD_REQUEST, &Refusal::new(Mistake::Parse, message))
 }
 
 /// The client does not take what it would be answered with.

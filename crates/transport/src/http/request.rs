@@ -100,7 +100,8 @@ pub(super) fn is_json(heads: &Heads<'_>) -> bool {
 #[derive(Debug)]
 pub(super) struct Body {
     pub(super) bytes: Bytes,
-    _held: Share,
+    /// What it counts for.
+    pub(super) held: Share,
 }
 
 /// Why a body was not read.
@@ -186,7 +187,7 @@ where
         }
     }
     let bytes = if gathered.is_empty() { first } else { gathered.freeze() };
-    Ok(Body { bytes, _held: held })
+    Ok(Body { bytes, held })
 }
 
 fn too_large(limits: &Limits) -> Unread {

@@ -3,6 +3,7 @@
 //! long as its stream. Off unless [`Options`](super::Options) have paths for it.
 
 use super::answer::{self, Answer};
+use super::beside::is_same_path;
 use super::endpoint::{Endpoint, preflight};
 use super::heads::Heads;
 use super::refusals::{
@@ -19,6 +20,7 @@ use crate::conversation::{Conversation, Kept};
 use crate::feeds::poll_feed;
 use crate::outlet::{Queue, Sink};
 use bytes::{Bytes, BytesMut};
+use haft_proto::encode;
 use haft_proto::envelope::{self, Envelope, Incoming, Kind, Rejected};
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::service::{Feed, Principal, Service};
@@ -104,8 +106,8 @@ impl Endpoint {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let Some(paths) = &self.two_paths else { return Err(body) };
-        let is_stream = parts.uri.path() == paths.stream;
-        if !is_stream && parts.uri.path() != paths.messages {
+        let is_stream = is_same_path(parts.uri.path(), &paths.stream);
+        if !is_stream && !is_same_path(parts.uri.path(), &paths.messages) {
             return Err(body);
         }
         Ok(match parts.method {
@@ -144,6 +146,8 @@ impl Endpoint {
             }
             open.insert(id.clone().into(), Arc::clone(&line));
         }
+        // What stands before this server may serve it below a path that is not known here.
+        let messages = relative(parts.uri.path(), messages);
         let first = format!("event: endpoint\ndata: {messages}?sessionId={id}\n\n");
         let events = LineEvents {
             first: Some(first.into()),
@@ -173,15 +177,16 @@ impl Endpoint {
             );
             return refused(StatusCode::NOT_FOUND, &refusal);
         };
-        let body = match self.body(body).await {
+        let body = match self.body(&Heads::of(&parts.headers), body).await {
             Ok(body) => body,
             Err(response) => return response,
         };
         let headers = HttpHeaders(&parts.headers);
-        match envelope::read(&body.bytes, &self.limits) {
+        let mut room = Vec::new();
+        match envelope::read_with_halves(&body.bytes, &mut room, &self.limits) {
             Ok(Incoming::One(message)) => self.take_one(&line, &message, &headers),
             Ok(Incoming::Batch(messages)) => self.take_batch(&line, &messages, &headers),
-            Err(Rejected { id, reason }) => refused_to(id, Era::Modern, &reason.into()),
+            Err(rejected) => line.unreadable(&rejected),
         }
     }
 
@@ -263,6 +268,21 @@ impl Line {
         self.queue.answer(message, &self.unread);
     }
 
+    /// A message cannot be read. Who can be told on the stream waits for the answer there.
+    fn unreadable(&self, rejected: &Rejected<'_>) -> Response<Answer> {
+        let refusal = rejected.reason.into();
+        let is_answer = self.conversation.with(|kept| kept.questions.hear_unreadable(rejected));
+        match rejected.id.filter(|_| !is_answer && !self.unread.is_full()) {
+            Some(id) => {
+                let mut out = Vec::new();
+                encode::error(&mut out, Some(id), &refusal);
+                self.answer(out);
+                answer::empty(StatusCode::ACCEPTED)
+            }
+            None => refused_to(None, Era::Modern, &refusal),
+        }
+    }
+
     /// A message has been taken: the client is told of changes once it is ready.
     fn taken(&self, service: &dyn Service) {
         if let Some(session) = self.conversation.with(Conversation::begins_to_listen) {
@@ -273,6 +293,19 @@ impl Line {
 
     fn news(&self) -> MutexGuard<'_, Option<Box<dyn Feed>>> {
         self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The reference that leads from one path to another (RFC 3986, section 4.2).
+fn relative(from: &str, to: &str) -> String {
+    let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let (from, to): (Vec<_>, Vec<_>) = (folder.split('/').collect(), to.split('/').collect());
+    let common = from.iter().zip(&to[..to.len() - 1]).take_while(|(a, b)| a == b).count();
+    let rest = to[common..].join("/");
+    match from.len() - common {
+        // An empty one means the same path, and one with a colon would begin with a scheme.
+        0 if rest.is_empty() || to[common].contains(':') => format!("./{rest}"),
+        up => "../".repeat(up) + &rest,
     }
 }
 
@@ -332,5 +365,28 @@ impl Drop for LineEvents {
         drop(self.line.queue.close());
         let news = self.line.news().take();
         drop(news);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::relative;
+
+    #[test]
+    fn a_reference_leads_from_the_stream_to_where_messages_go() {
+        for (from, to, expected) in [
+            ("/sse", "/messages", "messages"),
+            ("/a/sse", "/a/messages", "messages"),
+            ("/a/sse", "/messages", "../messages"),
+            ("/a/b/sse", "/a/c/messages", "../c/messages"),
+            ("/sse", "/a/messages", "a/messages"),
+            ("/a/", "/a/b", "b"),
+            ("/a", "/a/b", "a/b"),
+            ("/a/b", "/a", "../a"),
+            ("/sse", "/", "./"),
+            ("/sse", "/a:b", "./a:b"),
+        ] {
+            assert_eq!(relative(from, to), expected, "{from} {to}");
+        }
     }
 }

@@ -70,6 +70,8 @@ enum Event {
     Read(usize),
     Stop(Stop),
     TimeIsUp,
+    /// The input has ended, and nobody reads what is written.
+    Unread,
     Wrote(usize),
 }
 
@@ -159,6 +161,11 @@ impl Connection {
             count = input.read(self.lines.room()), if is_reading && has_room => {
                 Event::Read(count?)
             }
+            // Whoever asks all at once still reads the answers, or else has gone.
+            gone = output.unread(), if !is_reading && unsent.is_empty() => {
+                gone?;
+                Event::Unread
+            }
             // Last, so that however much is said, the client is heard.
             message = poll_fn(|cx| self.talk.queue.poll_pop(cx)), if has_room => {
                 Event::Notification(message)
@@ -185,7 +192,9 @@ impl Connection {
                 self.lines.filled(count);
                 self.has_lines = true;
             }
-            Event::Stop(Stop::AtOnce) => return ControlFlow::Break(()),
+            Event::Unread | Event::Stop(Stop::AtOnce) => return ControlFlow::Break(()),
+            // Closing the input was the client's first way to say so (Lifecycle, "Shutdown").
+            Event::Stop(Stop::Gracefully) if !self.is_reading => return ControlFlow::Break(()),
             Event::Stop(Stop::Gracefully) => {
                 self.is_reading = false;
                 self.talk.end_conversation();

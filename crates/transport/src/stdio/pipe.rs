@@ -115,6 +115,20 @@ impl Pipe {
         }
     }
 
+    /// Waits until nobody can read any more what is written. For ever where that is not told: a
+    /// file has no reader.
+    pub(super) async fn unread(&self) -> io::Result<()> {
+        let Some(readiness) = &self.readiness else { return std::future::pending().await };
+        loop {
+            let mut ready = readiness.writable().await?;
+            if ready.ready().is_write_closed() {
+                return Ok(());
+            }
+            // Whoever has more to write has tried before it waits, so it needs the next edge only.
+            ready.clear_ready();
+        }
+    }
+
     fn if_ready(
         &self,
         wanted: PollFlags,

@@ -95,7 +95,8 @@ async fn each_path_has_its_own_server_and_others_have_none() {
         ("/a/mcp", Ok("a")),
         ("/b", Ok("b")),
         ("/a", Err(404)),
-        ("/a/mcp/", Err(404)),
+        ("/a/mcp/", Ok("a")),
+        ("/a/mcp//", Err(404)),
         ("/A/mcp", Err(404)),
         ("/b?x=1", Ok("b")),
     ] {

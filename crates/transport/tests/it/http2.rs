@@ -189,7 +189,7 @@ async fn conversations_of_2024_11_05_on_one_connection_have_one_bound() {
         let path = event.lines().find_map(|line| line.strip_prefix("data: ")).expect("a path");
         let send = |body: &str| {
             let request = String::from_utf8(post(&[], body)).expect("ASCII");
-            request.replacen("/mcp", path, 1).into_bytes()
+            request.replacen("/mcp", &format!("/{path}"), 1).into_bytes()
         };
         assert_eq!(poster.ask(&send(&initialize)).await.status, status);
         assert_eq!(poster.ask(&send(large)).await.status, status);

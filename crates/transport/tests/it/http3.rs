@@ -215,7 +215,7 @@ async fn clients_of_2024_11_05_are_served_on_two_paths() {
     let first = String::from_utf8(first.expect("an event").to_vec()).expect("UTF-8");
     let path = first.lines().find_map(|line| line.strip_prefix("data: ")).expect("a path");
     let request = String::from_utf8(post(&[], &initialize("2024-11-05"))).expect("ASCII");
-    let taken = client.ask(request.replacen("/mcp", path, 1).as_bytes()).await;
+    let taken = client.ask(request.replacen("/mcp", &format!("/{path}"), 1).as_bytes()).await;
     assert_eq!(taken.status, 202);
     let (_, answer) = next_event(&mut stream, &mut String::new()).await.expect("an event");
     assert_eq!(answer["result"]["protocolVersion"], "2024-11-05");

@@ -96,8 +96,9 @@ async fn a_legacy_client_cancels_by_saying_so_and_not_by_vanishing() {
     fixture.gate.began.notified().await;
     drop(client);
     let mut client = RawClient::connect(fixture.address).await;
-    let again = client.ask(&post(&headers, wait)).await;
-    assert_eq!(again.json()["error"]["code"], -32600, "the id is still in use: {again:?}");
+    let hello = r#"{"jsonrpc":"2.0","id":"w","method":"tools/call","params":{"name":"hello"}}"#;
+    assert_eq!(client.ask(&post(&headers, hello)).await.status, 200);
+    assert_eq!(fixture.gate.cancelled(), 0, "it goes on");
     let cancel =
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"w"}}"#;
     assert_eq!(client.ask(&post(&headers, cancel)).await.status, 202);
@@ -230,6 +231,40 @@ async fn a_cancelled_id_can_be_used_again_at_once() {
         fixture.gate.ended.notified().await;
     }
     assert_eq!(fixture.gate.cancelled(), 3);
+}
+
+#[tokio::test]
+async fn parallel_requests_of_one_id_on_connections_of_their_own_are_all_answered() {
+    let fixture = Fixture::start().await;
+    let mut client = RawClient::connect(fixture.address).await;
+    let id = session(&mut client).await;
+    let headers = [("mcp-session-id", id.as_str())];
+    let wait = r#"{"jsonrpc":"2.0","id":"w","method":"tools/call","params":{"name":"wait"}}"#;
+    let quick = r#"{"jsonrpc":"2.0","id":"w","method":"tools/call","params":{"name":"hello"}}"#;
+    let mut callers = Vec::new();
+    for _ in 0..3 {
+        let mut caller = RawClient::connect(fixture.address).await;
+        caller.send(&post(&headers, wait)).await;
+        fixture.gate.began.notified().await;
+        callers.push(caller);
+    }
+    let quick = client.ask(&post(&headers, quick)).await.json();
+    assert_eq!(
+        (&quick["id"], &quick["result"]["content"][0]["text"]),
+        (&"w".into(), &"hello".into())
+    );
+    // A cancellation is of one, and which it is, is the newest.
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled",
+        "params":{"requestId":"w"}}"#;
+    assert_eq!(client.ask(&post(&headers, cancel)).await.status, 202);
+    let cancelled = callers.pop().expect("there are three").answer().await;
+    assert_eq!((cancelled.status, cancelled.body.as_str()), (200, ""));
+    for mut caller in callers {
+        fixture.gate.open.notify_one();
+        let answer = caller.answer().await.json();
+        assert_eq!(answer["id"], "w");
+        assert_eq!(answer["result"]["content"][0]["text"], "waited");
+    }
 }
 
 #[tokio::test]

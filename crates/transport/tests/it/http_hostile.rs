@@ -96,6 +96,26 @@ async fn broken_messages_are_named_and_harm_nobody() {
 }
 
 #[tokio::test]
+async fn a_request_of_http_1_1_names_one_host_and_may_end_its_path_with_a_slash() {
+    let fixture = Fixture::start().await;
+    let request = String::from_utf8(modern("tools/call", r#"{"name":"hello"}"#)).expect("ASCII");
+    let host = request.lines().find(|line| line.starts_with("host:")).expect("it has a host");
+    let host = format!("{host}\r\n");
+    for (what, request, status) in [
+        ("one host", request.clone(), 200),
+        ("no host", request.replace(&host, ""), 400),
+        ("two hosts", request.replace(&host, &host.repeat(2)), 400),
+        ("a slash", request.replacen("/mcp", "/mcp/", 1), 200),
+        ("two slashes", request.replacen("/mcp", "/mcp//", 1), 404),
+        ("another path", request.replacen("/mcp", "/mcpx", 1), 404),
+        ("a user", request.replace(&host, "host: localhost:1@evil.example\r\n"), 403),
+    ] {
+        let answer = RawClient::connect(fixture.address).await.ask(request.as_bytes()).await;
+        assert_eq!(answer.status, status, "{what}: {answer:?}");
+    }
+}
+
+#[tokio::test]
 async fn unknown_methods_tools_and_cursors_are_named() {
     let fixture = Fixture::start().await;
     let method = (404, -32601, "Method not found: \"no/such\" (2026-07-28)");
@@ -104,7 +124,7 @@ async fn unknown_methods_tools_and_cursors_are_named() {
     check(&fixture, "a tool", &modern("tools/call", r#"{"name":"ecco"}"#), tool).await;
     let cursor =
         (200, -32602, "Invalid params: unknown `cursor`; list again from the start, without one");
-    check(&fixture, "a cursor", &modern("tools/list", r#"{"cursor":""}"#), cursor).await;
+    check(&fixture, "a cursor", &modern("tools/list", r#"{"cursor":" "}"#), cursor).await;
 }
 
 #[tokio::test]

@@ -1,8 +1,12 @@
 //! The HTTP wire against real sockets: what clients of both eras get, and what hostile ones do not.
 
+mod absent;
 mod asking_tools;
 mod besides;
 mod changes;
+mod compressed;
+mod departures;
+mod everywhere;
 mod fixture;
 mod hook;
 mod http2;
@@ -20,9 +24,11 @@ mod questions;
 mod raw_client;
 mod resuming;
 mod said_before;
+mod sessionless;
 mod subscriptions;
 mod threads;
 mod two_paths;
+mod unreadable;
 mod web_socket_client;
 mod web_sockets;
 mod web_sockets_hostile;

@@ -61,9 +61,13 @@ impl PipeClient {
     }
 
     pub(crate) async fn send(&mut self, line: &str) {
-        let line = format!("{}\n", line.replace('\n', " "));
+        self.send_bytes(line.replace('\n', " ").as_bytes()).await;
+    }
+
+    async fn send_bytes(&mut self, line: &[u8]) {
+        let line = [line, b"\n"].concat();
         let requests = self.requests.as_mut().expect("it is open");
-        let sent = timeout(DEADLINE, requests.write_all(line.as_bytes())).await;
+        let sent = timeout(DEADLINE, requests.write_all(&line)).await;
         sent.expect("the server reads in time").expect("the server reads");
     }
 
@@ -84,8 +88,20 @@ impl PipeClient {
         self.read().await
     }
 
+    pub(crate) async fn ask_bytes(&mut self, line: &[u8]) -> Value {
+        self.send_bytes(line).await;
+        self.read().await
+    }
+
     pub(crate) fn close_input(&mut self) {
         self.requests = None;
+    }
+
+    /// Is gone: nobody writes, nobody reads. Waits for the server's end.
+    pub(crate) async fn leave(self) {
+        drop((self.requests, self.answers));
+        let served = timeout(DEADLINE, self.serving).await.expect("it ends in time");
+        served.expect("the server does not panic").expect("no error");
     }
 
     pub(crate) fn stop(&mut self, how: Stop) {

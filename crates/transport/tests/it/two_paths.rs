@@ -35,7 +35,9 @@ impl Old {
         let first = stream.next().await;
         assert_eq!(first.name.as_deref(), Some("endpoint"));
         let messages = first.data.expect("a path");
-        assert!(messages.starts_with("/messages?sessionId="), "{messages}");
+        assert!(messages.starts_with("messages?sessionId="), "{messages}");
+        // Seen from `/sse`.
+        let messages = format!("/{messages}");
         Self { stream, poster: RawClient::connect(fixture.address).await, messages }
     }
 

@@ -139,7 +139,8 @@ async fn a_client_of_2024_11_05() {
             "protocolVersion":"2024-11-05","capabilities":{}}}"#,
         r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
     ] {
-        ask(&mut poster, &post("", body).replacen("/mcp", path, 1), "\r\n\r\n").await;
+        let post = post("", body).replacen("/mcp", &format!("/{path}"), 1);
+        ask(&mut poster, &post, "\r\n\r\n").await;
     }
     server.is_quiet().await;
 }
