@@ -38,3 +38,9 @@ pub(crate) const TOKEN_LIFE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 pub(crate) const TOKEN_KEPT_MIN: Duration = Duration::from_secs(5);
 /// How long the refusal of a token is told again before it is asked for anew.
 pub(crate) const TOKEN_REFUSAL_KEPT: Duration = Duration::from_secs(1);
+/// The most content codings of one body, each over the one before.
+pub const CODINGS_MAX: usize = 3;
+/// The largest window that a body in zstd may ask for, as a power of two (RFC 9659: 8 MiB).
+pub(crate) const ZSTD_WINDOW_LOG_MAX: u32 = 23;
+/// How much of a body is decoded at once, in bytes.
+pub(crate) const DECODED_PIECE_BYTES: usize = 16 * 1024;
