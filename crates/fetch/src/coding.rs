@@ -171,7 +171,9 @@ impl Coding {
     fn codec(self, begin: [u8; 2]) -> Box<dyn DecodeV2 + Send + Sync> {
         match self {
             Self::Gzip => Box::new(GzipDecoder::new()),
-            Self::Deflate if begin[0] & 0x0f == 8 && u16::from_be_bytes(begin) % 31 == 0 => {
+            Self::Deflate
+                if begin[0] & 0x0f == 8 && u16::from_be_bytes(begin).is_multiple_of(31) =>
+            {
                 Box::new(ZlibDecoder::new())
             }
             Self::Deflate => Box::new(DeflateDecoder::new()),

@@ -13,6 +13,9 @@ use http::header::{CONTENT_ENCODING, HeaderValue};
 
 const LIMIT: usize = 1 << 20;
 
+/// A coding, what was sent, and what it is.
+type Row = (&'static str, Vec<u8>, Result<Vec<u8>, Coded>);
+
 fn encoder(coding: &str) -> Box<dyn EncodeV2> {
     match coding {
         "gzip" => Box::new(GzipEncoder::new(Level::Default.into())),
@@ -133,7 +136,7 @@ fn what_a_body_says_of_itself_is_believed_within_bounds() {
     let at = false_sum.len() - 6;
     false_sum[at] ^= 1;
     let both = [body.clone(), body.clone()].concat();
-    let rows: Vec<(&str, Vec<u8>, Result<Vec<u8>, Coded>)> = vec![
+    let rows: Vec<Row> = vec![
         ("GZIP", gzip(&body), Ok(body.clone())),
         ("x-gzip", gzip(&body), Ok(body.clone())),
         ("identity", body.clone(), Ok(body.clone())),
