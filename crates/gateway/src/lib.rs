@@ -4,8 +4,8 @@
 //!
 //! `upstream` is a server behind this one, `seats` its connections, `own` those of single sessions;
 //! `keeper` keeps them, in the `room` that there is for processes, with a `pause` before each is
-//! started again; `lists` is what they say they have; `made` names it and does what the file's
-//! `rules` say of it, `catalogue` puts together what they all have, `tailor` what is other of it in
+//! started again; `lists` is what they say they have; `made` names it, has it `mended` for clients, and does what the
+//! file's `rules` say of it, `catalogue` puts together what they all have, `tailor` what is other of it in
 //! views, each tool a `fit`, and `idle` knows rules that do nothing; `told` is what all of them say
 //! of that; `forward` passes a request on, once for all that are `alike`, and counts its long
 //! result while that is `arriving`; `asking` is what is asked because of it; `subscriptions` hears
@@ -29,6 +29,7 @@ mod keeper;
 pub mod limits;
 mod lists;
 mod made;
+mod mended;
 mod murmur;
 mod nursery;
 mod own;

@@ -7,12 +7,14 @@ use crate::catalogue::{Listed, Offer};
 use crate::forward::Forward;
 use crate::idle;
 use crate::limits::{NAME_BYTES_MAX, SLACK};
+use crate::mended::Mended;
 use crate::rules::{Ruled, doubts, shape};
 use crate::upstream::Upstream;
 use haft_manifest::{Rules, What};
 use haft_proto::json::member;
 use haft_proto::spec::tool::is_valid_name;
-use haft_server::{Prompt, Resource, ResourceTemplate, TaskUse, Tool};
+use haft_server::normal::{self, Listed as Of};
+use haft_server::{BuildError, Prompt, Resource, ResourceTemplate, TaskUse, Tool};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
@@ -49,27 +51,33 @@ impl Made {
         let dropped = offer.dropped.iter().filter(|(kind, name, _)| is_wanted(kind, name));
         let dropped = dropped.map(|(kind, name, why)| (*kind, name.as_str().into(), why.clone()));
         let task_use = if offer.has_tasks { TaskUse::OnDemand } else { TaskUse::Never };
+        let mut mended = Mended::default();
         let mut tools = Vec::new();
-        for (name, definition) in chosen(rules, What::Tool, &offer.tools) {
-            let made = tool(upstream, rules, (name, &**definition), &mut odd);
-            let made = made.map(|tool| tool.task(task_use));
-            tools.push(Thing { there: name.as_str().into(), made });
+        for (name, told) in chosen(rules, What::Tool, &offer.tools) {
+            let made = mended.fit(Of::Tool, name, told).and_then(|told| {
+                let made = tool(upstream, rules, (name, &told), (&mut odd, &mut mended))?;
+                Ok(made.task(task_use))
+            });
+            tools.push(Thing::of(name, made));
         }
-        let resources = chosen(rules, What::Resource, &offer.resources);
-        let resources = resources.map(|(uri, told)| Thing::of(uri, resource(upstream, uri, told)));
-        let templates = chosen(rules, What::Resource, &offer.templates);
-        let templates =
-            templates.map(|(uri, told)| Thing::of(uri, family(upstream, rules, (uri, told))));
-        let prompts = chosen(rules, What::Prompt, &offer.prompts);
-        let prompts = prompts.map(|(name, told)| Thing::of(name, Ok(prompt(upstream, name, told))));
-        Self {
-            tools,
-            resources: resources.collect(),
-            templates: templates.collect(),
-            prompts: prompts.collect(),
-            dropped: dropped.collect(),
-            odd,
+        let mut resources = Vec::new();
+        for (uri, told) in chosen(rules, What::Resource, &offer.resources) {
+            let told = mended.fit(Of::Resource, uri, told);
+            resources.push(Thing::of(uri, told.and_then(|told| resource(upstream, uri, &told))));
         }
+        let mut templates = Vec::new();
+        for (uri, told) in chosen(rules, What::Resource, &offer.templates) {
+            let told = mended.fit(Of::Template, uri, told);
+            let made = told.and_then(|told| family(upstream, rules, (uri, &told)));
+            templates.push(Thing::of(uri, made));
+        }
+        let mut prompts = Vec::new();
+        for (name, told) in chosen(rules, What::Prompt, &offer.prompts) {
+            let told = mended.fit(Of::Prompt, name, told);
+            prompts.push(Thing::of(name, told.map(|told| prompt(upstream, name, &told))));
+        }
+        odd.extend(mended.clauses());
+        Self { tools, resources, templates, prompts, dropped: dropped.collect(), odd }
     }
 }
 
@@ -78,6 +86,8 @@ impl<T> Thing<T> {
         Self { there: there.into(), made }
     }
 }
+
+const OUTPUT: &str = "outputSchema";
 
 /// What a file calls things of this kind; a list as a whole has no name there.
 fn what(kind: &str) -> Option<What> {
@@ -111,12 +121,34 @@ fn idle(rules: &Rules, offer: &Offer) -> Vec<String> {
     clauses
 }
 
+/// A tool, without the schema of its results where nothing can be made of that.
 fn tool(
     upstream: &Arc<Upstream>,
     rules: &Rules,
     (name, definition): (&str, &RawValue),
-    odd: &mut Vec<String>,
+    (odd, mended): (&mut Vec<String>, &mut Mended),
 ) -> Result<Tool, String> {
+    let mut doubts = Vec::new();
+    let made = match shaped(upstream, rules, (name, definition), &mut doubts) {
+        Err(BuildError::BadSchema { part: "output", reason, .. }) => {
+            mended.note(name, [format!("`{OUTPUT}` is left out: {reason}")], 0);
+            doubts.clear();
+            let rest = normal::without(definition.get(), OUTPUT).unwrap_or_default();
+            let rest = RawValue::from_string(rest).map_err(|error| error.to_string())?;
+            shaped(upstream, rules, (name, &rest), &mut doubts)
+        }
+        made => made,
+    };
+    odd.append(&mut doubts);
+    made.map_err(|error| error.to_string())
+}
+
+fn shaped(
+    upstream: &Arc<Upstream>,
+    rules: &Rules,
+    (name, definition): (&str, &RawValue),
+    odd: &mut Vec<String>,
+) -> Result<Tool, BuildError> {
     let hints = member(definition.get(), "annotations").unwrap_or("null");
     let says = |hint| member(hints, hint) == Some("true");
     let is_repeatable = says("readOnlyHint") || says("idempotentHint");
@@ -144,7 +176,7 @@ fn tool(
     };
     // The connection knows better what was waited for, and says it first.
     let tool = tool.timeout(upstream.timeout().saturating_add(SLACK));
-    tool.verified().map_err(|error| error.to_string())
+    tool.verified()
 }
 
 fn resource(upstream: &Arc<Upstream>, uri: &str, told: &RawValue) -> Result<Resource, String> {

@@ -5,6 +5,7 @@ use crate::builder::BuildError;
 use crate::checks::Checks;
 use crate::handler::Handler;
 use crate::middleware::Middleware;
+use crate::normal::of_own;
 use crate::schema::Prepared;
 use crate::state::{Needed, States};
 use crate::tasks::TaskUse;
@@ -172,10 +173,11 @@ impl Tool {
         self
     }
 
-    /// The JSON Schema of the arguments, as JSON text. Clients get it as it is, on one line.
+    /// The JSON Schema of the arguments, as JSON text. Clients get it as it is, on one line; but
+    /// `true` and `false` where they want an object are written as one.
     #[must_use]
     pub fn input_schema(mut self, schema: impl Into<String>) -> Self {
-        self.input = Source::Text(schema.into().into());
+        self.input = Source::Text(of_own(schema.into()).into());
         self
     }
 
@@ -195,7 +197,7 @@ impl Tool {
     /// The JSON Schema of the structured result, as JSON text.
     #[must_use]
     pub fn output_schema(mut self, schema: impl Into<String>) -> Self {
-        self.output = Some(Source::Text(schema.into().into()));
+        self.output = Some(Source::Text(of_own(schema.into()).into()));
         self
     }
 
