@@ -3,6 +3,7 @@
 //! addresses. What cannot be served is left out alone, with the reason. Put together by `gateway`
 //! when an upstream has something else than before; of others, what was made stays.
 
+use crate::altered::altered;
 use crate::made::{Made, Thing};
 use crate::told::{LeftOuts, Line, Told, Whose};
 use crate::upstream::Upstream;
@@ -95,6 +96,10 @@ impl Catalogue {
             let of: Arc<str> = name.as_str().into();
             match there {
                 Ok((upstream, offer)) => {
+                    let before =
+                        self.0.get(&name).filter(|known| !Arc::ptr_eq(&known.offer, &offer));
+                    let altered = before.map(|known| altered(&name, &known.offer, &offer));
+                    gathering.told.altered.extend(altered.unwrap_or_default());
                     self.make(&name, upstream, rules, offer);
                     gathering.take(&of, &self.0[&name].made);
                 }

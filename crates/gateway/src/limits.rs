@@ -86,6 +86,9 @@ pub const STOP_TIME_MAX: Duration = Duration::from_secs(8);
 pub const LEFT_OUT_MAX: usize = 256;
 /// How many rules of the file that do nothing are kept for them, with what is odd about each.
 pub const ODD_MAX: usize = 256;
+/// How many definitions that an upstream has altered are told of at once; of others, how many they
+/// are.
+pub const ALTERED_MAX: usize = 16;
 /// Of how many definitions of one upstream it is told what was mended; of others, how many they are.
 pub const MENDED_MAX: usize = 16;
 /// How many bytes of a name or a reason they are told.
