@@ -406,7 +406,8 @@ impl Shared {
                 None => Err(kept.upstream.missing()),
             };
             let (name, rules) = (kept.upstream.name().to_owned(), Arc::clone(&kept.rules));
-            all.push(Now { name, rules, there });
+            let prefix = kept.upstream.settings.prefix.clone();
+            all.push(Now { name, prefix, rules, there });
         }
         let own = self.live.owned();
         let (mut guests, mut told) = lock(&self.catalogue).gather(all, &own);

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-/// The longest name that all clients take, in bytes; longer ones are shortened.
-pub const NAME_BYTES_MAX: usize = 64;
 /// How long to wait before an upstream that went down is started again, at first, and once it has
 /// answered a request and was up for longer than the pause would be; else twice as long each time.
 pub const PAUSE_MIN: Duration = Duration::from_millis(100);

@@ -102,6 +102,9 @@ pub struct Rules {
     pub tools: ToolRules,
     /// What the file's `defaults` put around all of its tools, but for their time limit.
     pub around: Option<Surrounding>,
+    /// How long the names of its tools are at most as clients are told them, which are those that
+    /// all clients take; with nothing, they are told as they are.
+    pub name_bytes_max: Option<usize>,
 }
 
 /// What is other of tools whose names fit, in the order of the file.
@@ -202,7 +205,7 @@ pub(crate) fn check(
     };
     let selection = Selection::check(lists(typed.include), lists(typed.exclude), surroundings)?;
     let (tools, names) = tools(typed.tools, tree, surroundings)?;
-    Ok((Rules { selection, tools, around: None }, names))
+    Ok((Rules { selection, tools, ..Rules::default() }, names))
 }
 
 /// Checks what is other of tools, and returns the names that they get as well. `tree` is what has

@@ -245,7 +245,8 @@ impl Snapshot {
 
     /// A tool that another may call.
     pub(crate) fn find_called(&self, name: &str) -> Option<&Arc<Registered>> {
-        self.tools.find(name).or_else(|| self.inner.find(name))
+        let found = self.tools.find(name).or_else(|| self.inner.find(name));
+        found.or_else(|| also(&self.tools, name)).or_else(|| also(&self.inner, name))
     }
 
     /// The family that an address belongs to, and its variables.
@@ -253,6 +254,11 @@ impl Snapshot {
         let mut families = self.templates.iter().filter(|family| family.built.has(uri));
         families.find_map(|family| Some((family, family.template.matches(uri)?)))
     }
+}
+
+/// The tool that can be called so as well. Who calls it so says a name that clients are not told.
+pub(crate) fn also<'p>(part: &'p Part<Registered>, name: &str) -> Option<&'p Arc<Registered>> {
+    part.iter().find(|tool| tool.also.as_deref() == Some(name))
 }
 
 /// The table of their names.

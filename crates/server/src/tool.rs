@@ -27,6 +27,8 @@ use std::time::Duration;
 #[derive(Clone)]
 pub struct Tool {
     name: String,
+    /// What it can be called by as well.
+    also: Option<Arc<str>>,
     title: Option<String>,
     description: Option<String>,
     input: Source,
@@ -77,6 +79,7 @@ impl Tool {
     pub fn new(name: impl Into<String>, handler: impl Handler) -> Self {
         Self {
             name: name.into(),
+            also: None,
             title: None,
             description: None,
             input: Source::Text(NO_ARGUMENTS.into()),
@@ -120,7 +123,10 @@ impl Tool {
     ) -> Option<Self> {
         self.relayed.as_ref()?;
         let handler = handler(Arc::clone(&self.handler));
-        let mut tool = Self { name: name.into(), handler, ..self.clone() };
+        let name = name.into();
+        // Another name is meant to be another.
+        let also = self.also.clone().filter(|_| self.name == name);
+        let mut tool = Self { name, also, handler, ..self.clone() };
         tool.tell(definition);
         Some(tool)
     }
@@ -151,6 +157,16 @@ impl Tool {
         self.input = schema("inputSchema").unwrap_or(Source::Text(String::new().into()));
         self.output = schema("outputSchema");
         self.relayed = Some(definition.into());
+    }
+
+    /// The same tool under the name that clients are told, and can still be called by what it was
+    /// called before.
+    #[must_use]
+    pub fn told_as(mut self, name: &str) -> Self {
+        if self.name != name {
+            self.also = Some(std::mem::replace(&mut self.name, name.to_owned()).into());
+        }
+        self
     }
 
     /// The name that programs use.
@@ -409,6 +425,7 @@ impl Tool {
         };
         Ok(Registered {
             tool: named,
+            also: self.also,
             checks,
             handler: self.handler,
             timeout: self.timeout.unwrap_or(default_timeout),
@@ -428,6 +445,8 @@ const TOLD_BYTES: usize = 512;
 /// a page of the list where there is one.
 pub(crate) struct Registered {
     pub(crate) tool: Named,
+    /// What it can be called by as well.
+    pub(crate) also: Option<Arc<str>>,
     pub(crate) checks: Checks,
     pub(crate) handler: Arc<dyn Handler>,
     pub(crate) timeout: Duration,
