@@ -21,7 +21,7 @@ use haft_proto::service::Service;
 use std::collections::HashSet;
 use std::mem::take;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
 use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::timeout;
@@ -81,6 +81,8 @@ pub(crate) struct Kept {
     has_settled: bool,
     /// Why each of its connections is down, as it was told.
     down: Box<[Option<Arc<str>>]>,
+    /// Since when each is lost, or was never had.
+    lost: Box<[Option<Instant>]>,
     /// What is served until this one has settled: the same before it was edited. It has something.
     before: Option<Box<Self>>,
     keeper: Keeper,
@@ -226,8 +228,9 @@ impl Kept {
             }
         };
         let keeper = Keeper(tokio::spawn(keeping), Arc::clone(&upstream));
-        let (offer, has_settled, down) = (None, false, vec![None; count].into());
-        Self { upstream, is_drained, rules, offer, has_settled, down, before, keeper }
+        let (offer, has_settled) = (None, false);
+        let (down, lost) = (vec![None; count].into(), vec![None; count].into());
+        Self { upstream, is_drained, rules, offer, has_settled, down, lost, before, keeper }
     }
 
     /// What is served of it: what it has, or had before it was edited.
@@ -349,9 +352,11 @@ impl Shared {
                 // What is the same is not made anew.
                 let before = kept.offer.take().filter(|before| before.is_same(&offer));
                 kept.offer = Some(before.unwrap_or_else(|| Arc::new(offer)));
-                None
+                let lost = kept.lost[number].take();
+                lost.map(|since| format!("{name} is back after {:.1?}", since.elapsed()))
             }
             Report::Restarts(reason) => {
+                kept.lost[number].get_or_insert_with(Instant::now);
                 upstream.seats.note_restart(number);
                 Some(format!("{name} is started again: {reason}"))
             }
@@ -360,6 +365,7 @@ impl Shared {
                 Some(format!("{name} is served as it was before it was edited: {reason}"))
             }
             Report::Down(reason) | Report::Full(reason) => {
+                kept.lost[number].get_or_insert_with(Instant::now);
                 let is_known = kept.down[number].as_ref() == Some(&reason);
                 kept.down[number] = Some(Arc::clone(&reason));
                 if kept.is_down() {

@@ -106,7 +106,7 @@ pub(crate) async fn keep(seat: Seat, mut first: Option<Place>, report: impl Fn(R
                     seats.set(number, State::Connecting, None);
                     report(Report::Restarts(reason));
                 }
-                pause.next()
+                pause.spread()
             }
         };
         tokio::select! {

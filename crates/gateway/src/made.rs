@@ -207,7 +207,7 @@ fn family(
     let mut family = family.relayed_within(upstream.timeout().saturating_add(SLACK));
     if rules.selection.excludes_any(What::Resource) {
         let selection = rules.selection.clone();
-        family = family.except(move |uri| selection.excludes(What::Resource, uri));
+        family = family.addressed(move |uri| selection.address(uri));
     }
     family.verify().map_err(|error| error.to_string())?;
     Ok(family)

@@ -3,6 +3,7 @@
 //! `subscriptions`; waits for nothing itself.
 
 use crate::limits::{PAUSE_MIN, RECOVERED};
+use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 /// See above.
@@ -35,6 +36,15 @@ impl Pause {
         self.next
     }
 
+    /// How long to wait really: no longer than that, and at least half of it, so that those who lost
+    /// the same thing at once do not come back to it at once.
+    pub(crate) fn spread(&self) -> Duration {
+        let half = self.next / 2;
+        let number = RandomState::new().hash_one(self.next);
+        let share = u32::try_from(number >> 32).unwrap_or(u32::MAX);
+        half + half.mul_f64(f64::from(share) / f64::from(u32::MAX))
+    }
+
     /// It has been waited for that long.
     pub(crate) fn over(&mut self) {
         self.next = self.next.saturating_mul(2).min(self.max);
@@ -65,6 +75,16 @@ mod tests {
         check(&[(29_000, false); 11], &all);
         // Nor does one get by that dies after each answer.
         check(&[(90, true); 11], &all);
+    }
+
+    #[test]
+    fn pauses_of_many_are_spread_and_none_is_longer() {
+        let pause = Pause::new(PAUSE_MAX);
+        let all: Vec<Duration> = (0..200).map(|_| pause.spread()).collect();
+        assert!(all.iter().all(|one| (PAUSE_MIN / 2..=PAUSE_MIN).contains(one)), "{all:?}");
+        let early = all.iter().filter(|one| **one < PAUSE_MIN * 3 / 4).count();
+        // Each is as likely as not; that 200 are so uneven is not seen in a lifetime.
+        assert!((20..=180).contains(&early), "{all:?}");
     }
 
     #[test]

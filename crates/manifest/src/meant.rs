@@ -144,12 +144,13 @@ impl Meant {
             prints.tools.push(seen.print(Some(tree)));
         }
         let upstreams = (file.upstreams, tree.get("upstreams"));
-        let upstream::Checked { upstreams, imported, names, known } =
+        let upstream::Checked { upstreams, imported, names, known, notes: overlaps } =
             upstream::check(upstreams, (&around, defaults), &server, surroundings, &mut compiler)?;
         prints.tools.extend(&imported.prints);
         let described = imported.owners.clone();
         prints.tools.iter_mut().for_each(|print| *print = print.with(defaults));
-        let notes = join((imported, &names), &mut tools, surroundings)?;
+        let mut notes = join((imported, &names), &mut tools, surroundings)?;
+        notes.extend(overlaps);
         let beside = Beside { upstreams: &known, listeners: &listeners, tools: &tools };
         let views = view::check(file.views, tree.get("views"), &beside, surroundings)?;
         check_search((&server, &views), &tools, &names)?;

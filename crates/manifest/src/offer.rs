@@ -243,8 +243,8 @@ pub(crate) fn within(
     view: &View,
     family: haft_server::ResourceTemplate,
 ) -> haft_server::ResourceTemplate {
-    match view.exceptions() {
-        Some(exceptions) => family.except(exceptions),
+    match view.addresses() {
+        Some(addresses) => family.addressed(addresses),
         None => family,
     }
 }

@@ -16,7 +16,7 @@ use crate::limits::{
     SESSIONS_MAX, TOLD_NAME_BYTES_MIN, UPSTREAM_NAME_MAX,
 };
 use crate::meant::{Server, duplicate};
-use crate::openapi::{self, Described, Imported};
+use crate::openapi::{self, Described, Imported, Note};
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::rules::{self, Rules, Typed};
@@ -201,6 +201,8 @@ pub(crate) struct Checked {
     pub(crate) names: Vec<Placed<String>>,
     /// The names of all upstreams.
     pub(crate) known: Vec<String>,
+    /// What is odd about them.
+    pub(crate) notes: Vec<Note>,
 }
 
 /// Checks `upstreams`, and makes the tools of those with a document. The tree is the same key in
@@ -251,7 +253,32 @@ pub(crate) fn check(
         let described = Described { name, prefix, openapi, written, tree };
         checked.imported.extend(openapi::check(described, defaults, surroundings, compiler)?);
     }
+    checked.notes = overlaps(&checked.upstreams, &taken);
     Ok(checked)
+}
+
+/// Prefixes that begin with those of others: the names are of who has the longest.
+fn overlaps(upstreams: &[Upstream], taken: &[Taken]) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for longer in upstreams {
+        let begins = |other: &&Upstream| {
+            other.name != longer.name
+                && !other.prefix.is_empty()
+                && longer.prefix.starts_with(&other.prefix)
+        };
+        let place = taken.iter().find(|taken| taken.speaks_mcp && taken.prefix == longer.prefix);
+        let Some(place) = place.map(|taken| taken.place) else { continue };
+        for shorter in upstreams.iter().filter(begins) {
+            let (name, prefix) = (&longer.name, &longer.prefix);
+            let message = format!(
+                "names that begin with `{prefix}` are those of `{name}`; what `{}` calls so, as its \
+                 names begin with `{}`, is left out",
+                shorter.name, shorter.prefix
+            );
+            notes.push(Note { place, name: name.clone(), message });
+        }
+    }
+    notes
 }
 
 /// How long a name may be that clients put the name of this server before, as `mcp__NAME__`.

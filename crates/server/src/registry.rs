@@ -21,6 +21,7 @@ use haft_proto::encode;
 use haft_proto::error::Refusal;
 use haft_proto::limits::Limits;
 use haft_proto::version::Revision;
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -249,10 +250,15 @@ impl Snapshot {
         found.or_else(|| also(&self.tools, name)).or_else(|| also(&self.inner, name))
     }
 
-    /// The family that an address belongs to, and its variables.
-    pub(crate) fn find_template(&self, uri: &str) -> Option<(&Arc<RegisteredTemplate>, Variables)> {
-        let mut families = self.templates.iter().filter(|family| family.built.has(uri));
-        families.find_map(|family| Some((family, family.template.matches(uri)?)))
+    /// The family that an address belongs to, its variables, and what it is called there.
+    pub(crate) fn find_template<'u>(
+        &self,
+        uri: &'u str,
+    ) -> Option<(&Arc<RegisteredTemplate>, Variables, Cow<'u, str>)> {
+        self.templates.iter().find_map(|family| {
+            let uri = family.built.address(uri)?;
+            Some((family, family.template.matches(&uri)?, uri))
+        })
     }
 }
 
