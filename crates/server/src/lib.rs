@@ -68,6 +68,7 @@ mod text;
 mod tool;
 mod typed;
 mod ui;
+mod uri_expansion;
 mod uri_template;
 
 pub use ask::{AskError, Elicited, Root, Sampled};

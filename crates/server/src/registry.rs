@@ -16,7 +16,7 @@ use crate::schema::derived;
 use crate::search::Search;
 use crate::state::States;
 use crate::tool::{Registered, Tool};
-use crate::uri_template::{UriTemplate, Variables};
+use crate::uri_template::{Matcher, Variables};
 use haft_proto::encode;
 use haft_proto::error::Refusal;
 use haft_proto::limits::Limits;
@@ -334,7 +334,11 @@ pub(crate) fn template(
     let text = built.uri_template();
     states.check(&built.needs, || format!("the resource template `{text}`"))?;
     let bad = |reason| BuildError::BadUriTemplate { template: text.to_owned(), reason };
-    let template = UriTemplate::parse(text).map_err(|error| bad(error.to_string()))?;
+    let template = match &built.far {
+        Some(_) => Matcher::of_far(text),
+        None => Matcher::of_own(text),
+    };
+    let template = template.map_err(|error| bad(error.to_string()))?;
     if !has_scheme(text) {
         return Err(bad("it begins with a scheme like `app:`".to_owned()));
     }

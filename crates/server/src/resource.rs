@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::reading::{Answering, Output, Reader};
 use crate::relay::{Far, Relayed, Relaying};
 use crate::state::Needed;
-use crate::uri_template::{UriTemplate, Variables};
+use crate::uri_template::{Matcher, Variables};
 use haft_proto::encode::fields::Caching;
 use haft_proto::error::Refusal;
 use haft_proto::spec;
@@ -91,7 +91,7 @@ type Address = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// A family, compiled.
 pub(crate) struct RegisteredTemplate {
-    pub(crate) template: UriTemplate,
+    pub(crate) template: Matcher,
     pub(crate) built: ResourceTemplate,
 }
 
