@@ -40,6 +40,7 @@ mod lane;
 mod limits;
 mod listen;
 mod long;
+mod members;
 mod message;
 mod old_sse;
 mod options;

@@ -8,7 +8,6 @@ use crate::wire::{Question, Wire, nobody};
 use haft_proto::json::{JsonStr, member};
 use haft_proto::method::Method;
 use haft_proto::version::Revision;
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -123,11 +122,6 @@ pub(crate) fn read_page<T>(
     let ttl = members.get("ttlMs").and_then(|ttl| serde_json::from_str(ttl.get()).ok());
     let ttl = ttl.map(Duration::from_millis);
     Ok(Page { entries, dropped, ttl, meta, next_cursor })
-}
-
-/// Reads an entry, or says why it is none.
-pub(crate) fn read_entry<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, String> {
-    serde_json::from_str(raw.get()).map_err(|error| error.to_string())
 }
 
 /// What an entry is called that cannot be read as a whole.

@@ -3,6 +3,7 @@
 
 use crate::client::Client;
 use crate::error::ClientError;
+use crate::members::Members;
 use crate::message::{Listener, quoted};
 use crate::pages::{Listing, malformed, read_page};
 use crate::rounds::Subject;
@@ -29,7 +30,7 @@ pub struct Prompt {
 }
 
 /// An argument of a prompt; its value is a text.
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PromptArgument {
     /// Its name.
     pub name: String,
@@ -38,7 +39,6 @@ pub struct PromptArgument {
     /// What it means.
     pub description: Option<String>,
     /// Whether it must be given.
-    #[serde(default, rename = "required")]
     pub is_required: bool,
 }
 
@@ -82,8 +82,7 @@ impl Client {
     /// A [`ClientError`]; [`ClientError::ListWithoutEnd`] if the pages do not end.
     pub async fn list_prompts(&self) -> Result<Listing<Prompt>, ClientError> {
         let method = Method::PromptsList;
-        let read = |raw| read_prompt(raw).map_err(|error| error.to_string());
-        self.list(method, "prompts", |raw| read_page(raw, method, "prompts", read)).await
+        self.list(method, "prompts", |raw| read_page(raw, method, "prompts", read_prompt)).await
     }
 
     /// Fills in a prompt. `arguments` are names and texts. `listener` hears progress and log
@@ -143,16 +142,25 @@ fn object(members: &[(&str, &str)]) -> String {
     format!("{{{}}}", members.iter().map(member).collect::<Vec<_>>().join(","))
 }
 
-fn read_prompt(raw: Box<RawValue>) -> Result<Prompt, serde_json::Error> {
-    #[derive(Deserialize)]
-    struct Written {
-        name: String,
-        title: Option<String>,
-        description: Option<String>,
-        arguments: Option<Vec<PromptArgument>>,
-    }
-    let Written { name, title, description, arguments } = serde_json::from_str(raw.get())?;
-    Ok(Prompt { name, title, description, arguments: arguments.unwrap_or_default(), raw })
+fn read_prompt(raw: Box<RawValue>) -> Result<Prompt, String> {
+    let members = Members::of(&raw)?;
+    let name = members.need("name")?;
+    let written: Option<Vec<&RawValue>> = members.get("arguments");
+    let written = written.unwrap_or_default();
+    // One without a name cannot be given.
+    let arguments = written.into_iter().filter_map(|raw| read_argument(raw).ok()).collect();
+    let (title, description) = (members.get("title"), members.get("description"));
+    Ok(Prompt { name, title, description, arguments, raw })
+}
+
+fn read_argument(raw: &RawValue) -> Result<PromptArgument, String> {
+    let members = Members::of(raw)?;
+    Ok(PromptArgument {
+        name: members.need("name")?,
+        title: members.get("title"),
+        description: members.get("description"),
+        is_required: members.get("required").unwrap_or_default(),
+    })
 }
 
 fn read_messages(raw: Box<RawValue>) -> Result<PromptResult, ClientError> {

@@ -2,8 +2,9 @@
 
 use crate::client::Client;
 use crate::error::ClientError;
+use crate::members::Members;
 use crate::message::{Listener, quoted};
-use crate::pages::{Listing, malformed, read_entry, read_page};
+use crate::pages::{Listing, malformed, read_page};
 use crate::rounds::Subject;
 use haft_proto::method::Method;
 use serde::Deserialize;
@@ -81,13 +82,8 @@ impl Client {
     /// A [`ClientError`]; [`ClientError::ListWithoutEnd`] if the pages do not end.
     pub async fn list_resources(&self) -> Result<Listing<Resource>, ClientError> {
         let method = Method::ResourcesList;
-        self.list(method, "resources", |raw| {
-            read_page(raw, method, "resources", |raw| {
-                let written: Written = read_entry(&raw)?;
-                Ok(written.resource(raw))
-            })
-        })
-        .await
+        self.list(method, "resources", |raw| read_page(raw, method, "resources", read_resource))
+            .await
     }
 
     /// All resource templates, from all pages; none if it has none.
@@ -97,10 +93,7 @@ impl Client {
     pub async fn list_resource_templates(&self) -> Result<Listing<ResourceTemplate>, ClientError> {
         let method = Method::ResourcesTemplatesList;
         self.list(method, "resources", |raw| {
-            read_page(raw, method, "resourceTemplates", |raw| {
-                let written: WrittenTemplate = read_entry(&raw)?;
-                Ok(written.template(raw))
-            })
+            read_page(raw, method, "resourceTemplates", read_template)
         })
         .await
     }
@@ -130,47 +123,28 @@ impl Client {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Written {
-    uri: String,
-    #[serde(default)]
-    name: String,
-    title: Option<String>,
-    description: Option<String>,
-    mime_type: Option<String>,
-    size: Option<f64>,
+fn read_resource(raw: Box<RawValue>) -> Result<Resource, String> {
+    let members = Members::of(&raw)?;
+    let uri = members.need("uri")?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a float becomes the nearest count; JSON has but one kind of number"
+    )]
+    let size = members.get("size").map(|size: f64| size as u64);
+    let name = members.get("name").unwrap_or_default();
+    let (title, description) = (members.get("title"), members.get("description"));
+    let mime_type = members.get("mimeType");
+    Ok(Resource { uri, name, title, description, mime_type, size, raw })
 }
 
-impl Written {
-    fn resource(self, raw: Box<RawValue>) -> Resource {
-        let Self { uri, name, title, description, mime_type, size } = self;
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a float becomes the nearest count; JSON has but one kind of number"
-        )]
-        let size = size.map(|size| size as u64);
-        Resource { uri, name, title, description, mime_type, size, raw }
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WrittenTemplate {
-    uri_template: String,
-    #[serde(default)]
-    name: String,
-    title: Option<String>,
-    description: Option<String>,
-    mime_type: Option<String>,
-}
-
-impl WrittenTemplate {
-    fn template(self, raw: Box<RawValue>) -> ResourceTemplate {
-        let Self { uri_template, name, title, description, mime_type } = self;
-        ResourceTemplate { uri_template, name, title, description, mime_type, raw }
-    }
+fn read_template(raw: Box<RawValue>) -> Result<ResourceTemplate, String> {
+    let members = Members::of(&raw)?;
+    let uri_template = members.need("uriTemplate")?;
+    let name = members.get("name").unwrap_or_default();
+    let (title, description) = (members.get("title"), members.get("description"));
+    let mime_type = members.get("mimeType");
+    Ok(ResourceTemplate { uri_template, name, title, description, mime_type, raw })
 }
 
 fn read_contents(raw: Box<RawValue>) -> Result<ReadResult, ClientError> {

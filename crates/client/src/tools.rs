@@ -3,6 +3,7 @@
 
 use crate::content::{Content, read_content};
 use crate::error::ClientError;
+use crate::members::Members;
 use crate::pages::{Dropped, Listing, Page, malformed, read_page};
 use crate::param_headers::ParamHeaders;
 use haft_proto::method::Method;
@@ -83,7 +84,7 @@ pub struct CallResult {
 /// out.
 pub(crate) fn read_tools(raw: &RawValue, is_mirrored: bool) -> Result<Page<Tool>, ClientError> {
     read_page(raw, Method::ToolsList, "tools", |raw| {
-        let mut tool = read_tool(raw).map_err(|error| error.to_string())?;
+        let mut tool = read_tool(raw)?;
         match ParamHeaders::find(&tool.input_schema) {
             Ok(headers) => tool.param_headers = headers,
             Err(reason) if is_mirrored => return Err(reason),
@@ -114,39 +115,19 @@ pub(crate) fn read_call(raw: Box<RawValue>) -> Result<CallResult, ClientError> {
     })
 }
 
-fn read_tool(raw: Box<RawValue>) -> Result<Tool, serde_json::Error> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Written {
-        name: String,
-        title: Option<String>,
-        description: Option<String>,
-        #[serde(default)]
-        input_schema: Value,
-        annotations: Option<Annotations>,
-    }
-    #[derive(Default, Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Annotations {
-        title: Option<String>,
-        // What is no truth value is no promise, and no reason to leave the tool out.
-        #[serde(default)]
-        read_only_hint: Value,
-        #[serde(default)]
-        idempotent_hint: Value,
-    }
-    let tool: Written = serde_json::from_str(raw.get())?;
-    let hints = tool.annotations.unwrap_or_default();
-    Ok(Tool {
-        name: tool.name,
-        // Before tools had a title of their own, it was an annotation.
-        title: tool.title.or(hints.title),
-        is_repeatable: [hints.read_only_hint, hints.idempotent_hint].contains(&Value::Bool(true)),
-        description: tool.description,
-        input_schema: tool.input_schema,
-        raw,
-        param_headers: ParamHeaders::default(),
-    })
+fn read_tool(raw: Box<RawValue>) -> Result<Tool, String> {
+    let members = Members::of(&raw)?;
+    let name = members.need("name")?;
+    let hints: Option<&RawValue> = members.get("annotations");
+    let hints = hints.and_then(|hints| Members::of(hints).ok());
+    let says = |hint| hints.as_ref().and_then(|hints| hints.get(hint)) == Some(true);
+    let is_repeatable = says("readOnlyHint") || says("idempotentHint");
+    // Before tools had a title of their own, it was an annotation.
+    let title = members.get("title").or_else(|| hints.as_ref()?.get("title"));
+    let description = members.get("description");
+    let input_schema = members.get("inputSchema").unwrap_or_default();
+    let param_headers = ParamHeaders::default();
+    Ok(Tool { name, title, description, input_schema, is_repeatable, raw, param_headers })
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ impl Admin {
     /// What of upstreams is served, and what is left out and why.
     #[must_use]
     pub fn catalogue(&self) -> Value {
-        let Told { served, left_out, odd } = lock(&self.0.told).clone();
+        let Told { served, left_out, odd, .. } = lock(&self.0.told).clone();
         let lines = |lines: Vec<Line>| -> Value {
             let lines = lines.into_iter().map(|Line { upstream, here, there }| {
                 json!({"name": here, "upstream": &*upstream, "there": there})

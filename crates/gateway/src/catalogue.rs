@@ -3,7 +3,9 @@
 //! addresses. What cannot be served is left out alone, with the reason. Put together by `gateway`
 //! when an upstream has something else than before; of others, what was made stays.
 
+use crate::altered::altered;
 use crate::made::{Made, Thing};
+use crate::ownership::{Families, Prefixes};
 use crate::told::{LeftOuts, Line, Told, Whose};
 use crate::upstream::Upstream;
 use haft_manifest::{Guest, Guests, Owned, Rules};
@@ -53,6 +55,8 @@ struct Known {
 /// An upstream of the file, as it is now.
 pub(crate) struct Now {
     pub(crate) name: String,
+    /// What names of its tools and prompts begin with.
+    pub(crate) prefix: String,
     pub(crate) rules: Arc<Rules>,
     pub(crate) there: Result<(Arc<Upstream>, Arc<Offer>), Missing>,
 }
@@ -79,22 +83,30 @@ impl Catalogue {
     pub(crate) fn gather(&mut self, all: Vec<Now>, own: &Owned) -> (Guests, Told) {
         let names: HashSet<&str> = all.iter().map(|now| now.name.as_str()).collect();
         self.0.retain(|name, _| names.contains(name.as_str()));
+        let prefixes: Vec<(&str, Arc<str>)> =
+            all.iter().map(|now| (now.prefix.as_str(), now.name.as_str().into())).collect();
+        let prefixes = Prefixes::new(&prefixes);
         let mut gathering = Gathering {
             guests: Guests::default(),
             told: Told::default(),
-            tools: Names::new("tool", &own.tools),
-            resources: Names::new("resource", &own.resources),
-            templates: Names::new("resource template", &own.templates),
-            prompts: Names::new("prompt", &own.prompts),
+            tools: Names::new("tool", &own.tools, prefixes.clone()),
+            resources: Names::new("resource", &own.resources, Prefixes::default()),
+            templates: Names::new("resource template", &own.templates, Prefixes::default()),
+            prompts: Names::new("prompt", &own.prompts, prefixes),
+            families: Families::new(&own.templates),
         };
         for Now { name, rules, .. } in &all {
             let named = rules.tools.iter().filter_map(|(_, rule)| rule.name.as_deref());
             named.for_each(|given| gathering.tools.give(given, &name.as_str().into()));
         }
-        for Now { name, rules, there } in all {
+        for Now { name, rules, there, .. } in all {
             let of: Arc<str> = name.as_str().into();
             match there {
                 Ok((upstream, offer)) => {
+                    let before =
+                        self.0.get(&name).filter(|known| !Arc::ptr_eq(&known.offer, &offer));
+                    let altered = before.map(|known| altered(&name, &known.offer, &offer));
+                    gathering.told.altered.extend(altered.unwrap_or_default());
                     self.make(&name, upstream, rules, offer);
                     gathering.take(&of, &self.0[&name].made);
                 }
@@ -134,12 +146,15 @@ struct Gathering {
     resources: Names,
     templates: Names,
     prompts: Names,
+    /// Of those before.
+    families: Families,
 }
 
 /// Whose each name of one kind is.
 struct Names {
     kind: &'static str,
     owners: HashMap<String, Owner>,
+    prefixes: Prefixes,
 }
 
 #[derive(Clone)]
@@ -153,12 +168,20 @@ enum Owner {
 }
 
 impl Names {
-    fn new(kind: &'static str, own: &HashSet<String>) -> Self {
-        Self { kind, owners: own.iter().map(|name| (name.clone(), Owner::File)).collect() }
+    fn new(kind: &'static str, own: &HashSet<String>, prefixes: Prefixes) -> Self {
+        let owners = own.iter().map(|name| (name.clone(), Owner::File)).collect();
+        Self { kind, owners, prefixes }
     }
 
     /// Takes a name for an upstream.
     fn take(&mut self, name: &str, upstream: &Arc<str>) -> Result<(), String> {
+        // What the file calls so is its upstream's, however it begins.
+        let is_given =
+            matches!(self.owners.get(name), Some(Owner::Given(owner)) if owner == upstream);
+        if !is_given && let Some((prefix, owner)) = self.prefixes.other(name, upstream) {
+            let whose = format!("names that begin with `{prefix}` are those of `{owner}`");
+            return Err(format!("`{name}` is none that it can have: {whose}; set `prefix`"));
+        }
         let owner = match self.owners.get(name) {
             Some(Owner::Given(owner)) if owner != upstream => {
                 format!("the upstream `{owner}`, as the file calls it")
@@ -190,9 +213,37 @@ impl Names {
     }
 }
 
+/// What says whether a name is free, and takes it then.
+trait Free {
+    fn kind(&self) -> &'static str;
+    fn take(&mut self, name: &str, upstream: &Arc<str>) -> Result<(), String>;
+}
+
+impl Free for &mut Names {
+    fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    fn take(&mut self, name: &str, upstream: &Arc<str>) -> Result<(), String> {
+        Names::take(self, name, upstream)
+    }
+}
+
+/// Addresses of resources, which are not free where they are of a family of somebody before.
+impl Free for (&mut Names, &Families) {
+    fn kind(&self) -> &'static str {
+        self.0.kind
+    }
+
+    fn take(&mut self, name: &str, upstream: &Arc<str>) -> Result<(), String> {
+        self.1.check(name, upstream)?;
+        Names::take(self.0, name, upstream)
+    }
+}
+
 impl Gathering {
     fn take(&mut self, upstream: &Arc<str>, made: &Made) {
-        let Self { told, tools, resources, templates, prompts, .. } = self;
+        let Self { told, tools, resources, templates, prompts, families, .. } = self;
         let [told_tools, told_resources, told_templates, told_prompts] = &mut told.served;
         let left_out = &mut told.left_out;
         for (kind, name, reason) in &made.dropped {
@@ -200,27 +251,28 @@ impl Gathering {
         }
         let guest = Guest {
             upstream: String::from(&**upstream),
-            tools: taken(tools, &made.tools, Tool::name, (upstream, told_tools, left_out)),
+            tools: taken(&made.tools, Tool::name, (upstream, told_tools, left_out), tools),
             resources: taken(
-                resources,
                 &made.resources,
                 Resource::uri,
                 (upstream, told_resources, left_out),
+                (resources, &*families),
             ),
             templates: taken(
-                templates,
                 &made.templates,
                 ResourceTemplate::uri_template,
                 (upstream, told_templates, left_out),
+                templates,
             ),
             prompts: taken(
-                prompts,
                 &made.prompts,
                 Prompt::name,
                 (upstream, told_prompts, left_out),
+                prompts,
             ),
             missing: Vec::new(),
         };
+        families.add(upstream, guest.templates.iter().map(ResourceTemplate::uri_template));
         self.guests.of.push(guest);
         let whose = Whose::Upstream(Arc::clone(upstream));
         made.odd.iter().for_each(|what| told.odd.push(&whose, what));
@@ -231,16 +283,19 @@ impl Gathering {
         self.resources.reserve(&made.resources, Resource::uri, upstream);
         self.templates.reserve(&made.templates, ResourceTemplate::uri_template, upstream);
         self.prompts.reserve(&made.prompts, Prompt::name, upstream);
+        let families = made.templates.iter().filter_map(|thing| thing.made.as_ref().ok());
+        self.families.add(upstream, families.map(ResourceTemplate::uri_template));
     }
 }
 
 /// Those of an upstream whose names are free, and which are told of; others are left out.
 fn taken<T: Clone>(
-    names: &mut Names,
     things: &[Thing<T>],
     name: impl Fn(&T) -> &str,
     (upstream, told, left_out): (&Arc<str>, &mut Vec<Line>, &mut LeftOuts),
+    names: impl Free,
 ) -> Vec<T> {
+    let mut names = names;
     let mut taken = Vec::with_capacity(things.len());
     for Thing { there, made } in things {
         let made = made.as_ref().map_err(Clone::clone);
@@ -251,7 +306,7 @@ fn taken<T: Clone>(
                 told.push(Line { upstream, here: name(made).into(), there });
                 taken.push(made.clone());
             }
-            Err(reason) => left_out.push(names.kind, upstream, (there, &reason)),
+            Err(reason) => left_out.push(names.kind(), upstream, (there, &reason)),
         }
     }
     taken

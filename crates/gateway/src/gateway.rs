@@ -19,6 +19,7 @@ use haft_manifest::{Live, Rules};
 use haft_proto::limits::Limits;
 use haft_proto::service::Service;
 use std::collections::HashSet;
+use std::mem::take;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
@@ -187,8 +188,8 @@ impl Gateway {
     /// Ends all of them, politely where there is time for it.
     pub async fn stop(mut self) {
         self.tasks.shutdown().await;
-        let mut closing = std::mem::take(&mut *lock(&self.shared.retiring));
-        for kept in std::mem::take(&mut *lock(&self.shared.kept)) {
+        let mut closing = take(&mut *lock(&self.shared.retiring));
+        for kept in take(&mut *lock(&self.shared.kept)) {
             closing.spawn(kept.retire());
         }
         _ = timeout(STOP_TIME_MAX, async { while closing.join_next().await.is_some() {} }).await;
@@ -234,7 +235,8 @@ impl Kept {
             }
         };
         let keeper = Keeper(tokio::spawn(keeping), Arc::clone(&upstream));
-        let (offer, has_settled, down) = (None, false, vec![None; count].into());
+        let (offer, has_settled) = (None, false);
+        let down = vec![None; count].into();
         Self { upstream, is_drained, rules, offer, has_settled, down, before, keeper }
     }
 
@@ -278,7 +280,7 @@ impl Shared {
         // It looks at the file system, which may take its time.
         let above = Above::children_of(manifest.path());
         let mut kept = lock(&self.kept);
-        let mut before = std::mem::take(&mut *kept);
+        let mut before = take(&mut *kept);
         if before.is_empty() && manifest.upstreams().is_empty() {
             return;
         }
@@ -398,7 +400,8 @@ impl Shared {
             self.changed.notified().await;
             let shared = Arc::clone(&self);
             // Many schemas are much work. If it panics, it has said so.
-            let Ok(told) = spawn_blocking(move || shared.publish_now()).await else { continue };
+            let Ok(mut told) = spawn_blocking(move || shared.publish_now()).await else { continue };
+            take(&mut told.altered).iter().for_each(|line| self.warn(line));
             let lines: HashSet<String> = told.lines().collect();
             let mut new = told.lines().filter(|line| !before.contains(line));
             new.by_ref().take(LINES_MAX).for_each(|line| self.warn(&line));
@@ -422,7 +425,8 @@ impl Shared {
                 None => Err(kept.upstream.missing()),
             };
             let (name, rules) = (kept.upstream.name().to_owned(), Arc::clone(&kept.rules));
-            all.push(Now { name, rules, there });
+            let prefix = kept.upstream.settings.prefix.clone();
+            all.push(Now { name, prefix, rules, there });
         }
         let own = self.live.owned();
         let (mut guests, mut told) = lock(&self.catalogue).gather(all, &own);

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-/// The longest name that all clients take, in bytes; longer ones are shortened.
-pub const NAME_BYTES_MAX: usize = 64;
 /// How long to wait before an upstream that went down is started again, at first, and once it has
 /// answered a request and was up for longer than the pause would be; else twice as long each time.
 pub const PAUSE_MIN: Duration = Duration::from_millis(100);
@@ -86,6 +84,11 @@ pub const STOP_TIME_MAX: Duration = Duration::from_secs(8);
 pub const LEFT_OUT_MAX: usize = 256;
 /// How many rules of the file that do nothing are kept for them, with what is odd about each.
 pub const ODD_MAX: usize = 256;
+/// How many definitions that an upstream has altered are told of at once; of others, how many they
+/// are.
+pub const ALTERED_MAX: usize = 16;
+/// Of how many definitions of one upstream it is told what was mended; of others, how many they are.
+pub const MENDED_MAX: usize = 16;
 /// How many bytes of a name or a reason they are told.
 pub const TOLD_BYTES_MAX: usize = 512;
 /// How many lines that an upstream's processes say on stderr are told in `MURMUR_TIME`.

@@ -6,13 +6,15 @@ use crate::alike::Alike;
 use crate::catalogue::{Listed, Offer};
 use crate::forward::Forward;
 use crate::idle;
-use crate::limits::{NAME_BYTES_MAX, SLACK};
+use crate::limits::SLACK;
+use crate::mended::Mended;
 use crate::rules::{Ruled, doubts, shape};
 use crate::upstream::Upstream;
 use haft_manifest::{Rules, What};
 use haft_proto::json::member;
-use haft_proto::spec::tool::is_valid_name;
-use haft_server::{Prompt, Resource, ResourceTemplate, TaskUse, Tool};
+use haft_proto::spec::tool::{PORTABLE_NAME_BYTES_MAX, is_valid_name, portable_names, told_apart};
+use haft_server::normal::{self, Listed as Of};
+use haft_server::{BuildError, Prompt, Resource, ResourceTemplate, TaskUse, Tool};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
@@ -49,27 +51,35 @@ impl Made {
         let dropped = offer.dropped.iter().filter(|(kind, name, _)| is_wanted(kind, name));
         let dropped = dropped.map(|(kind, name, why)| (*kind, name.as_str().into(), why.clone()));
         let task_use = if offer.has_tasks { TaskUse::OnDemand } else { TaskUse::Never };
+        let mut mended = Mended::default();
         let mut tools = Vec::new();
-        for (name, definition) in chosen(rules, What::Tool, &offer.tools) {
-            let made = tool(upstream, rules, (name, &**definition), &mut odd);
-            let made = made.map(|tool| tool.task(task_use));
-            tools.push(Thing { there: name.as_str().into(), made });
+        let here = tool_names(&upstream.settings.prefix, rules, &offer.tools);
+        for ((name, told), here) in chosen(rules, What::Tool, &offer.tools).zip(&here) {
+            let made = mended.fit(Of::Tool, name, told).and_then(|told| {
+                let named = (name.as_str(), here.as_str(), &*told);
+                let made = tool(upstream, rules, named, (&mut odd, &mut mended))?;
+                Ok(made.task(task_use))
+            });
+            tools.push(Thing::of(name, made));
         }
-        let resources = chosen(rules, What::Resource, &offer.resources);
-        let resources = resources.map(|(uri, told)| Thing::of(uri, resource(upstream, uri, told)));
-        let templates = chosen(rules, What::Resource, &offer.templates);
-        let templates =
-            templates.map(|(uri, told)| Thing::of(uri, family(upstream, rules, (uri, told))));
-        let prompts = chosen(rules, What::Prompt, &offer.prompts);
-        let prompts = prompts.map(|(name, told)| Thing::of(name, Ok(prompt(upstream, name, told))));
-        Self {
-            tools,
-            resources: resources.collect(),
-            templates: templates.collect(),
-            prompts: prompts.collect(),
-            dropped: dropped.collect(),
-            odd,
+        let mut resources = Vec::new();
+        for (uri, told) in chosen(rules, What::Resource, &offer.resources) {
+            let told = mended.fit(Of::Resource, uri, told);
+            resources.push(Thing::of(uri, told.and_then(|told| resource(upstream, uri, &told))));
         }
+        let mut templates = Vec::new();
+        for (uri, told) in chosen(rules, What::Resource, &offer.templates) {
+            let told = mended.fit(Of::Template, uri, told);
+            let made = told.and_then(|told| family(upstream, rules, (uri, &told)));
+            templates.push(Thing::of(uri, made));
+        }
+        let mut prompts = Vec::new();
+        for (name, told) in chosen(rules, What::Prompt, &offer.prompts) {
+            let told = mended.fit(Of::Prompt, name, told);
+            prompts.push(Thing::of(name, told.map(|told| prompt(upstream, name, &told))));
+        }
+        odd.extend(mended.clauses());
+        Self { tools, resources, templates, prompts, dropped: dropped.collect(), odd }
     }
 }
 
@@ -78,6 +88,8 @@ impl<T> Thing<T> {
         Self { there: there.into(), made }
     }
 }
+
+const OUTPUT: &str = "outputSchema";
 
 /// What a file calls things of this kind; a list as a whole has no name there.
 fn what(kind: &str) -> Option<What> {
@@ -111,31 +123,58 @@ fn idle(rules: &Rules, offer: &Offer) -> Vec<String> {
     clauses
 }
 
+/// A tool, without the schema of its results where nothing can be made of that.
 fn tool(
     upstream: &Arc<Upstream>,
     rules: &Rules,
-    (name, definition): (&str, &RawValue),
-    odd: &mut Vec<String>,
+    (name, here, definition): (&str, &str, &RawValue),
+    (odd, mended): (&mut Vec<String>, &mut Mended),
 ) -> Result<Tool, String> {
+    let mut doubts = Vec::new();
+    let made = match shaped(upstream, rules, (name, here, definition), &mut doubts) {
+        Err(BuildError::BadSchema { part: "output", reason, .. }) => {
+            mended.note(name, [format!("`{OUTPUT}` is left out: {reason}")], 0);
+            doubts.clear();
+            let rest = normal::without(definition.get(), OUTPUT).unwrap_or_default();
+            let rest = RawValue::from_string(rest).map_err(|error| error.to_string())?;
+            shaped(upstream, rules, (name, here, &rest), &mut doubts)
+        }
+        made => made,
+    };
+    odd.append(&mut doubts);
+    made.map_err(|error| error.to_string())
+}
+
+fn shaped(
+    upstream: &Arc<Upstream>,
+    rules: &Rules,
+    (name, here, definition): (&str, &str, &RawValue),
+    odd: &mut Vec<String>,
+) -> Result<Tool, BuildError> {
     let hints = member(definition.get(), "annotations").unwrap_or("null");
     let says = |hint| member(hints, hint) == Some("true");
     let is_repeatable = says("readOnlyHint") || says("idempotentHint");
     let forward = Forward { is_repeatable, ..way(upstream, name) };
-    let mut here = exposed(&upstream.settings.prefix, name);
     let tool = match rules.tools.of(name) {
-        None => Tool::relayed(here, definition.to_owned(), forward),
+        None => {
+            let full = format!("{}{name}", upstream.settings.prefix);
+            Tool::relayed(full, definition.to_owned(), forward).told_as(here)
+        }
         Some(rule) => {
             let shaped = shape(&rule, rules.tools.naming(name), definition);
             odd.extend(doubts(name, &shaped));
-            here = rule.name.unwrap_or(here);
-            match shaped.given {
-                None => Tool::relayed(here, shaped.definition, forward),
+            let is_given = rule.name.is_some();
+            let full = rule.name.unwrap_or_else(|| format!("{}{name}", upstream.settings.prefix));
+            let here = if is_given { full.clone() } else { here.to_owned() };
+            let tool = match shaped.given {
+                None => Tool::relayed(full, shaped.definition, forward),
                 Some(given) => {
                     let (inner, name) = (Arc::new(forward), here.as_str().into());
                     let ruled = Ruled { inner, given, name };
-                    Tool::relayed(here, shaped.definition, ruled)
+                    Tool::relayed(full, shaped.definition, ruled)
                 }
-            }
+            };
+            tool.told_as(&here)
         }
     };
     let tool = match &rules.around {
@@ -144,7 +183,7 @@ fn tool(
     };
     // The connection knows better what was waited for, and says it first.
     let tool = tool.timeout(upstream.timeout().saturating_add(SLACK));
-    tool.verified().map_err(|error| error.to_string())
+    tool.verified()
 }
 
 fn resource(upstream: &Arc<Upstream>, uri: &str, told: &RawValue) -> Result<Resource, String> {
@@ -168,7 +207,7 @@ fn family(
     let mut family = family.relayed_within(upstream.timeout().saturating_add(SLACK));
     if rules.selection.excludes_any(What::Resource) {
         let selection = rules.selection.clone();
-        family = family.except(move |uri| selection.excludes(What::Resource, uri));
+        family = family.addressed(move |uri| selection.address(uri));
     }
     family.verify().map_err(|error| error.to_string())?;
     Ok(family)
@@ -186,27 +225,27 @@ fn way(upstream: &Arc<Upstream>, name: &str) -> Forward {
     Forward { upstream: Arc::clone(upstream), name: name.into(), is_repeatable: true }
 }
 
-/// The name of a tool or prompt here. What clients would refuse in it is replaced, and what is too
-/// long cut off; then its end tells it from others, and depends on the prefix and the name alone.
-fn exposed(prefix: &str, name: &str) -> String {
-    let full = format!("{prefix}{name}");
-    if full.len() <= NAME_BYTES_MAX && is_valid_name(&full) {
-        return full;
+/// The names of the tools that the file lets through, as clients are told them.
+fn tool_names(prefix: &str, rules: &Rules, tools: &[Listed]) -> Vec<String> {
+    let full = chosen(rules, What::Tool, tools).map(|(name, _)| format!("{prefix}{name}"));
+    match rules.name_bytes_max {
+        Some(bytes_max) => portable_names(&full.collect::<Vec<_>>(), bytes_max),
+        None => full.map(|full| as_known(full)).collect(),
     }
-    let is_allowed = |character: &char| is_valid_name(character.encode_utf8(&mut [0; 4]));
-    let instead = |character: char| if is_allowed(&character) { character } else { '_' };
-    let end = format!("_{:08x}", print(&full));
-    let kept = full.chars().take(NAME_BYTES_MAX - end.len()).map(instead);
-    kept.chain(end.chars()).collect()
 }
 
-/// The same number for the same text, wherever and whenever (FNV-1a, folded).
-fn print(text: &str) -> u32 {
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
-    let folded = (hash >> 32) ^ (hash & u64::from(u32::MAX));
-    u32::try_from(folded).expect("half of the bits are left")
+/// The name of a prompt here.
+fn exposed(prefix: &str, name: &str) -> String {
+    as_known(format!("{prefix}{name}"))
+}
+
+/// A name as the protocol has it: what it refuses is replaced, and what is too long cut off; then
+/// its end tells it from others.
+fn as_known(full: String) -> String {
+    match full.len() <= PORTABLE_NAME_BYTES_MAX && is_valid_name(&full) {
+        true => full,
+        false => told_apart(&full, PORTABLE_NAME_BYTES_MAX),
+    }
 }
 
 #[cfg(test)]
@@ -217,7 +256,7 @@ mod tests {
     fn a_name_that_every_client_takes_stays_as_it_is() {
         assert_eq!(exposed("github_", "search.code-2"), "github_search.code-2");
         assert_eq!(exposed("", "add"), "add");
-        let longest = "x".repeat(NAME_BYTES_MAX - 2);
+        let longest = "x".repeat(PORTABLE_NAME_BYTES_MAX - 2);
         assert_eq!(exposed("a_", &longest), format!("a_{longest}"));
     }
 
@@ -234,7 +273,7 @@ mod tests {
             exposed("", ""),
         ];
         for (place, name) in names.iter().enumerate() {
-            assert!(is_valid_name(name) && name.len() <= NAME_BYTES_MAX, "{name}");
+            assert!(is_valid_name(name) && name.len() <= PORTABLE_NAME_BYTES_MAX, "{name}");
             assert!(!names[..place].contains(name), "{name}");
         }
         assert_eq!(exposed("a_", "zwei worte"), "a_zwei_worte_daa9f6ca");

@@ -12,6 +12,8 @@ pub(crate) struct Told {
     pub(crate) served: [Vec<Line>; 4],
     pub(crate) left_out: LeftOuts,
     pub(crate) odd: Odds,
+    /// What upstreams say otherwise than before, a line each. It is said once.
+    pub(crate) altered: Vec<String>,
 }
 
 pub(crate) type LeftOuts = First<LeftOut, LEFT_OUT_MAX>;

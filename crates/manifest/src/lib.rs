@@ -22,6 +22,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod address;
 mod alias;
 mod align;
 mod amount;
@@ -74,6 +75,7 @@ mod view;
 mod walk;
 mod written;
 
+pub use address::canonical;
 pub use around::{Mistake as AroundMistake, Surrounding};
 pub use command::guardian::watch_over;
 pub use command::orphans::{Adoption, Call};

@@ -113,6 +113,9 @@ pub const PROCESSES_MAX: usize = 4096;
 /// The longest prefix of the names of an upstream's tools, in bytes: half of a name of 64, which is
 /// as long as all clients take.
 pub const PREFIX_BYTES_MAX: usize = 32;
+/// However long this server's name is that clients put before names, names of tools of upstreams
+/// are not made shorter than so many bytes.
+pub const TOLD_NAME_BYTES_MIN: usize = 40;
 /// The longest name that a file gives a tool of an upstream, in bytes: as long as all clients take.
 pub const UPSTREAM_TOOL_NAME_MAX: usize = 64;
 /// The most bytes of a file that is a resource or a picture, and of what a program or a server says

@@ -17,7 +17,7 @@ use crate::meant::Meant;
 use crate::place::{Place, Placed};
 use crate::template::Template;
 use crate::tool::Tool;
-use haft_proto::spec::tool::Annotations;
+use haft_proto::spec::tool::{Annotations, PORTABLE_NAME_BYTES_MAX, is_portable_name};
 use haft_server::schema::Schema;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -50,7 +50,7 @@ impl fmt::Display for Warning {
 /// The most bytes of a description that nobody complains of.
 const DESCRIPTION_BYTES: usize = 1024;
 /// The longest name that all clients accept.
-const NAME_LENGTH: usize = 64;
+const NAME_LENGTH: usize = PORTABLE_NAME_BYTES_MAX;
 
 /// All warnings, in the order of the parts.
 pub(crate) fn warnings(meant: &Meant, path: &Path, text: &str) -> Vec<Warning> {
@@ -65,8 +65,9 @@ pub(crate) fn warnings(meant: &Meant, path: &Path, text: &str) -> Vec<Warning> {
     for note in &meant.forge {
         keep(note.part, &note.name, Notes(vec![(note.place, note.message.clone())]));
     }
-    for tool in &meant.tools {
+    for (tool, told) in meant.tools.iter().zip(meant.told_names()) {
         let mut notes = Notes(Vec::new());
+        name_of(&tool.name, &told, &mut notes);
         judge(tool, &mut notes);
         if let Kind::Pipeline(pipeline) = &tool.kind
             && pipeline.report.is_none()
@@ -125,14 +126,21 @@ impl Notes {
     }
 }
 
+/// What some clients would refuse about a name, and what they are told in its place.
+fn name_of(name: &Placed<String>, told: &str, notes: &mut Notes) {
+    let what = if name.value.len() > NAME_LENGTH {
+        format!("some clients refuse names of more than {NAME_LENGTH} characters")
+    } else if is_portable_name(&name.value) {
+        return;
+    } else {
+        "some clients refuse names with dots".to_owned()
+    };
+    let instead = (told != name.value).then(|| format!("; they are told `{told}`"));
+    notes.add(name.place, what + &instead.unwrap_or_default());
+}
+
 fn judge(tool: &Tool, notes: &mut Notes) {
     let name = &tool.name;
-    if name.value.len() > NAME_LENGTH {
-        notes.add(
-            name.place,
-            format!("some clients refuse names of more than {NAME_LENGTH} characters"),
-        );
-    }
     notes.description(name.place, tool.description.as_ref(), "a model cannot tell what it does");
     if tool.input.arguments.iter().any(|argument| refers(&argument.schema)) {
         notes.add(tool.input.place, "some clients do not follow `$ref`; write the schema out");

@@ -23,10 +23,11 @@ use crate::upstream::{self, Upstream};
 use crate::view::mistake::ViewMistake;
 use crate::view::{self, Beside, View};
 use crate::written::search::Search;
-use crate::written::{self, Scalar};
+use crate::written::{self, Naming, Scalar};
 use haft_proto::authority::{Unmatchable, check_host, check_origin};
 use haft_proto::encode::fields::Caching;
 use haft_proto::spec::icon::Icon;
+use haft_proto::spec::tool::{PORTABLE_NAME_BYTES_MAX, portable_names};
 use haft_server::{CALL, FIND, StateKey};
 use minijinja::Environment;
 use std::collections::HashMap;
@@ -79,6 +80,7 @@ pub(crate) struct Server {
     /// How many of upstreams there may be together.
     pub(crate) processes: usize,
     pub(crate) strict_arguments: bool,
+    pub(crate) names: Naming,
     /// From how many tools on they are found, and not listed.
     pub(crate) search: Option<usize>,
 }
@@ -146,12 +148,13 @@ impl Meant {
             prints.tools.push(seen.print(Some(tree)));
         }
         let upstreams = (file.upstreams, tree.get("upstreams"));
-        let upstream::Checked { upstreams, imported, names, known } =
-            upstream::check(upstreams, (&around, defaults), surroundings, &mut compiler)?;
+        let upstream::Checked { upstreams, imported, names, known, notes: overlaps } =
+            upstream::check(upstreams, (&around, defaults), &server, surroundings, &mut compiler)?;
         prints.tools.extend(&imported.prints);
         let described = imported.owners.clone();
         prints.tools.iter_mut().for_each(|print| *print = print.with(defaults));
-        let notes = join((imported, &names), &mut tools, surroundings)?;
+        let mut notes = join((imported, &names), &mut tools, surroundings)?;
+        notes.extend(overlaps);
         let beside = Beside { upstreams: &known, listeners: &listeners, tools: &tools };
         let views = view::check(file.views, tree.get("views"), &beside, surroundings)?;
         check_search((&server, &views), &tools, &names)?;
@@ -185,6 +188,15 @@ impl Meant {
             templates, prints, notes, forge,
         };
         Ok(meant)
+    }
+
+    /// The names that clients are told of the tools, in their order.
+    pub(crate) fn told_names(&self) -> Vec<String> {
+        let names: Vec<&str> = self.tools.iter().map(|tool| tool.name.value.as_str()).collect();
+        match self.server.names {
+            Naming::Keep => names.into_iter().map(str::to_owned).collect(),
+            Naming::Portable => portable_names(&names, PORTABLE_NAME_BYTES_MAX),
+        }
     }
 
     /// The upstream whose document describes a tool, by its place among the tools.
@@ -315,6 +327,7 @@ impl Server {
                 amount::number("processes", &processes, 1, PROCESSES_MAX)
             })?,
             strict_arguments: written.strict_arguments,
+            names: written.names,
             search: written.search.map(|search| self::search(&search)).transpose()?.flatten(),
         })
     }

@@ -125,8 +125,12 @@ fn tools(
         view.is_none_or(|view| view.has(of, What::Tool, name))
     };
     let (shown, others): (Vec<_>, Vec<_>) = meant.tools.iter().enumerate().partition(is_shown);
+    let told = meant.told_names();
     let make = |tools: Vec<(usize, &Tool)>| {
-        tools.into_iter().map(|(_, tool)| self::tool(tool, &meant.templates, means)).collect()
+        let make = |(place, tool): (usize, &Tool)| {
+            self::tool(tool, &meant.templates, means).told_as(&told[place])
+        };
+        tools.into_iter().map(make).collect()
     };
     let has_pipelines = shown.iter().any(|(_, tool)| matches!(tool.kind, Kind::Pipeline(_)));
     let others = if has_pipelines { others } else { Vec::new() };
@@ -239,8 +243,8 @@ pub(crate) fn within(
     view: &View,
     family: haft_server::ResourceTemplate,
 ) -> haft_server::ResourceTemplate {
-    match view.exceptions() {
-        Some(exceptions) => family.except(exceptions),
+    match view.addresses() {
+        Some(addresses) => family.addressed(addresses),
         None => family,
     }
 }

@@ -1,6 +1,7 @@
 //! What of a server is served, by names and patterns, and what is other of its tools here: from as
 //! typed to as meant. Called by `upstream` and `view`; which tools there are, nobody knows yet.
 
+use crate::address::{canonical, loose, readings};
 use crate::around::Surrounding;
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
@@ -47,6 +48,8 @@ impl What {
 pub struct Selection {
     include: Choice,
     exclude: Choice,
+    /// Addresses that are taken out, as whoever is least exact reads them.
+    excluded: Vec<Pattern>,
 }
 
 /// In the order of [`What::ALL`].
@@ -60,7 +63,9 @@ impl Selection {
         surroundings: &Surroundings<'_>,
     ) -> Result<Self, Wrong> {
         let (include, exclude) = (choice(include, surroundings)?, choice(exclude, surroundings)?);
-        Ok(Self { include, exclude })
+        let excluded = exclude[What::Resource as usize].iter().flatten();
+        let excluded = excluded.map(|pattern| Pattern::new(loose(pattern.as_str()))).collect();
+        Ok(Self { include, exclude, excluded })
     }
 
     /// Whether it has a thing of that name or address.
@@ -73,7 +78,22 @@ impl Selection {
     /// Whether a thing of that name or address is taken out.
     #[must_use]
     pub fn excludes(&self, what: What, name: &str) -> bool {
-        self.exclude[what as usize].iter().flatten().any(|pattern| pattern.fits(name))
+        let is_named = self.exclude[what as usize].iter().flatten().any(|one| one.fits(name));
+        is_named || what == What::Resource && self.excludes_address(name)
+    }
+
+    fn excludes_address(&self, uri: &str) -> bool {
+        let fits = |reading: String| self.excluded.iter().any(|pattern| pattern.fits(&reading));
+        !self.excluded.is_empty() && readings(uri).any(fits)
+    }
+
+    /// The address to ask for where one is of a family that this takes something out of; nothing,
+    /// if it is taken out, or may be by whoever reads it.
+    #[must_use]
+    pub fn address(&self, uri: &str) -> Option<String> {
+        let canonical = canonical(uri)?;
+        let is_out = |uri: &str| self.excludes(What::Resource, uri);
+        (!is_out(uri) && !is_out(&canonical)).then_some(canonical)
     }
 
     /// Whether anything of that kind is.
@@ -102,6 +122,9 @@ pub struct Rules {
     pub tools: ToolRules,
     /// What the file's `defaults` put around all of its tools, but for their time limit.
     pub around: Option<Surrounding>,
+    /// How long the names of its tools are at most as clients are told them, which are those that
+    /// all clients take; with nothing, they are told as they are.
+    pub name_bytes_max: Option<usize>,
 }
 
 /// What is other of tools whose names fit, in the order of the file.
@@ -202,7 +225,7 @@ pub(crate) fn check(
     };
     let selection = Selection::check(lists(typed.include), lists(typed.exclude), surroundings)?;
     let (tools, names) = tools(typed.tools, tree, surroundings)?;
-    Ok((Rules { selection, tools, around: None }, names))
+    Ok((Rules { selection, tools, ..Rules::default() }, names))
 }
 
 /// Checks what is other of tools, and returns the names that they get as well. `tree` is what has

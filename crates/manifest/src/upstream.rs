@@ -13,10 +13,10 @@ use crate::http::mistake::HttpMistake;
 use crate::keys::Kinds;
 use crate::limits::{
     AGENT_NAME_MAX, INSTANCES_MAX, PREFIX_BYTES_MAX, SESSIONS, SESSIONS_IDLE, SESSIONS_IDLE_MAX,
-    SESSIONS_MAX, UPSTREAM_NAME_MAX,
+    SESSIONS_MAX, TOLD_NAME_BYTES_MIN, UPSTREAM_NAME_MAX,
 };
-use crate::meant::duplicate;
-use crate::openapi::{self, Described, Imported};
+use crate::meant::{Server, duplicate};
+use crate::openapi::{self, Described, Imported, Note};
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::rules::{self, Rules, Typed};
@@ -26,6 +26,7 @@ use crate::template::Compiler;
 use crate::tool::typed;
 use crate::tree::Tree;
 use crate::upstream::mistake::UpstreamMistake;
+use crate::written::Naming;
 use crate::written::Scalar;
 use crate::written::tool::Env;
 use crate::written::upstream::{
@@ -34,6 +35,7 @@ use crate::written::upstream::{
 use ::http::{HeaderMap, HeaderName, HeaderValue, header};
 use haft_fetch::Url;
 use haft_proto::mirror::{METHOD_HEADER, NAME_HEADER, PARAM_HEADER_PREFIX, VERSION_HEADER};
+use haft_proto::spec::tool::PORTABLE_NAME_BYTES_MAX;
 use haft_proto::version::Era;
 use std::ffi::OsString;
 use std::fmt;
@@ -152,10 +154,11 @@ const KINDS: Kinds = Kinds {
                 "era",
                 "start",
                 "tools",
+                "names",
             ],
         ),
-        ("url", &["headers", "era", "start", "tools"]),
-        ("agent", &["start", "tools"]),
+        ("url", &["headers", "era", "start", "tools", "names"]),
+        ("agent", &["start", "tools", "names"]),
         (
             "openapi",
             &[
@@ -198,6 +201,8 @@ pub(crate) struct Checked {
     pub(crate) names: Vec<Placed<String>>,
     /// The names of all upstreams.
     pub(crate) known: Vec<String>,
+    /// What is odd about them.
+    pub(crate) notes: Vec<Note>,
 }
 
 /// Checks `upstreams`, and makes the tools of those with a document. The tree is the same key in
@@ -205,6 +210,7 @@ pub(crate) struct Checked {
 pub(crate) fn check(
     (Upstreams(written), tree): (Upstreams, Option<&Tree>),
     (defaults, print): (&Around, Print),
+    server: &Server,
     surroundings: &Surroundings<'_>,
     compiler: &mut Compiler<'_>,
 ) -> Result<Checked, Wrong> {
@@ -231,7 +237,12 @@ pub(crate) fn check(
                 checked.names.push(name);
             }
             let is_shared = written.sessions == Sessions::Shared;
-            let rules = Rules { around: defaults.surrounding(print, is_shared), ..rules };
+            let around = defaults.surrounding(print, is_shared);
+            let name_bytes_max = match written.names.unwrap_or(server.names) {
+                Naming::Keep => None,
+                Naming::Portable => Some(room_for_names(&server.name)),
+            };
+            let rules = Rules { around, name_bytes_max, ..rules };
             let named = (name, prefix, Arc::new(rules));
             checked.upstreams.push(upstream(named, written, defaults, surroundings)?);
             // They are compared themselves.
@@ -242,7 +253,38 @@ pub(crate) fn check(
         let described = Described { name, prefix, openapi, written, tree };
         checked.imported.extend(openapi::check(described, defaults, surroundings, compiler)?);
     }
+    checked.notes = overlaps(&checked.upstreams, &taken);
     Ok(checked)
+}
+
+/// Prefixes that begin with those of others: the names are of who has the longest.
+fn overlaps(upstreams: &[Upstream], taken: &[Taken]) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for longer in upstreams {
+        let begins = |other: &&Upstream| {
+            other.name != longer.name
+                && !other.prefix.is_empty()
+                && longer.prefix.starts_with(&other.prefix)
+        };
+        let place = taken.iter().find(|taken| taken.speaks_mcp && taken.prefix == longer.prefix);
+        let Some(place) = place.map(|taken| taken.place) else { continue };
+        for shorter in upstreams.iter().filter(begins) {
+            let (name, prefix) = (&longer.name, &longer.prefix);
+            let message = format!(
+                "names that begin with `{prefix}` are those of `{name}`; what `{}` calls so, as its \
+                 names begin with `{}`, is left out",
+                shorter.name, shorter.prefix
+            );
+            notes.push(Note { place, name: name.clone(), message });
+        }
+    }
+    notes
+}
+
+/// How long a name may be that clients put the name of this server before, as `mcp__NAME__`.
+fn room_for_names(server: &str) -> usize {
+    let taken = "mcp__".len() + server.len() + "__".len();
+    PORTABLE_NAME_BYTES_MAX.saturating_sub(taken).max(TOLD_NAME_BYTES_MIN)
 }
 
 /// What of it is served, and what is other of its tools here; and the names that these get.

@@ -64,11 +64,13 @@ impl View {
         &self.tools
     }
 
-    /// What is out of families of resources, if anything is.
-    pub(crate) fn exceptions(&self) -> Option<impl Fn(&str) -> bool + Send + Sync + 'static> {
+    /// What addresses of families of resources are to it, if it takes any out.
+    pub(crate) fn addresses(
+        &self,
+    ) -> Option<impl Fn(&str) -> Option<String> + Send + Sync + 'static> {
         let selection = self.selection.clone();
         let has_some = selection.excludes_any(What::Resource);
-        has_some.then_some(move |uri: &str| selection.excludes(What::Resource, uri))
+        has_some.then_some(move |uri: &str| selection.address(uri))
     }
 }
 

@@ -101,6 +101,22 @@ pub(crate) struct Server {
     /// wrong is mended: a number, boolean, list or object in quotes, and null for what is left out.
     #[serde(default)]
     pub(crate) strict_arguments: bool,
+    /// How clients are told the names of tools: as all clients take them (`portable`), with `_` for
+    /// dots, slashes, spaces and the like, or as they are (`keep`); `portable` without this key. A
+    /// tool can be called by either name.
+    #[serde(default)]
+    pub(crate) names: Naming,
+}
+
+/// How clients are told the names of tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Naming {
+    /// As all clients take them.
+    #[default]
+    Portable,
+    /// As they are.
+    Keep,
 }
 
 /// An address that the server listens on.

@@ -28,6 +28,7 @@ use haft_proto::spec::resource::ReadResult;
 use haft_proto::spec::tool::Annotations;
 use haft_proto::version::Revision;
 use haft_stages::{Stage, mark};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
@@ -67,10 +68,15 @@ pub(crate) fn read(
         return refuse(out, ask.id, &Refusal::new(Mistake::InvalidParams, message));
     };
     let uri = uri.into_owned();
-    if let Some(far) = far(snapshot, &uri) {
-        return relay::relay((core, snapshot), ask, (far, &uri), out);
+    if let Some((far, there)) = far(snapshot, &uri) {
+        return match there {
+            Cow::Borrowed(uri) => relay::relay((core, snapshot), ask, (far, uri), None, out),
+            Cow::Owned(there) => {
+                relay::relay((core, snapshot), ask, (far, &there), Some(&there), out)
+            }
+        };
     }
-    let Some(found) = find(snapshot, &uri) else {
+    let Some((found, uri)) = find(snapshot, &uri) else {
         let nothing = ReadEnding::new((core, face), ask, uri, Defaults::default());
         return refuse(out, ask.id, &nothing.not_found(""));
     };
@@ -100,15 +106,19 @@ pub(crate) fn read(
     begin(core, ask, (ReadEnding::new((core, face), ask, uri, defaults), context), work, out)
 }
 
-/// The way to what another server has at an address.
-fn far<'a>(snapshot: &'a Snapshot, uri: &str) -> Option<&'a Far> {
+/// The way to what another server has at an address, and what it is asked for there.
+fn far<'a, 'u>(snapshot: &'a Snapshot, uri: &'u str) -> Option<(&'a Far, Cow<'u, str>)> {
     match snapshot.resources.find(uri) {
-        Some(resource) => resource.far.as_ref(),
-        None => snapshot.find_template(uri)?.0.built.far.as_ref(),
+        Some(resource) => Some((resource.far.as_ref()?, Cow::Borrowed(uri))),
+        None => {
+            let (family, _, there) = snapshot.find_template(uri)?;
+            Some((family.built.far.as_ref()?, there))
+        }
     }
 }
 
-fn find(snapshot: &Snapshot, uri: &str) -> Option<Found> {
+/// What an address leads to, and the address that is read.
+fn find(snapshot: &Snapshot, uri: &str) -> Option<(Found, String)> {
     if let Some(resource) = snapshot.resources.find(uri) {
         let defaults = Defaults {
             caching: resource.caching,
@@ -117,14 +127,15 @@ fn find(snapshot: &Snapshot, uri: &str) -> Option<Found> {
         };
         let reader = Arc::clone(&resource.reader);
         let (variables, wants_headers) = (Variables::new(), resource.wants_headers);
-        return Some(Found { reader, variables, wants_headers, defaults });
+        let found = Found { reader, variables, wants_headers, defaults };
+        return Some((found, uri.to_owned()));
     }
-    let (family, variables) = snapshot.find_template(uri)?;
+    let (family, variables, uri) = snapshot.find_template(uri)?;
     let built = &family.built;
     let mime_type = built.spec.mime_type.clone();
     let defaults = Defaults { caching: built.caching, mime_type, meta: None };
     let (reader, wants_headers) = (Arc::clone(&built.reader), built.wants_headers);
-    Some(Found { reader, variables, wants_headers, defaults })
+    Some((Found { reader, variables, wants_headers, defaults }, uri.into_owned()))
 }
 
 /// Answers `prompts/get`.
@@ -139,7 +150,7 @@ pub(crate) fn get(
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
     if let Some(far) = &prompt.far {
-        return relay::relay((core, snapshot), ask, (far, prompt.name()), out);
+        return relay::relay((core, snapshot), ask, (far, prompt.name()), None, out);
     }
     let admitted = admit_get(prompt, ask).and_then(|arguments| {
         let define = |out: &mut Vec<u8>| prompt.write(out, Revision::LATEST);

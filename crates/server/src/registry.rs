@@ -16,11 +16,12 @@ use crate::schema::derived;
 use crate::search::Search;
 use crate::state::States;
 use crate::tool::{Registered, Tool};
-use crate::uri_template::{UriTemplate, Variables};
+use crate::uri_template::{Matcher, Variables};
 use haft_proto::encode;
 use haft_proto::error::Refusal;
 use haft_proto::limits::Limits;
 use haft_proto::version::Revision;
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -245,14 +246,25 @@ impl Snapshot {
 
     /// A tool that another may call.
     pub(crate) fn find_called(&self, name: &str) -> Option<&Arc<Registered>> {
-        self.tools.find(name).or_else(|| self.inner.find(name))
+        let found = self.tools.find(name).or_else(|| self.inner.find(name));
+        found.or_else(|| also(&self.tools, name)).or_else(|| also(&self.inner, name))
     }
 
-    /// The family that an address belongs to, and its variables.
-    pub(crate) fn find_template(&self, uri: &str) -> Option<(&Arc<RegisteredTemplate>, Variables)> {
-        let mut families = self.templates.iter().filter(|family| family.built.has(uri));
-        families.find_map(|family| Some((family, family.template.matches(uri)?)))
+    /// The family that an address belongs to, its variables, and what it is called there.
+    pub(crate) fn find_template<'u>(
+        &self,
+        uri: &'u str,
+    ) -> Option<(&Arc<RegisteredTemplate>, Variables, Cow<'u, str>)> {
+        self.templates.iter().find_map(|family| {
+            let uri = family.built.address(uri)?;
+            Some((family, family.template.matches(&uri)?, uri))
+        })
     }
+}
+
+/// The tool that can be called so as well. Who calls it so says a name that clients are not told.
+pub(crate) fn also<'p>(part: &'p Part<Registered>, name: &str) -> Option<&'p Arc<Registered>> {
+    part.iter().find(|tool| tool.also.as_deref() == Some(name))
 }
 
 /// The table of their names.
@@ -322,7 +334,11 @@ pub(crate) fn template(
     let text = built.uri_template();
     states.check(&built.needs, || format!("the resource template `{text}`"))?;
     let bad = |reason| BuildError::BadUriTemplate { template: text.to_owned(), reason };
-    let template = UriTemplate::parse(text).map_err(|error| bad(error.to_string()))?;
+    let template = match &built.far {
+        Some(_) => Matcher::of_far(text),
+        None => Matcher::of_own(text),
+    };
+    let template = template.map_err(|error| bad(error.to_string()))?;
     if !has_scheme(text) {
         return Err(bad("it begins with a scheme like `app:`".to_owned()));
     }

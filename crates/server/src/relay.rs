@@ -17,7 +17,7 @@ use bytestring::ByteString;
 use haft_proto::encode;
 use haft_proto::envelope::Id;
 use haft_proto::error::{Mistake, Refusal};
-use haft_proto::json::member;
+use haft_proto::json::{Cursor, DEPTH_MAX, member};
 use haft_proto::long::Said;
 use haft_proto::method::Method;
 use haft_proto::service::{self, Ask, BrokenOff, Reply, Rest, Turn};
@@ -255,10 +255,12 @@ impl Far {
 }
 
 /// Answers a request by another server. `name` is what is asked for.
+/// `address` is what is asked for in place of what the client says.
 pub(crate) fn relay(
     (core, snapshot): (&Arc<Core>, &Arc<Snapshot>),
     ask: &Ask<'_>,
     (far, name): (&Far, &str),
+    address: Option<&str>,
     out: &mut Vec<u8>,
 ) -> Turn {
     let context = match begin_context((core, snapshot), ask, |_| {}, false) {
@@ -266,7 +268,8 @@ pub(crate) fn relay(
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
     mark(Stage::Validate);
-    let params = ask.message.params.raw.unwrap_or("{}").into();
+    let params = ask.message.params.raw.unwrap_or("{}");
+    let params = address.map_or_else(|| params.into(), |uri| readdressed(params, uri).into());
     let asked = Relaying { method: ask.method, params, context: context.clone() };
     let onlookers = || Onlookers::of(&core.middleware, &request(core, ask, name, &context));
     let work: Answering<Relayed> = if core.middleware.is_empty() {
@@ -293,6 +296,27 @@ pub(crate) fn relay(
         Passed { face: Arc::clone(&snapshot.face), revision: ask.revision, method: ask.method };
     let timeout = far.limit.unwrap_or(core.limits.request_timeout);
     Job::new(core, ask, ending, work, Some(context), timeout).start(false, out)
+}
+
+/// Parameters with another address in place of what they have.
+fn readdressed(params: &str, uri: &str) -> String {
+    let mut out = b"{\"uri\":".to_vec();
+    encode::string(&mut out, uri);
+    let mut cursor = Cursor::new(params, DEPTH_MAX);
+    let mut is_first = true;
+    if cursor.enter_object().is_ok() {
+        while let Ok(Some(key)) = cursor.next_key(&mut is_first) {
+            let Ok(value) = cursor.value() else { break };
+            if key.decode() != "uri" {
+                out.extend_from_slice(b",\"");
+                out.extend_from_slice(key.raw().as_bytes());
+                out.extend_from_slice(b"\":");
+                out.extend_from_slice(value.as_bytes());
+            }
+        }
+    }
+    out.push(b'}');
+    String::from_utf8(out).expect("encoders write UTF-8")
 }
 
 /// How such requests end.

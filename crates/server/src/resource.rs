@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::reading::{Answering, Output, Reader};
 use crate::relay::{Far, Relayed, Relaying};
 use crate::state::Needed;
-use crate::uri_template::{UriTemplate, Variables, uri_decoded};
+use crate::uri_template::{Matcher, Variables};
 use haft_proto::encode::fields::Caching;
 use haft_proto::error::Refusal;
 use haft_proto::spec;
@@ -16,6 +16,7 @@ use haft_proto::spec::content::Annotations;
 use haft_proto::spec::icon::Icon;
 use haft_proto::spec::resource::ReadResult;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,16 +82,16 @@ pub struct ResourceTemplate {
     pub(crate) completers: Completers,
     /// Another server has it.
     pub(crate) far: Option<Far>,
-    /// What is not in it, though it fits.
-    pub(crate) exceptions: Vec<Exception>,
+    /// What addresses are there, where some of them are not in it.
+    pub(crate) addresses: Vec<Address>,
 }
 
-/// Whether an address is one.
-pub(crate) type Exception = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+/// The address that is read in place of another.
+type Address = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// A family, compiled.
 pub(crate) struct RegisteredTemplate {
-    pub(crate) template: UriTemplate,
+    pub(crate) template: Matcher,
     pub(crate) built: ResourceTemplate,
 }
 
@@ -212,7 +213,7 @@ impl ResourceTemplate {
             reader: Arc::new(reader(read)),
             completers: Completers::default(),
             far: None,
-            exceptions: Vec::new(),
+            addresses: Vec::new(),
         }
     }
 
@@ -244,20 +245,22 @@ impl ResourceTemplate {
         &self.spec.uri_template
     }
 
-    /// Addresses that fit the template and are not in the family all the same: those that this is
-    /// true of, as they are asked for or decoded. Adds to those before.
+    /// Reads another address in place of one that is asked for, and no other: the one that `address`
+    /// gives, where that fits the template. With nothing, the address is not in the family. Adds to
+    /// those before.
     #[must_use]
-    pub fn except(mut self, is_one: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
-        self.exceptions.push(Arc::new(is_one));
+    pub fn addressed(
+        mut self,
+        address: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.addresses.push(Arc::new(address));
         self
     }
 
-    /// Whether an address that fits is in the family. Where there are exceptions, one that cannot
-    /// be decoded is not.
-    pub(crate) fn has(&self, uri: &str) -> bool {
-        let is_out = |uri: &str| self.exceptions.iter().any(|is_one| is_one(uri));
-        let is_decoded_out = || uri_decoded(uri).is_none_or(|decoded| is_out(&decoded));
-        self.exceptions.is_empty() || !is_out(uri) && !is_decoded_out()
+    /// The address that is read where this one is asked for; nothing, if it is not in the family.
+    pub(crate) fn address<'u>(&self, uri: &'u str) -> Option<Cow<'u, str>> {
+        let addresses = self.addresses.iter();
+        addresses.clone().try_fold(Cow::Borrowed(uri), |uri, address| address(&uri).map(Cow::Owned))
     }
 
     /// Suggests values for a variable.

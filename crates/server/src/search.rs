@@ -7,7 +7,7 @@ mod limits;
 
 use crate::builder::BuildError;
 use crate::handler::{Answer, Call, Handler, Made};
-use crate::registry::{Part, Snapshot, tool};
+use crate::registry::{Part, Snapshot, also, tool};
 use crate::search::index::Index;
 use crate::search::limits::{FOUND_DEFAULT, FOUND_MAX};
 use crate::state::States;
@@ -60,8 +60,9 @@ impl Snapshot {
     #[inline]
     pub(crate) fn find_tool(&self, name: &str) -> Option<&Arc<Registered>> {
         self.tools.find(name).or_else(|| {
-            let instead = self.search.as_deref()?.instead.as_ref()?;
-            instead.listed.find(name)
+            let instead = self.search.as_deref().and_then(|search| search.instead.as_ref());
+            let found = instead.and_then(|instead| instead.listed.find(name));
+            found.or_else(|| also(&self.tools, name))
         })
     }
 

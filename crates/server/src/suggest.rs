@@ -29,7 +29,7 @@ pub(crate) fn complete(
 ) -> Turn {
     let (completer, typing) = match admit_completion(snapshot, ask) {
         Ok(Suggester::Far(far, name)) => {
-            return relay::relay((core, snapshot), ask, (far, &name), out);
+            return relay::relay((core, snapshot), ask, (far, &name), None, out);
         }
         Ok(Suggester::Here(completer, typing)) => (completer, typing),
         Err(refusal) => return refuse(out, ask.id, &refusal),

@@ -5,6 +5,7 @@ use crate::builder::BuildError;
 use crate::checks::Checks;
 use crate::handler::Handler;
 use crate::middleware::Middleware;
+use crate::normal::of_own;
 use crate::schema::Prepared;
 use crate::state::{Needed, States};
 use crate::tasks::TaskUse;
@@ -26,6 +27,8 @@ use std::time::Duration;
 #[derive(Clone)]
 pub struct Tool {
     name: String,
+    /// What it can be called by as well.
+    also: Option<Arc<str>>,
     title: Option<String>,
     description: Option<String>,
     input: Source,
@@ -76,6 +79,7 @@ impl Tool {
     pub fn new(name: impl Into<String>, handler: impl Handler) -> Self {
         Self {
             name: name.into(),
+            also: None,
             title: None,
             description: None,
             input: Source::Text(NO_ARGUMENTS.into()),
@@ -119,7 +123,10 @@ impl Tool {
     ) -> Option<Self> {
         self.relayed.as_ref()?;
         let handler = handler(Arc::clone(&self.handler));
-        let mut tool = Self { name: name.into(), handler, ..self.clone() };
+        let name = name.into();
+        // Another name is meant to be another.
+        let also = self.also.clone().filter(|_| self.name == name);
+        let mut tool = Self { name, also, handler, ..self.clone() };
         tool.tell(definition);
         Some(tool)
     }
@@ -152,6 +159,16 @@ impl Tool {
         self.relayed = Some(definition.into());
     }
 
+    /// The same tool under the name that clients are told, and can still be called by what it was
+    /// called before.
+    #[must_use]
+    pub fn told_as(mut self, name: &str) -> Self {
+        if self.name != name {
+            self.also = Some(std::mem::replace(&mut self.name, name.to_owned()).into());
+        }
+        self
+    }
+
     /// The name that programs use.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -172,10 +189,11 @@ impl Tool {
         self
     }
 
-    /// The JSON Schema of the arguments, as JSON text. Clients get it as it is, on one line.
+    /// The JSON Schema of the arguments, as JSON text. Clients get it as it is, on one line; but
+    /// `true` and `false` where they want an object are written as one.
     #[must_use]
     pub fn input_schema(mut self, schema: impl Into<String>) -> Self {
-        self.input = Source::Text(schema.into().into());
+        self.input = Source::Text(of_own(schema.into()).into());
         self
     }
 
@@ -195,7 +213,7 @@ impl Tool {
     /// The JSON Schema of the structured result, as JSON text.
     #[must_use]
     pub fn output_schema(mut self, schema: impl Into<String>) -> Self {
-        self.output = Some(Source::Text(schema.into().into()));
+        self.output = Some(Source::Text(of_own(schema.into()).into()));
         self
     }
 
@@ -407,6 +425,7 @@ impl Tool {
         };
         Ok(Registered {
             tool: named,
+            also: self.also,
             checks,
             handler: self.handler,
             timeout: self.timeout.unwrap_or(default_timeout),
@@ -426,6 +445,8 @@ const TOLD_BYTES: usize = 512;
 /// a page of the list where there is one.
 pub(crate) struct Registered {
     pub(crate) tool: Named,
+    /// What it can be called by as well.
+    pub(crate) also: Option<Arc<str>>,
     pub(crate) checks: Checks,
     pub(crate) handler: Arc<dyn Handler>,
     pub(crate) timeout: Duration,

@@ -2,6 +2,7 @@
 //! matches up to the next slash and is percent-decoded; `{+name}` matches the rest, slashes
 //! included. Matching takes one pass and no regular expression.
 
+use crate::uri_expansion::Expansion;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -67,7 +68,8 @@ pub fn uri_variables(template: &str) -> Result<Vec<String>, String> {
     Ok(parsed.variables().map(str::to_owned).collect())
 }
 
-/// The variables of an address that fits a URI template; nothing if it does not.
+/// The variables of an address that fits a URI template, which may be any of RFC 6570; nothing if
+/// it does not.
 ///
 /// ```
 /// let found = haft_server::uri_matched("repo://{owner}/{+path}", "repo://ada/docs/a%20b");
@@ -76,7 +78,43 @@ pub fn uri_variables(template: &str) -> Result<Vec<String>, String> {
 /// ```
 #[must_use]
 pub fn uri_matched(template: &str, uri: &str) -> Option<Variables> {
-    UriTemplate::parse(template).ok()?.matches(uri)
+    Matcher::of_far(template).ok()?.matches(uri)
+}
+
+/// What addresses are compared with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Matcher {
+    /// One of a server's own, whose variables its reader is told.
+    Plain(UriTemplate),
+    /// One of another server, which may be any.
+    Full(Expansion),
+}
+
+impl Matcher {
+    pub(crate) fn of_own(text: &str) -> Result<Self, BadTemplate> {
+        UriTemplate::parse(text).map(Self::Plain)
+    }
+
+    pub(crate) fn of_far(text: &str) -> Result<Self, BadTemplate> {
+        Self::of_own(text).or_else(|_| Expansion::parse(text).map(Self::Full))
+    }
+
+    /// The variables of an address, or `None` if it does not fit.
+    pub(crate) fn matches(&self, uri: &str) -> Option<Variables> {
+        match self {
+            Self::Plain(template) => template.matches(uri),
+            Self::Full(template) => template.matches(uri),
+        }
+    }
+
+    /// Those that its reader is told.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = &str> {
+        let plain = match self {
+            Self::Plain(template) => Some(template.variables()),
+            Self::Full(_) => None,
+        };
+        plain.into_iter().flatten()
+    }
 }
 
 impl UriTemplate {

@@ -30,6 +30,14 @@ pub(crate) fn asked(client: Client, era: Era, calls: &[(&str, &str)], url: &str)
     said.into_iter().skip(1).map(|(_, detail)| detail).collect()
 }
 
+/// The names in each list of the server at a URL, as a client of JavaScript or Python reads it.
+pub(crate) fn everything_listed(client: Client, era: Era, url: &str) -> Value {
+    let mut command = client.command(era, &[], &Target::At(url.to_owned()));
+    command.arg("--lists");
+    let said = details(steps(command));
+    said.into_iter().filter(|(name, _)| name != "connect").collect::<serde_json::Map<_, _>>().into()
+}
+
 /// The server on the official package for Go, which wants to know over which wire.
 pub(crate) fn go_server() -> std::path::PathBuf {
     install::go_server()

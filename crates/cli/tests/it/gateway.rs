@@ -294,7 +294,7 @@ fn a_server_that_is_not_there_takes_only_its_own_tools_away() {
 }
 
 #[test]
-fn of_two_tools_with_one_name_the_first_is_served_and_the_other_told_of() {
+fn a_name_is_of_the_longest_prefix_and_the_file_and_who_cannot_have_it_is_told_of() {
     let north = city("north").replace("echo", "own").replace("process", "whowhoami");
     let (north, south) = (Desk::with(&north), Desk::with(&city("south")));
     let gate = gate(&format!(
@@ -303,11 +303,11 @@ fn of_two_tools_with_one_name_the_first_is_served_and_the_other_told_of() {
         pipe(&south)
     ));
     let gate = serve(gate.file());
-    let names = ["own", "whoami", "whowhoami", "whoecho", "whoprocess"];
+    let names = ["own", "whowhoami", "whoecho", "whoprocess"];
     assert_eq!(tools(&gate.url, "modern"), names);
     assert_eq!(called(&gate.url, "modern", "own", &json!({})), "ours");
     gate.told(&["the tool `own` of the upstream `north` is left out: ", "this server's file"]);
-    gate.told(&["the tool `whoami` of the upstream `south` is left out: ", "the upstream `north`"]);
+    gate.told(&["the tool `whoami` of the upstream `north` is left out: ", "those of `south`"]);
 }
 
 #[test]

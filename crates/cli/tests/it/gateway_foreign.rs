@@ -2,6 +2,7 @@
 //! themselves, to clients of either era.
 
 mod clients;
+mod flawed;
 mod town;
 
 use crate::foreign_servers::{everything, listening, official};

@@ -163,6 +163,7 @@ impl Owned {
         let (resources, templates) = offer::readable(meant, means, None);
         let mut tools: HashSet<String> =
             meant.tools.iter().map(|tool| tool.name.value.clone()).collect();
+        tools.extend(meant.told_names());
         let mut searches = meant.views.iter().map(|view| view.search).chain([meant.server.search]);
         if searches.any(|search| search.is_some()) {
             tools.extend([FIND, CALL].map(str::to_owned));

@@ -3,11 +3,11 @@
 
 use crate::limits::{INSTANCES_MAX, SESSIONS_MAX};
 use crate::place::Placed;
-use crate::written::Scalar;
 use crate::written::by_name::by_name;
 use crate::written::http::{AllowPrivate, Auth, Send};
 use crate::written::rules::{Filter, ToolRules};
 use crate::written::tool::Env;
+use crate::written::{Naming, Scalar};
 use haft_proto::version;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
@@ -74,6 +74,9 @@ pub(crate) struct Upstream {
     /// What the names of its tools begin with, which may be nothing, `""`; without this key, the
     /// name of the upstream and `_`.
     pub(crate) prefix: Option<Placed<String>>,
+    /// How clients are told the names of its tools: as all clients take them (`portable`), or as
+    /// they are (`keep`); without this key, as `server` says.
+    pub(crate) names: Option<Naming>,
     /// Make tools only of operations that fit every key in this; of a server that speaks MCP, serve
     /// only what fits the key of its kind, if this has one.
     pub(crate) include: Option<Filter>,

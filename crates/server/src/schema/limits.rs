@@ -10,7 +10,7 @@ pub(super) const IN_PLACE_MAX: usize = 32;
 /// takes up to 11 KiB of it in a build without optimisation.
 pub(super) const COMPILE_DEPTH_MAX: usize = 100;
 /// The most regular expressions of a schema.
-pub(super) const PATTERNS_MAX: usize = 256;
+pub(crate) const PATTERNS_MAX: usize = 256;
 /// The largest regular expression, in bytes once compiled.
 pub(super) const PATTERN_BYTES_MAX: usize = 512 * 1024;
 /// The most memory that one regular expression takes while it runs, in bytes.

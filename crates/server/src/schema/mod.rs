@@ -31,6 +31,7 @@ pub(crate) mod wording;
 use budget::with_budget;
 use haft_proto::json::Cursor;
 use jsonschema::Draft;
+pub(crate) use limits::PATTERNS_MAX;
 use limits::SCHEMA_BYTES_MAX;
 use outline::Outline;
 pub use prepared::Prepared;
@@ -209,6 +210,11 @@ impl Schema {
 /// Those of [`Schema::compile`].
 pub(crate) fn compile_unless_sound(text: &str) -> Result<Option<Schema>, BadSchema> {
     if is_sound(text) { Ok(None) } else { Schema::compile(text).map(Some) }
+}
+
+/// Whether a text is a regular expression that `pattern` may have.
+pub(crate) fn is_pattern(text: &str) -> bool {
+    pattern::Pattern::compile(text).is_ok()
 }
 
 /// The dialect that `$schema` names.

@@ -2,6 +2,7 @@
 //! Made by whoever checks schemas before there is a tool; read by `tool` and on each call.
 
 use super::{BadSchema, Schema, compile_unless_sound};
+use crate::normal::of_own;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -46,7 +47,7 @@ impl Prepared {
     /// ```
     #[must_use]
     pub fn deferred(text: impl Into<String>) -> Self {
-        let text = text.into().into_boxed_str();
+        let text = of_own(text.into()).into_boxed_str();
         Self(Arc::new(Parts { text, schema: OnceLock::new(), is_sound: OnceLock::new() }))
     }
 

@@ -25,7 +25,7 @@ pub(crate) fn one_line(text: &str) -> String {
 }
 
 /// A value as it came, cut to what fits in a sentence.
-pub(super) fn shorten(raw: &str) -> String {
+pub(crate) fn shorten(raw: &str) -> String {
     if raw.chars().take(SHOWN_CHARS_MAX + 1).count() <= SHOWN_CHARS_MAX {
         return one_line(raw);
     }

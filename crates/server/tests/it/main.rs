@@ -9,6 +9,7 @@ mod lists;
 mod middleware;
 mod nested;
 mod nested_rounds;
+mod normal;
 mod one_pass;
 mod reads;
 mod registration;

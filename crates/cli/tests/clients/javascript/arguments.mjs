@@ -2,6 +2,7 @@
 //
 //   --url URL | --stdio        the target; with --stdio the command follows a bare `--`, at the end
 //   --era auto|modern|legacy   only where the client can choose
+//   --lists                    print the names in each list, instead of the walk
 //   --call 'NAME={"json":1}'   list, and call this tool, instead of the walk; repeatable, in order
 import { parseArgs } from 'node:util';
 
@@ -13,6 +14,7 @@ export function readArguments(eras) {
       stdio: { type: 'boolean', default: false },
       era: { type: 'string', default: eras[0] },
       call: { type: 'string', multiple: true, default: [] },
+      lists: { type: 'boolean', default: false },
     },
   });
   if (values.stdio ? values.url || !positionals.length : !values.url || positionals.length) {
@@ -22,7 +24,8 @@ export function readArguments(eras) {
     throw new Error(`--era ${values.era}: this client speaks ${eras.join(', ')}`);
   }
   const [command, ...args] = positionals;
-  return { url: values.url, command, args, era: values.era, calls: values.call.map(readCall) };
+  const { url, era, lists } = values;
+  return { url, command, args, era, lists, calls: values.call.map(readCall) };
 }
 
 function readCall(text) {

@@ -15,7 +15,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { readArguments } from './arguments.mjs';
 import { step } from './report.mjs';
-import { ANSWERS, CAPABILITIES, listAndCall, walk } from './walk.mjs';
+import { ANSWERS, CAPABILITIES, run } from './walk.mjs';
 
 // This client names its messages by their schemas.
 const SCHEMAS = {
@@ -27,7 +27,8 @@ const SCHEMAS = {
   'sampling/createMessage': CreateMessageRequestSchema,
 };
 
-const { url, command, args, calls } = readArguments(['legacy']);
+const asked = readArguments(['legacy']);
+const { url, command, args } = asked;
 const client = new Client(
   { name: 'haft-foreign-typescript-v1', version: '1.0.0' },
   { capabilities: CAPABILITIES },
@@ -59,7 +60,7 @@ const session = {
   notified: (method, handler) => client.setNotificationHandler(SCHEMAS[method], handler),
   listen: async () => undefined,
 };
-await (calls.length ? listAndCall(session, calls) : walk(session));
+await run(session, asked);
 if (url) await transport.terminateSession();
 await client.close();
 

@@ -10,11 +10,12 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { readArguments } from './arguments.mjs';
 import { step } from './report.mjs';
-import { ANSWERS, CAPABILITIES, listAndCall, walk } from './walk.mjs';
+import { ANSWERS, CAPABILITIES, run } from './walk.mjs';
 
 const MODES = { auto: 'auto', modern: { pin: '2026-07-28' }, legacy: 'legacy' };
 
-const { url, command, args, era, calls } = readArguments(Object.keys(MODES));
+const asked = readArguments(Object.keys(MODES));
+const { url, command, args, era } = asked;
 const client = new Client(
   { name: 'haft-foreign-typescript-v2', version: '1.0.0' },
   { capabilities: CAPABILITIES, versionNegotiation: { mode: MODES[era] } },
@@ -43,7 +44,7 @@ const session = {
   notified: (method, handler) => client.setNotificationHandler(method, handler),
   listen: async filter => (session.era === 'modern' ? client.listen(filter) : undefined),
 };
-await (calls.length ? listAndCall(session, calls) : walk(session));
+await run(session, asked);
 if (url && session.era === 'legacy') await transport.terminateSession();
 await client.close();
 

@@ -27,12 +27,29 @@ function fill({ properties }) {
 }
 
 // Lists and calls what the command line asked for.
-export async function listAndCall({ client, call }, calls) {
+async function listAndCall({ client, call }, calls) {
   await step('list_tools', async () => (await client.listTools()).tools.map(tool => tool.name));
   for (const params of calls) await step('call_tool', () => call(params));
 }
 
-export async function walk(session) {
+// The names in every list.
+async function listEverything({ client }) {
+  const names = list => list.map(item => item.name);
+  await step('tools', async () => names((await client.listTools()).tools));
+  await step('resources', async () => names((await client.listResources()).resources));
+  await step('resourceTemplates', async () =>
+    names((await client.listResourceTemplates()).resourceTemplates));
+  await step('prompts', async () => names((await client.listPrompts()).prompts));
+}
+
+// What the command line asked for.
+export async function run(session, { calls, lists }) {
+  if (lists) await listEverything(session);
+  else if (calls.length) await listAndCall(session, calls);
+  else await walk(session);
+}
+
+async function walk(session) {
   await lists(session);
   await talks(session);
   await asks(session);

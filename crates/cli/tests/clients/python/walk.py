@@ -33,6 +33,7 @@ def read_arguments():
     target.add_argument("--url")
     target.add_argument("--stdio", action="store_true", help="the command follows a bare --")
     parser.add_argument("--era", choices=MODES, default="auto")
+    parser.add_argument("--lists", action="store_true", help="print the names in each list")
     parser.add_argument("--call", action="append", default=[], type=read_call)
     parser.add_argument("command", nargs="*")
     arguments = parser.parse_args()
@@ -277,11 +278,26 @@ async def run(arguments):
         walk.client = client
         walk.modern = client.session.initialize_result is None
         await step("connect", lambda: introduce(client))
+        if arguments.lists:
+            return await list_everything(client)
         if not arguments.call:
             return await walk.steps()
         await step("list_tools", lambda: names_of_tools(client))
         for name, given in arguments.call:
             await step("call_tool", lambda: call(client, name, given))
+
+
+async def list_everything(client):
+    """The names in every list."""
+
+    async def names(method, member):
+        return [entry.name for entry in getattr(await method(), member)]
+
+    await step("tools", lambda: names(client.list_tools, "tools"))
+    await step("resources", lambda: names(client.list_resources, "resources"))
+    templates = client.list_resource_templates
+    await step("resourceTemplates", lambda: names(templates, "resource_templates"))
+    await step("prompts", lambda: names(client.list_prompts, "prompts"))
 
 
 async def introduce(client):

@@ -41,26 +41,27 @@ fn an_entry_that_is_none_is_left_out_alone() {
     for make in [Bed::piped, Bed::far] {
         let bed = bed(&rules, make);
         assert_eq!(bed.call("bad_try").said(), "tried");
-        assert_eq!(listed(&bed, "tools", "name"), ["bad_try", "good_try"]);
+        assert_eq!(listed(&bed, "tools", "name"), ["bad_try", "bad_odd", "good_try"]);
         assert_eq!(listed(&bed, "resources", "uri"), ["bad:one", "bad:two"]);
         assert_eq!(listed(&bed, "resourceTemplates", "uriTemplate"), ["bad:{any}"]);
-        assert_eq!(listed(&bed, "prompts", "name"), ["bad_ask"]);
+        assert_eq!(listed(&bed, "prompts", "name"), ["bad_ask", "bad_odd"]);
         for (kind, name) in [
             ("tool", "entry 1"),
-            ("tool", "odd"),
             ("tool", "entry 4"),
             ("resource", "three"),
             ("resource", "entry 4"),
             ("resource template", "any"),
-            ("prompt", "odd"),
         ] {
             bed.gate.told(&[&format!("the {kind} `{name}` of the upstream `bad` is left out: ")]);
         }
         let catalogue = bed.see("catalogue");
         let left_out = catalogue["leftOut"].as_array().expect("a list");
-        let is_it = |one: &&Value| one["there"] == "odd" && one["kind"] == "prompt";
-        let odd = left_out.iter().find(is_it).unwrap_or_else(|| panic!("{catalogue}"));
-        assert!(odd["reason"].as_str().is_some_and(|why| why.contains("invalid type")), "{odd}");
+        let is_it = |one: &&Value| one["there"] == "entry 1" && one["kind"] == "tool";
+        let one = left_out.iter().find(is_it).unwrap_or_else(|| panic!("{catalogue}"));
+        assert!(one["reason"].as_str().is_some_and(|why| why.contains("no text")), "{one}");
+        for member in ["title", "arguments"] {
+            bed.gate.told(&["the upstream `bad`: `odd` is mended for clients", member]);
+        }
         bed.stop().expect("an orderly end");
     }
 }
