@@ -39,6 +39,7 @@ mod filters;
 mod forge;
 mod http;
 mod input;
+mod json_text;
 mod keys;
 mod kind;
 pub mod limits;
