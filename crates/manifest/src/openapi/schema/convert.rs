@@ -6,63 +6,12 @@ use crate::openapi::document::Lost;
 use crate::openapi::limits::{
     ENUM_BYTES_MAX, EXAMPLE_BYTES_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX, WORDS_MAX,
 };
+use crate::openapi::schema::members::Members;
 use crate::openapi::schema::{Draft, Gathered, Schemas};
 use crate::openapi::words;
 use haft_server::schema::Schema;
 use serde_json::{Map, Number, Value};
 use std::collections::HashSet;
-
-/// An argument of a tool.
-#[derive(Debug)]
-pub(crate) struct Property<'d> {
-    pub(crate) name: String,
-    pub(crate) shape: Shape<'d>,
-    /// About it, instead of what its schema says.
-    pub(crate) words: Option<String>,
-    pub(crate) is_required: bool,
-}
-
-/// What an argument may be.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Shape<'d> {
-    Any,
-    /// Base64 of bytes.
-    Bytes,
-    /// A list of these.
-    ManyBytes,
-    Schema(&'d Value),
-    Text,
-}
-
-/// A mapping that is being written.
-struct Members<'o> {
-    draft: &'o mut Draft,
-    is_first: bool,
-}
-
-impl Members<'_> {
-    fn begin(draft: &mut Draft) -> Members<'_> {
-        draft.text.push('{');
-        Members { draft, is_first: true }
-    }
-
-    fn key(&mut self, key: &str) -> &mut Draft {
-        if !std::mem::take(&mut self.is_first) {
-            self.draft.text.push(',');
-        }
-        self.draft.text.push_str(&Value::from(key).to_string());
-        self.draft.text.push(':');
-        self.draft
-    }
-
-    fn json(&mut self, key: &str, value: &str) {
-        self.key(key).text.push_str(value);
-    }
-
-    fn end(self) {
-        self.draft.text.push('}');
-    }
-}
 
 impl Draft {
     pub(crate) fn refer(&mut self, id: usize) {
@@ -76,33 +25,6 @@ impl Draft {
 }
 
 impl<'d> Schemas<'d> {
-    /// The schema of a tool's arguments.
-    pub(crate) fn arguments(&mut self, properties: &[Property<'d>]) -> Draft {
-        let mut draft = Draft::default();
-        let mut out = Members::begin(&mut draft);
-        out.json("type", r#""object""#);
-        if !properties.is_empty() {
-            let mut inner = Members::begin(out.key("properties"));
-            for property in properties {
-                let words = property.words.as_deref().filter(|words| !words.trim().is_empty());
-                let draft = inner.key(&property.name);
-                match property.shape {
-                    Shape::Schema(schema) => self.convert_with(schema, words, draft, 1),
-                    fixed => fixed_shape(fixed, words, draft),
-                }
-            }
-            inner.end();
-        }
-        let required: Vec<_> = properties.iter().filter(|property| property.is_required).collect();
-        if !required.is_empty() {
-            let names: Vec<_> = required.iter().map(|property| &*property.name).collect();
-            out.json("required", &Value::from(names).to_string());
-        }
-        out.json("additionalProperties", "false");
-        out.end();
-        draft
-    }
-
     /// The schema of an answer that is an object, and not null.
     pub(crate) fn answer(&mut self, gathered: &Gathered<'d>) -> Draft {
         let mut draft = Draft::default();
@@ -467,27 +389,6 @@ fn again(members: &Map<String, Value>, id: usize, words: Option<&str>, draft: &m
     draft.text.push('[');
     draft.refer(id);
     draft.text.push_str(if is_nullable { r#",{"type":"null"}]"# } else { "]" });
-    out.end();
-}
-
-fn fixed_shape(shape: Shape<'_>, words: Option<&str>, draft: &mut Draft) {
-    const BYTES: &str = r#""type":"string","contentEncoding":"base64""#;
-    let mut out = Members::begin(draft);
-    match shape {
-        Shape::Any | Shape::Schema(_) => {}
-        Shape::Bytes => {
-            out.json("type", r#""string""#);
-            out.json("contentEncoding", r#""base64""#);
-        }
-        Shape::ManyBytes => {
-            out.json("type", r#""array""#);
-            out.json("items", &format!("{{{BYTES}}}"));
-        }
-        Shape::Text => out.json("type", r#""string""#),
-    }
-    if let Some(words) = words {
-        out.json("description", &Value::from(words::cut(words, WORDS_MAX)).to_string());
-    }
     out.end();
 }
 

@@ -1,10 +1,12 @@
-//! Schemas of a document become schemas of tools: `gather` puts together what an `allOf` says,
-//! `convert` writes it in the dialect of 2020-12, once for each schema that is referred to, and
-//! `write` makes one text of it, whole or with `$defs`, and `tame` knows which texts need no proof.
-//! Called for each operation.
+//! Schemas of a document become schemas of tools: `argument` has those of a tool's arguments, `gather`
+//! puts together what an `allOf` says, `convert` writes it in the dialect of 2020-12, once for each
+//! schema that is referred to, and `write` makes one text of it, whole or with `$defs`, and `tame`
+//! knows which texts need no proof. Called for each operation.
 
+mod argument;
 mod convert;
 mod gather;
+mod members;
 mod tame;
 mod write;
 
@@ -14,7 +16,7 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use tame::{Facts, Findings};
 
-pub(crate) use convert::{Property, Shape};
+pub(crate) use argument::{Property, Shape};
 pub(crate) use gather::Gathered;
 pub(crate) use write::Unwritable;
 
