@@ -283,10 +283,10 @@ impl<'d, 'a> Import<'d, 'a> {
             .iter()
             .filter(|(name, _)| !plan.headers.iter().any(|(known, _)| known == name));
         let mut headers: Vec<_> = own.cloned().chain(plan.headers.iter().cloned()).collect();
-        if let Some(kind) = output::accepted(self.document, operation.value)
+        if let Some(kinds) = output::accepted(self.document, operation.value)
             && !headers.iter().any(|(name, _)| name == ACCEPT)
         {
-            headers.push((ACCEPT, Slot::Fixed(format!("{kind}, */*;q=0.5"))));
+            headers.push((ACCEPT, Slot::Fixed(kinds)));
         }
         Http {
             method: operation.method.of_http(),

@@ -47,5 +47,7 @@ pub(crate) const NAME_MAX: usize = 64;
 pub(crate) const DEFINITION_NAME_MAX: usize = 50;
 /// The most parameters of an operation; one with more is left out.
 pub(crate) const PARAMETERS_MAX: usize = 1000;
+/// The most kinds of answers that an operation asks for by name.
+pub(crate) const ACCEPTED_MAX: usize = 8;
 /// The most members of a body that become arguments.
 pub(crate) const MEMBERS_MAX: usize = 256;

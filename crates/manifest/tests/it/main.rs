@@ -26,6 +26,7 @@ mod live;
 mod openapi;
 mod openapi_bounds;
 mod openapi_limits;
+mod openapi_requests;
 #[path = "../../../fetch/tests/it/origin.rs"]
 mod origin;
 mod outputs;

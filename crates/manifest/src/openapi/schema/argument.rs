@@ -25,6 +25,7 @@ pub(crate) enum Shape<'d> {
     Bytes,
     /// A list of these.
     ManyBytes,
+    ManyTexts,
     Schema(&'d Value),
     Text,
 }
@@ -70,6 +71,10 @@ fn fixed_shape(shape: Shape<'_>, words: Option<&str>, draft: &mut Draft) {
         Shape::ManyBytes => {
             out.json("type", r#""array""#);
             out.json("items", &format!("{{{BYTES}}}"));
+        }
+        Shape::ManyTexts => {
+            out.json("type", r#""array""#);
+            out.json("items", r#"{"type":"string"}"#);
         }
         Shape::Text => out.json("type", r#""string""#),
     }
