@@ -2,13 +2,10 @@
 //! when somebody asks. Read by `source`; never fetches anything, and copies nothing that is
 //! referred to.
 
-use crate::openapi::limits::{
-    DOCUMENT_DEPTH_MAX, DOCUMENT_STACK_BYTES, REFERENCES_MAX, YAML_NODES_PER_BYTE,
-};
+use crate::openapi::limits::{DOCUMENT_STACK_BYTES, REFERENCES_MAX};
 use crate::openapi::mistake::OpenApiMistake;
+use crate::openapi::yaml;
 use serde_json::{Map, Value};
-use serde_saphyr::Error;
-use serde_saphyr::budget::BudgetBreach;
 use std::borrow::Cow;
 
 /// A document.
@@ -188,7 +185,7 @@ fn looks_like_json(text: &str) -> bool {
 fn elsewhere(text: &str) -> Result<Value, String> {
     std::thread::scope(|scope| {
         let builder = std::thread::Builder::new().stack_size(DOCUMENT_STACK_BYTES);
-        match builder.spawn_scoped(scope, || yaml(text)) {
+        match builder.spawn_scoped(scope, || yaml::read(text)) {
             Ok(reading) => {
                 let stopped = |_| Err("the reader stopped in the middle".to_owned());
                 reading.join().unwrap_or_else(stopped)
@@ -196,44 +193,6 @@ fn elsewhere(text: &str) -> Result<Value, String> {
             Err(error) => Err(error.to_string()),
         }
     })
-}
-
-fn yaml(text: &str) -> Result<Value, String> {
-    let nodes = text.len().saturating_mul(YAML_NODES_PER_BYTE).max(10_000);
-    let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_depth: DOCUMENT_DEPTH_MAX,
-            max_documents: 1,
-            max_nodes: nodes,
-            max_events: nodes.saturating_mul(2),
-            max_total_scalar_bytes: text.len().saturating_mul(4).max(100_000),
-            max_reader_input_bytes: None,
-        },
-        strict_booleans: true,
-        with_snippet: false,
-    };
-    serde_saphyr::from_str_with_options::<Value>(text, options).map_err(|error| yaml_reason(&error))
-}
-
-fn yaml_reason(error: &Error) -> String {
-    match error.without_snippet() {
-        Error::Budget { breach: BudgetBreach::Depth { .. }, .. } => {
-            format!("it is nested deeper than {DOCUMENT_DEPTH_MAX} levels")
-        }
-        Error::AliasError { error, .. } => yaml_reason(error),
-        Error::Budget { .. }
-        | Error::AliasExpansionLimitExceeded { .. }
-        | Error::AliasReplayLimitExceeded { .. }
-        | Error::AliasReplayCounterOverflow { .. }
-        | Error::AliasReplayStackDepthExceeded { .. } => {
-            "its aliases stand for more than it says".to_owned()
-        }
-        error => {
-            let said = error.render();
-            let line = said.lines().next().unwrap_or_default();
-            shown(line.strip_prefix("error: ").unwrap_or(line))
-        }
-    }
 }
 
 /// The members of a value under a key, if it is a mapping there.

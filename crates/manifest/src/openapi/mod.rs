@@ -18,6 +18,7 @@ mod security;
 mod select;
 mod source;
 mod words;
+mod yaml;
 
 use crate::amount;
 use crate::around::Around;

@@ -3,11 +3,9 @@
 //! does not follow them. Called by `Schemas`.
 
 use crate::openapi::document::Lost;
-use crate::openapi::limits::{
-    ENUM_BYTES_MAX, EXAMPLE_BYTES_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX, WORDS_MAX,
-};
+use crate::openapi::limits::{SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX, WORDS_MAX};
 use crate::openapi::schema::members::Members;
-use crate::openapi::schema::{Draft, Gathered, Schemas};
+use crate::openapi::schema::{Draft, Gathered, Schemas, values};
 use crate::openapi::words;
 use haft_server::schema::Schema;
 use serde_json::{Map, Number, Value};
@@ -157,46 +155,13 @@ impl<'d> Schemas<'d> {
             out.json("description", &Value::from(words::cut(words, WORDS_MAX)).to_string());
         }
         if self.is_sent {
-            self.values(gathered, &types, &mut out);
+            values::write(gathered, &types, &mut out);
             self.bounds(gathered, &types, &mut out);
         }
         self.object(gathered, &mut out, depth);
         self.array(gathered, &types, &mut out, depth);
         self.applied(gathered, &mut out, depth);
         out.end();
-    }
-
-    /// Which values there are, and examples of them.
-    fn values(&mut self, gathered: &Gathered<'d>, types: &[&str], out: &mut Members<'_>) {
-        if let Some(Value::Array(values)) = gathered.get("enum") {
-            let mut values: Vec<&Value> = values.iter().collect();
-            const NULL: &Value = &Value::Null;
-            if types.contains(&"null") && !values.contains(&NULL) && !values.is_empty() {
-                values.push(NULL);
-            }
-            let text = serde_json::to_string(&values).unwrap_or_default();
-            if !values.is_empty() && text.len() <= ENUM_BYTES_MAX {
-                out.json("enum", &text);
-            }
-        }
-        let small = |value: &Value| {
-            let text = value.to_string();
-            (text.len() <= EXAMPLE_BYTES_MAX).then_some(text)
-        };
-        if let Some(value) = gathered.get("const") {
-            out.json("const", &value.to_string());
-        }
-        if let Some(text) = gathered.get("default").and_then(small) {
-            out.json("default", &text);
-        }
-        let example =
-            gathered.get("example").filter(|example| !example.is_null() && !example.is_object());
-        if let Some(text) = example.and_then(small) {
-            out.json("examples", &format!("[{text}]"));
-        }
-        if gathered.says("deprecated", true) {
-            out.json("deprecated", "true");
-        }
     }
 
     /// How long, how large, of which form.
