@@ -4,6 +4,7 @@
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
 use crate::http::json::Json;
+use crate::http::others::Others;
 use crate::http::slot::{Filling, Pairs, Slot};
 use crate::limits::MULTIPART_BYTES_MAX;
 use crate::media_type;
@@ -90,12 +91,24 @@ impl Body {
             Self::Optional(body, names) => {
                 let values = &filling.arguments.values;
                 let is_there = names.iter().any(|name| values.contains_key(name));
-                if is_there { body.write(filling) } else { Ok(None) }
+                let others = body.others().into_iter().flat_map(|others| others.of(filling));
+                if is_there || others.count() > 0 { body.write(filling) } else { Ok(None) }
             }
             Self::Text(slot, kind) => {
                 Ok(slot.text(filling)?.map(|text| (text.into_bytes(), kind.clone())))
             }
         }
+    }
+
+    /// The arguments that it takes without naming them.
+    fn others(&self) -> Option<&Others> {
+        let slot = match self {
+            Self::Form(fields) => &fields.last()?.1,
+            Self::Json(Json::Open(_, others)) => return Some(others),
+            Self::Multipart(parts) => &parts.last()?.content,
+            _ => return None,
+        };
+        if let Slot::Others(others) = slot { Some(others) } else { None }
     }
 
     /// Everything in it that has a template or reads an argument.
@@ -160,6 +173,7 @@ pub(crate) fn parts(
 
 /// What a part holds.
 struct Content {
+    name: String,
     text: String,
     is_json: bool,
 }
@@ -170,22 +184,32 @@ impl Part {
     fn contents(&self, filling: Filling<'_>) -> Result<Vec<Content>, String> {
         let is_json = self.mime_type.as_deref().is_some_and(media_type::is_json);
         let is_json = is_json && !self.is_base64;
-        let Slot::Argument { name, .. } = &self.content else {
-            let texts = self.content.texts(filling)?.into_iter();
-            return Ok(texts.map(|text| Content { text, is_json: false }).collect());
+        let content = |name: &str, value: &Value| {
+            let (text, is_json) = match value {
+                Value::Array(_) | Value::Object(_) => (value.to_string(), true),
+                value if is_json => (value.to_string(), true),
+                value => (plain(value), false),
+            };
+            Content { name: name.to_owned(), text, is_json }
         };
-        let content = |value: &Value| match value {
-            Value::Array(_) | Value::Object(_) => {
-                Content { text: value.to_string(), is_json: true }
+        let contents = |name: &str, value: &Value| match value {
+            Value::Array(items) => items.iter().map(|item| content(name, item)).collect(),
+            Value::Null => Vec::new(),
+            value => vec![content(name, value)],
+        };
+        match &self.content {
+            Slot::Argument { name, .. } => {
+                let value = filling.argument(name);
+                Ok(value.map(|value| contents(&self.name, value)).unwrap_or_default())
             }
-            value if is_json => Content { text: value.to_string(), is_json },
-            value => Content { text: plain(value), is_json },
-        };
-        Ok(match filling.argument(name) {
-            Some(Value::Array(items)) => items.iter().map(content).collect(),
-            Some(value) => vec![content(value)],
-            None => Vec::new(),
-        })
+            Slot::Others(others) => {
+                Ok(others.of(filling).flat_map(|(name, value)| contents(name, value)).collect())
+            }
+            slot => {
+                let text = |text| Content { name: self.name.clone(), text, is_json: false };
+                Ok(slot.text(filling)?.map(text).into_iter().collect())
+            }
+        }
     }
 }
 
@@ -216,12 +240,13 @@ fn multipart(parts: &[Part], filling: Filling<'_>) -> Result<(Vec<u8>, HeaderVal
             Some(file) => file.said.texts(filling)?,
             None => Vec::new(),
         };
-        for (at, Content { text, is_json }) in part.contents(filling)?.into_iter().enumerate() {
+        for (at, Content { name, text, is_json }) in part.contents(filling)?.into_iter().enumerate()
+        {
             let content = match part.is_base64 {
                 false => text.into_bytes(),
-                true => STANDARD.decode(text.trim()).map_err(|error| {
-                    format!("The content of `{}` is not Base64: {error}", part.name)
-                })?,
+                true => STANDARD
+                    .decode(text.trim())
+                    .map_err(|error| format!("The content of `{name}` is not Base64: {error}"))?,
             };
             // Each item of a list has a head of its own, which is longer than most items.
             if out.len() + content.len() > MULTIPART_BYTES_MAX {
@@ -229,7 +254,7 @@ fn multipart(parts: &[Part], filling: Filling<'_>) -> Result<(Vec<u8>, HeaderVal
                     "These arguments make a body of more than {MULTIPART_BYTES_MAX} bytes."
                 ));
             }
-            let name = quoted(&part.name);
+            let name = quoted(&name);
             let head = format!("--{boundary}\r\ncontent-disposition: form-data; name=\"{name}\"");
             out.extend_from_slice(head.as_bytes());
             let mut kind = part.mime_type.as_deref().or(is_json.then_some("application/json"));

@@ -10,6 +10,7 @@ pub(crate) mod body;
 pub(crate) mod handler;
 pub(crate) mod json;
 pub(crate) mod mistake;
+pub(crate) mod others;
 pub(crate) mod path_style;
 pub(crate) mod report;
 mod request;

@@ -3,6 +3,7 @@
 //! `request` for each call.
 
 use crate::arguments::Arguments;
+use crate::http::others::Others;
 use crate::limits::PAIRS_BYTES_MAX;
 use crate::template::{Template, plain};
 use haft_fetch::escape;
@@ -17,6 +18,8 @@ pub(crate) enum Slot {
     Argument { name: String, style: Style, keeps_reserved: bool },
     /// A template in which values are escaped already, of a query in an address.
     Escaped(Template),
+    /// Every argument that has no other place, by its own name.
+    Others(Others),
     /// A text, as it is to be sent.
     Fixed(String),
     /// A template.
@@ -77,6 +80,7 @@ impl Slot {
                 Ok(filling.argument(name).map(|value| joined(value, *style)))
             }
             Self::Fixed(text) => Ok(Some(text.clone())),
+            Self::Others(_) => Ok(None),
             Self::Escaped(template) | Self::Template(template) => filling.render(template),
         }
     }
@@ -106,6 +110,11 @@ impl Slot {
                 }
             }
             Self::Fixed(value) => out.push(name, value)?,
+            Self::Others(others) => {
+                for (name, value) in others.of(filling).filter(|(_, value)| !value.is_null()) {
+                    out.styled(&escape::text(name), value, Style::Repeat, escape::text)?;
+                }
+            }
             Self::Escaped(template) => {
                 if let Some(value) = filling.render(template)? {
                     out.push(name, &value)?;
@@ -124,7 +133,7 @@ impl Slot {
     pub(crate) fn template(&self) -> Option<&Template> {
         match self {
             Self::Escaped(template) | Self::Template(template) => Some(template),
-            Self::Argument { .. } | Self::Fixed(_) => None,
+            Self::Argument { .. } | Self::Fixed(_) | Self::Others(_) => None,
         }
     }
 
@@ -135,7 +144,7 @@ impl Slot {
             Self::Escaped(template) | Self::Template(template) => {
                 template.variables.iter().any(|name| name == argument)
             }
-            Self::Fixed(_) => false,
+            Self::Fixed(_) | Self::Others(_) => false,
         }
     }
 }

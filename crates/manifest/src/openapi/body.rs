@@ -38,6 +38,8 @@ pub(crate) enum ContentKind {
 pub(crate) struct Parts<'d> {
     pub(crate) members: Vec<(&'d str, &'d Value)>,
     pub(crate) required: Vec<&'d str>,
+    /// There may be members of any other name.
+    pub(crate) is_open: bool,
 }
 
 /// The body of an operation, if it has one.
@@ -89,10 +91,12 @@ impl<'d> Content<'d> {
         let Some(all) = schemas.gather(schema)? else { return Ok(None) };
         let mut members = all.properties();
         let known: HashSet<_> = members.iter().map(|(name, _)| *name).collect();
-        let is_given =
-            |(_, schema): &(&str, &Value)| schema.get("readOnly") != Some(&Value::Bool(true));
-        members.retain(is_given);
-        let is_open = matches!(all.get("additionalProperties"), Some(Value::Object(_)));
+        members.retain(|(_, schema)| !schemas.is_unseen(schema));
+        // What others must be like is said of the body as a whole.
+        let others = all.get("additionalProperties").and_then(Value::as_object);
+        let is_mapping = others.is_some_and(|schema| !schema.is_empty());
+        let is_open = !all.says("additionalProperties", false)
+            && (others.is_some() || all.says("additionalProperties", true));
         let is_one_of_several = ["oneOf", "anyOf", "not", "patternProperties"]
             .iter()
             .any(|keyword| all.get(keyword).is_some());
@@ -101,12 +105,12 @@ impl<'d> Content<'d> {
         let is_whole = required.iter().all(|name| known.contains(name));
         let given: HashSet<_> = members.iter().map(|(name, _)| *name).collect();
         required.retain(|name| given.contains(name));
-        let is_flat = is_object && !is_open && is_whole && self.may_be_flat(&all);
+        let is_flat = is_object && !is_mapping && is_whole && self.may_be_flat(&all);
         if !is_flat || is_one_of_several && self.kind == ContentKind::Json {
             return Ok(None);
         }
         let is_few = (1..=MEMBERS_MAX).contains(&members.len());
-        Ok(is_few.then_some(Parts { members, required }))
+        Ok(is_few.then_some(Parts { members, required, is_open }))
     }
 
     /// What may be null as a whole is an argument as a whole.

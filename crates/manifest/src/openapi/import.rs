@@ -201,8 +201,19 @@ impl<'d, 'a> Import<'d, 'a> {
             };
             let Value::Object(item) = item else { continue };
             for (key, value) in item.iter().filter(|(_, value)| value.is_object()) {
-                if let Some((_, method)) = METHODS.iter().find(|(word, _)| word == key) {
-                    found.push(Operation { method: *method, path, item, value });
+                let Some((_, method)) = METHODS.iter().find(|(word, _)| word == key) else {
+                    continue;
+                };
+                let operation = Operation { method: *method, path, item, value };
+                match document.resolve(value) {
+                    Ok(value) if value.is_object() => found.push(Operation { value, ..operation }),
+                    Ok(_) => {
+                        self.note(operation.label(), "it is left out: it is no mapping".to_owned());
+                    }
+                    Err(lost) => {
+                        let message = format!("it is left out: {}", lost.reason());
+                        self.note(operation.label(), message);
+                    }
                 }
             }
         }
@@ -226,7 +237,7 @@ impl<'d, 'a> Import<'d, 'a> {
             _ => body::content(document, value)?,
         };
         let plan = Plan::new(path, &parameters, content.as_ref(), &self.sent)?;
-        let draft = self.sent.arguments(&plan.properties);
+        let draft = self.sent.arguments(&plan.properties, plan.is_open);
         let written = self.sent.write(&draft).map_err(|why| match why {
             Unwritable::Lost(lost) => Unusable::Lost(lost),
             Unwritable::Refused(reason) => {
@@ -259,7 +270,8 @@ impl<'d, 'a> Import<'d, 'a> {
         });
         let arguments: Vec<_> = arguments.collect();
         let names = arguments.iter().map(|argument| argument.name.clone()).collect();
-        let input = Input { schema: written.schema, arguments, names, is_open: false, place };
+        let input =
+            Input { schema: written.schema, arguments, names, is_open: plan.is_open, place };
         let (title, description) = said(operation);
         Ok(Tool {
             name: Placed::new(place, name),

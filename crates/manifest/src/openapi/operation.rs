@@ -4,6 +4,7 @@
 use crate::http::address::{Address, Base, Path, Piece};
 use crate::http::body::{Body, FileName, Part};
 use crate::http::json::Json;
+use crate::http::others::Others;
 use crate::http::slot::{Slot, Style};
 use crate::media_type;
 use crate::openapi::body::{self, Content, ContentKind, Files};
@@ -27,6 +28,8 @@ pub(crate) struct Plan<'d> {
     pub(crate) headers: Vec<(HeaderName, Slot)>,
     pub(crate) cookies: Vec<(String, Slot)>,
     pub(crate) body: Body,
+    /// Arguments of other names are members of the body.
+    pub(crate) is_open: bool,
     taken: HashSet<String>,
     /// The last number behind a name that several arguments want.
     numbers: HashMap<String, usize>,
@@ -189,7 +192,7 @@ impl<'d> Plan<'d> {
                     self.properties.push(Property { name, shape, words, is_required });
                     named.push(Named { member, argument, shape, schema });
                 }
-                self.flat(content, &named)
+                self.flat(content, &named, parts.is_open)
             }
             _ => self.whole(content, schemas)?,
         };
@@ -210,23 +213,46 @@ impl<'d> Plan<'d> {
     }
 
     /// A body whose members are arguments.
-    fn flat(&mut self, content: &Content<'d>, named: &[Named<'d>]) -> Body {
+    fn flat(&mut self, content: &Content<'d>, named: &[Named<'d>], is_open: bool) -> Body {
+        self.is_open = is_open;
         match content.kind {
             ContentKind::Json => {
                 let member =
                     |one: &Named<'_>| (Json::key(one.member), Json::Argument(one.argument.clone()));
-                Body::Json(Json::Map(named.iter().map(member).collect()))
+                let members = named.iter().map(member).collect();
+                Body::Json(match is_open {
+                    true => Json::Open(members, self.others(named)),
+                    false => Json::Map(members),
+                })
             }
             ContentKind::Multipart => {
-                Body::Multipart(named.iter().map(|one| self.part(content, one)).collect())
+                let mut parts: Vec<_> = named.iter().map(|one| self.part(content, one)).collect();
+                parts.extend(is_open.then(|| Part {
+                    name: String::new(),
+                    content: Slot::Others(self.others(named)),
+                    file: None,
+                    mime_type: None,
+                    is_base64: false,
+                }));
+                Body::Multipart(parts)
             }
             _ => {
                 let field = |one: &Named<'_>| {
                     (escape::text(one.member), content.field(one.member, &one.argument))
                 };
-                Body::Form(named.iter().map(field).collect())
+                let mut fields: Vec<_> = named.iter().map(field).collect();
+                let others = is_open.then(|| Slot::Others(self.others(named)));
+                fields.extend(others.map(|others| (String::new(), others)));
+                Body::Form(fields)
             }
         }
+    }
+
+    /// What is no argument by name. All those are known when the last part is made.
+    fn others(&self, named: &[Named<'d>]) -> Others {
+        let known = self.properties.iter().map(|property| property.name.clone()).collect();
+        let member = |one: &Named<'_>| (one.member.to_owned(), one.argument.clone());
+        Others { known, members: named.iter().map(member).collect() }
     }
 
     /// A part. What a file is called is an argument of its own: to some servers that is all that

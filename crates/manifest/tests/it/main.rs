@@ -27,6 +27,7 @@ mod openapi;
 mod openapi_bounds;
 mod openapi_limits;
 mod openapi_requests;
+mod openapi_schemas;
 #[path = "../../../fetch/tests/it/origin.rs"]
 mod origin;
 mod outputs;

@@ -32,7 +32,7 @@ pub(crate) enum Shape<'d> {
 
 impl<'d> Schemas<'d> {
     /// The schema of a tool's arguments.
-    pub(crate) fn arguments(&mut self, properties: &[Property<'d>]) -> Draft {
+    pub(crate) fn arguments(&mut self, properties: &[Property<'d>], is_open: bool) -> Draft {
         let mut draft = Draft::default();
         let mut out = Members::begin(&mut draft);
         out.json("type", r#""object""#);
@@ -53,7 +53,7 @@ impl<'d> Schemas<'d> {
             let names: Vec<_> = required.iter().map(|property| &*property.name).collect();
             out.json("required", &Value::from(names).to_string());
         }
-        out.json("additionalProperties", "false");
+        out.json("additionalProperties", if is_open { "true" } else { "false" });
         out.end();
         draft
     }

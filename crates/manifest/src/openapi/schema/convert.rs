@@ -4,6 +4,7 @@
 
 use crate::openapi::document::Lost;
 use crate::openapi::limits::{SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX, WORDS_MAX};
+use crate::openapi::schema::beside::Beside;
 use crate::openapi::schema::members::Members;
 use crate::openapi::schema::{Draft, Gathered, Schemas, values};
 use crate::openapi::words;
@@ -28,7 +29,8 @@ impl<'d> Schemas<'d> {
         let mut draft = Draft::default();
         let mut out = Members::begin(&mut draft);
         out.json("type", r#""object""#);
-        self.object(gathered, &mut out, 0);
+        let unseen = self.unseen(gathered);
+        self.object(gathered, (&unseen, None), &mut out, 0);
         out.end();
         draft
     }
@@ -53,6 +55,7 @@ impl<'d> Schemas<'d> {
                 "{}"
             });
         };
+        let beside = self.beside.take();
         if depth > SCHEMA_DEPTH_MAX {
             return draft.text.push_str("{}");
         }
@@ -63,6 +66,7 @@ impl<'d> Schemas<'d> {
         if let Some(Value::String(reference)) = members.get("$ref")
             && words.is_none()
             && self.document.is_alone(schema)
+            && !self.is_changed(schema, beside.as_ref())
         {
             return match self.shared(reference) {
                 Ok(id) => draft.refer(id),
@@ -76,12 +80,18 @@ impl<'d> Schemas<'d> {
             Ok(Some(gathered)) => {
                 let above = self.expanding.len();
                 self.expanding.extend(&gathered.sources);
-                self.emit(&gathered, words, draft, depth);
+                self.emit(&gathered, words, beside, draft, depth);
                 self.expanding.truncate(above);
             }
             Ok(None) => draft.text.push_str("{}"),
             Err(lost) => draft.lose(lost),
         }
+    }
+
+    /// Whether a schema means something else beside others than where it stands alone.
+    fn is_changed(&self, schema: &'d Value, beside: Option<&Beside<'d>>) -> bool {
+        let Some(beside) = beside else { return false };
+        matches!(self.gather(schema), Ok(Some(gathered)) if beside.changes(&gathered))
     }
 
     /// The schema that another says again with other words, if it is being written already: in its
@@ -126,6 +136,7 @@ impl<'d> Schemas<'d> {
         &mut self,
         gathered: &Gathered<'d>,
         words: Option<&str>,
+        beside: Option<Beside<'d>>,
         draft: &mut Draft,
         depth: usize,
     ) {
@@ -158,9 +169,11 @@ impl<'d> Schemas<'d> {
             values::write(gathered, &types, &mut out);
             self.bounds(gathered, &types, &mut out);
         }
-        self.object(gathered, &mut out, depth);
+        let unseen = self.unseen(gathered);
+        self.object(gathered, (&unseen, beside.as_ref()), &mut out, depth);
         self.array(gathered, &types, &mut out, depth);
-        self.applied(gathered, &mut out, depth);
+        let beside = self.beside(gathered, unseen, beside);
+        self.applied(gathered, beside, &mut out, depth);
         out.end();
     }
 
@@ -215,15 +228,19 @@ impl<'d> Schemas<'d> {
         })
     }
 
-    fn object(&mut self, gathered: &Gathered<'d>, out: &mut Members<'_>, depth: usize) {
-        let mut properties = gathered.properties();
-        let hidden = if self.is_sent { "readOnly" } else { "writeOnly" };
-        let is_hidden = |schema: &Value| schema.get(hidden) == Some(&Value::Bool(true));
-        let mut required = gathered.required();
-        let unseen = properties.iter().filter(|(_, schema)| is_hidden(schema));
-        let unseen: HashSet<_> = unseen.map(|(name, _)| *name).collect();
-        required.retain(|name| !unseen.contains(name));
-        properties.retain(|(_, schema)| !is_hidden(schema));
+    fn object(
+        &mut self,
+        gathered: &Gathered<'d>,
+        (unseen, beside): (&HashSet<&'d str>, Option<&Beside<'d>>),
+        out: &mut Members<'_>,
+        depth: usize,
+    ) {
+        let (mut properties, mut required) = (gathered.properties(), gathered.required());
+        let is_unseen = |name: &&str| {
+            unseen.contains(name) || beside.is_some_and(|beside| beside.unseen.contains(name))
+        };
+        required.retain(|name| !is_unseen(name));
+        properties.retain(|(name, schema)| !unseen.contains(name) || !self.is_unseen(schema));
         if !properties.is_empty() {
             let mut inner = Members::begin(out.key("properties"));
             for (name, schema) in properties {
@@ -239,7 +256,12 @@ impl<'d> Schemas<'d> {
         }
         match gathered.get("additionalProperties") {
             _ if gathered.says("additionalProperties", false) => {
-                out.json("additionalProperties", "false");
+                // Together with what others name it would allow nothing.
+                if beside.is_none_or(|beside| beside.is_covered(gathered))
+                    && !self.has_further(gathered)
+                {
+                    out.json("additionalProperties", "false");
+                }
             }
             Some(schema @ Value::Object(members)) if !members.is_empty() => {
                 self.convert(schema, out.key("additionalProperties"), depth + 1);
@@ -276,13 +298,19 @@ impl<'d> Schemas<'d> {
         if let Some(Value::Array(schemas)) = gathered.get("prefixItems")
             && !schemas.is_empty()
         {
-            self.list(schemas, out.key("prefixItems"), depth);
+            self.list(schemas, None, out.key("prefixItems"), depth);
         }
     }
 
     /// Other schemas for the same value. Of `oneOf` it is enough that one fits: documents are
     /// seldom exact enough for others not to.
-    fn applied(&mut self, gathered: &Gathered<'d>, out: &mut Members<'_>, depth: usize) {
+    fn applied(
+        &mut self,
+        gathered: &Gathered<'d>,
+        beside: Beside<'d>,
+        out: &mut Members<'_>,
+        depth: usize,
+    ) {
         let mut choices = gathered.choices("anyOf");
         choices.extend(gathered.choices("oneOf"));
         choices.retain(|choice| !choice.is_empty());
@@ -290,14 +318,14 @@ impl<'d> Schemas<'d> {
         match &*choices {
             [] => {}
             [one] => {
-                self.alternatives(one, is_nullable, out.key("anyOf"), depth);
+                self.alternatives(one, &beside, is_nullable, out.key("anyOf"), depth);
             }
             several => {
                 let draft = out.key("allOf");
                 draft.text.push('[');
                 for (at, one) in several.iter().enumerate() {
                     draft.text.push_str(if at > 0 { r#",{"anyOf":"# } else { r#"{"anyOf":"# });
-                    self.alternatives(one, is_nullable, draft, depth);
+                    self.alternatives(one, &beside, is_nullable, draft, depth);
                     draft.text.push('}');
                 }
                 draft.text.push(']');
@@ -314,24 +342,32 @@ impl<'d> Schemas<'d> {
     fn alternatives(
         &mut self,
         schemas: &'d [Value],
+        beside: &Beside<'d>,
         is_nullable: bool,
         draft: &mut Draft,
         depth: usize,
     ) {
         let start = draft.text.len();
-        self.list(schemas, draft, depth);
+        self.list(schemas, Some(beside), draft, depth);
         if is_nullable && draft.text.len() > start {
             draft.text.pop();
             draft.text.push_str(r#",{"type":"null"}]"#);
         }
     }
 
-    fn list(&mut self, schemas: &'d [Value], draft: &mut Draft, depth: usize) {
+    fn list(
+        &mut self,
+        schemas: &'d [Value],
+        beside: Option<&Beside<'d>>,
+        draft: &mut Draft,
+        depth: usize,
+    ) {
         draft.text.push('[');
         for (at, schema) in schemas.iter().enumerate() {
             if at > 0 {
                 draft.text.push(',');
             }
+            self.beside = beside.cloned();
             self.convert(schema, draft, depth + 1);
         }
         draft.text.push(']');

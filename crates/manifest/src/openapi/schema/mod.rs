@@ -4,6 +4,7 @@
 //! has those that it allows, and `tame` knows which texts need no proof. Called for each operation.
 
 mod argument;
+mod beside;
 mod convert;
 mod gather;
 mod members;
@@ -18,6 +19,7 @@ use std::collections::HashMap;
 use tame::{Facts, Findings};
 
 pub(crate) use argument::{Property, Shape};
+use beside::Beside;
 pub(crate) use gather::Gathered;
 pub(crate) use write::Unwritable;
 
@@ -34,6 +36,8 @@ pub(crate) struct Schemas<'d> {
     patterns: HashMap<&'d str, bool>,
     /// What is being written, and what that is put together of.
     expanding: Vec<&'d Map<String, Value>>,
+    /// What stands beside the schema that is written next.
+    beside: Option<Beside<'d>>,
     /// The bytes of all drafts that are kept.
     bytes: usize,
 }
@@ -71,6 +75,7 @@ impl<'d> Schemas<'d> {
             names: HashMap::new(),
             patterns: HashMap::new(),
             expanding: Vec::new(),
+            beside: None,
             bytes: 0,
         }
     }
