@@ -11,7 +11,7 @@ use crate::kind::Kind;
 use crate::openapi::document::{Document, members, shown, text};
 use crate::openapi::limits::{DESCRIPTION_MAX, SCHEMAS_BYTES_MAX, TITLE_MAX, TOOLS_MAX};
 use crate::openapi::mistake::OpenApiMistake;
-use crate::openapi::name::Names;
+use crate::openapi::name::{self, Names};
 use crate::openapi::operation::{Plan, Unusable, braced};
 use crate::openapi::schema::{Schemas, Unwritable};
 use crate::openapi::security::Security;
@@ -246,7 +246,7 @@ impl<'d, 'a> Import<'d, 'a> {
         })?;
         let asking = self.security.of(value);
         let base = self.base(operation, &asking.who)?;
-        let wanted = match operation.id() {
+        let wanted = match operation.id().filter(|id| !name::valid(id).is_empty()) {
             Some(id) => id.to_owned(),
             None => format!("{}_{path}", method.word()),
         };
@@ -396,6 +396,10 @@ fn said(operation: Operation<'_>) -> (Option<String>, String) {
         (_, Some(long)) => long.to_owned(),
         (Some(summary), None) => summary.to_owned(),
         (None, None) => operation.label(),
+    };
+    let description = match operation.id().filter(|id| name::is_told(id)) {
+        Some(id) => name::with_name(id, &description),
+        None => description,
     };
     (title, words::cut(&description, DESCRIPTION_MAX))
 }

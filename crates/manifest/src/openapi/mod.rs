@@ -164,7 +164,10 @@ fn import(
 
 /// What the names of tools begin with where nobody says it.
 pub(crate) fn default_prefix(name: &str) -> String {
-    format!("{}_", name::valid(name))
+    match &*name::valid(name) {
+        "" => "api_".to_owned(),
+        valid => format!("{valid}_"),
+    }
 }
 
 /// What all paths are below.

@@ -9,8 +9,8 @@ use crate::http::slot::{Slot, Style};
 use crate::media_type;
 use crate::openapi::body::{self, Content, ContentKind, Files};
 use crate::openapi::document::Lost;
-use crate::openapi::limits::PARAMETERS_MAX;
-use crate::openapi::name::valid;
+use crate::openapi::limits::{NAME_MAX, PARAMETERS_MAX};
+use crate::openapi::name::{is_told, valid, with_name};
 use crate::openapi::parameter::{In, Parameter};
 use crate::openapi::schema::{Property, Schemas, Shape};
 use haft_fetch::escape;
@@ -83,7 +83,11 @@ impl<'d> Plan<'d> {
 
     /// A name that no other argument has.
     fn argument(&mut self, wanted: &str, place: &str) -> String {
-        let wanted: String = valid(wanted).chars().take(64).collect();
+        let wanted: String = match &*valid(wanted) {
+            // Others of the kind are told apart by numbers.
+            "" => "value".to_owned(),
+            wanted => wanted.chars().take(NAME_MAX).collect(),
+        };
         if self.taken.insert(wanted.clone()) {
             return wanted;
         }
@@ -110,7 +114,10 @@ impl<'d> Plan<'d> {
                 (None, In::Path) => Shape::Text,
                 (None, _) => Shape::Any,
             },
-            words: parameter.description.map(str::to_owned),
+            words: match is_told(parameter.name) {
+                true => Some(with_name(parameter.name, parameter.description.unwrap_or_default())),
+                false => parameter.description.map(str::to_owned),
+            },
             is_required: parameter.is_required,
         });
         name
@@ -133,7 +140,7 @@ impl<'d> Plan<'d> {
                 },
                 None => {
                     let argument = self.argument(name, "path");
-                    let (shape, words) = (Shape::Text, None);
+                    let (shape, words) = (Shape::Text, is_told(name).then(|| with_name(name, "")));
                     let name = argument.clone();
                     self.properties.push(Property { name, shape, words, is_required: true });
                     Piece::Argument(argument)
@@ -188,7 +195,12 @@ impl<'d> Plan<'d> {
                     let argument = self.argument(member, "body");
                     let is_required = content.is_required && parts.required.contains(member);
                     let shape = shape(content, schemas, schema);
-                    let (name, words) = (argument.clone(), None);
+                    let words = is_told(member).then(|| {
+                        let said = schemas.gather(schema).ok().flatten();
+                        let said = said.and_then(|all| all.get("description")?.as_str());
+                        with_name(member, said.unwrap_or_default())
+                    });
+                    let name = argument.clone();
                     self.properties.push(Property { name, shape, words, is_required });
                     named.push(Named { member, argument, shape, schema });
                 }

@@ -2,7 +2,8 @@
 //! is sent of it.
 
 use crate::faults_in_openapi::{KEYS, made, schema, with_paths};
-use crate::openapi::sent;
+use crate::fixture::ask;
+use crate::openapi::{desk, sent};
 use haft_server::schema::Schema;
 use serde_json::{Value, json};
 
@@ -208,4 +209,42 @@ components:
     ] {
         assert!(warnings.iter().any(|warning| warning == expected), "{warnings:?}");
     }
+}
+
+#[tokio::test]
+async fn a_name_of_another_script_is_written_in_letters_and_told() {
+    let document = with_paths(
+        "  /größe/{наём}:
+    get:
+      operationId: größeÄndern
+      summary: Changes it.
+      parameters:
+        - { name: 取得, in: query, description: What to get., schema: { type: string } }
+        - { name: '!?', in: query, schema: { type: string } }
+        - { name: '??', in: query, schema: { type: string } }
+        - { name: plain.name, in: query, schema: { type: string, description: Own words. } }
+  /b: { get: { operationId: '???' } }",
+    );
+    let served = desk(&document, KEYS).serve();
+    let listed = ask(&served, "tools/list", json!({})).await;
+    let tool = &listed["tools"][0];
+    assert_eq!(tool["name"], "api_grosseAndern");
+    assert_eq!(tool["description"], "`größeÄndern`: Changes it.");
+    let found = tool["inputSchema"]["properties"].as_object().expect("arguments");
+    for (name, expected) in [
+        ("naiom", "`наём`"),
+        ("QuDe", "`取得`: What to get."),
+        ("value", "`!?`"),
+        ("value_query", "`??`"),
+        ("plain_name", "Own words."),
+    ] {
+        let words = found.get(name).map(|argument| &argument["description"]);
+        assert_eq!(words, Some(&json!(expected)), "{name}: {found:?}");
+    }
+    assert_eq!(listed["tools"][1]["name"], "api_get_b");
+    let lines = "parameters: [{ name: 取得, in: query }]";
+    assert_eq!(
+        sent("get", "/x", lines, json!({"QuDe": 1})).await.target,
+        "/v1/x?%E5%8F%96%E5%BE%97=1"
+    );
 }
