@@ -46,6 +46,8 @@ pub(crate) enum Style {
     Repeat,
     /// `a b` (`spaceDelimited`).
     Space,
+    /// `a`, a tab and `b`.
+    Tab,
 }
 
 /// What a call fills slots with.
@@ -255,6 +257,7 @@ fn joined(value: &Value, style: Style) -> String {
         Style::Comma => ",",
         Style::Pipe => "|",
         Style::Space => " ",
+        Style::Tab => "\t",
     };
     match value {
         Value::Array(_) | Value::Object(_) => parts(value).join(separator),

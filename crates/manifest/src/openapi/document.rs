@@ -4,7 +4,8 @@
 
 use crate::openapi::limits::{DOCUMENT_STACK_BYTES, REFERENCES_MAX};
 use crate::openapi::mistake::OpenApiMistake;
-use crate::openapi::yaml;
+use crate::openapi::{swagger, yaml};
+use crate::template::plain;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -62,12 +63,20 @@ impl Document {
     }
 
     fn new(root: Value) -> Result<Self, OpenApiMistake> {
+        let swagger = root.get("swagger").filter(|_| root.get("openapi").is_none()).map(plain);
+        let root = match swagger.as_deref() {
+            Some("2.0" | "2") => {
+                swagger::converted(root).map_err(|reason| OpenApiMistake::NotReadable { reason })?
+            }
+            Some(version) => {
+                let version = format!("Swagger {}", shown(version));
+                return Err(OpenApiMistake::Version { version });
+            }
+            None => root,
+        };
         let version = match root.get("openapi") {
             Some(Value::String(version)) => version.clone(),
             Some(Value::Number(version)) => version.to_string(),
-            _ if root.get("swagger").is_some() => {
-                return Err(OpenApiMistake::Version { version: "Swagger 2.0".to_owned() });
-            }
             _ => return Err(OpenApiMistake::NotOpenApi),
         };
         let is_of = |minor: &str| version == minor || version.starts_with(&format!("{minor}."));

@@ -374,6 +374,8 @@ pub(crate) fn server(servers: &Value, found_at: Option<&Url>) -> Result<Url, Str
     let url = match found_at {
         Some(found_at) => found_at.join(&address),
         None if address.contains("://") => Url::parse(&address),
+        // Of a file nobody knows by what it would have been asked for.
+        None if address.starts_with("//") => Url::parse(&format!("https:{address}")),
         None => return Err(refused("it is relative, and the document is a file")),
     };
     let url = url.map_err(|error| refused(error.0))?;

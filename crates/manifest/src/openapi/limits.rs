@@ -16,6 +16,8 @@ pub(crate) const DOCUMENT_STACK_BYTES: usize = 32 * 1024 * 1024;
 /// The most values that a YAML document may have for each of its bytes; aliases count as often as
 /// they are used.
 pub(crate) const YAML_NODES_PER_BYTE: usize = 2;
+/// The most values that what operations of Swagger 2.0 share is written as, for each of them.
+pub(crate) const INLINED_MAX: usize = 4_000_000;
 /// The most operations that become tools.
 pub(crate) const TOOLS_MAX: usize = 10_000;
 /// The most bytes of the schemas of all of them.

@@ -1,4 +1,5 @@
-//! Documents of OpenAPI 3.0 and 3.1 become tools: `source` finds a document, `document` reads it,
+//! Documents of OpenAPI 3.0 and 3.1, and of Swagger 2.0, become tools: `source` finds a document,
+//! `document` reads it, with `yaml` and `swagger`,
 //! `import` goes through its operations, `operation` plans the request of each (`parameter`,
 //! `body`, `security`), and `schema` says what its arguments may be. Called by `upstream`;
 //! the tools that come of it are those of the `http` kind.
@@ -17,6 +18,7 @@ mod schema;
 mod security;
 mod select;
 mod source;
+mod swagger;
 mod words;
 mod yaml;
 

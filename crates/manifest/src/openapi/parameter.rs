@@ -146,6 +146,8 @@ pub(crate) fn style(style: Option<&str>, explode: Option<bool>) -> Style {
         (Some("deepObject"), _) => Style::Deep,
         (Some("spaceDelimited"), None | Some(false)) => Style::Space,
         (Some("pipeDelimited"), None | Some(false)) => Style::Pipe,
+        // No style of OpenAPI 3: what Swagger 2.0 calls `tsv`.
+        (Some("tabDelimited"), _) => Style::Tab,
         (_, Some(false)) => Style::Comma,
         _ => Style::Form,
     }

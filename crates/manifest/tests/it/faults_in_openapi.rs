@@ -106,7 +106,8 @@ fn a_wrong_value_is_drawn() {
 #[test]
 fn a_file_that_is_no_document_is_told() {
     for (document, keys, expected) in [
-        ("swagger: '2.0'", KEYS, "the document is of Swagger 2.0"),
+        ("swagger: '2.0'", KEYS, "no operation becomes a tool: the document has none"),
+        ("swagger: '1.2'", KEYS, "the document is of Swagger 1.2"),
         ("openapi: 4.0.0", KEYS, "the document is of 4.0.0"),
         ("a: 1", KEYS, "the document describes no API: it has no `openapi`"),
         ("{\"openapi\": \"3.0.0\",}", KEYS, "the document cannot be read: trailing comma"),

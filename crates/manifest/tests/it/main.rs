@@ -40,6 +40,7 @@ mod resources;
 mod servers;
 mod state;
 mod suggestions;
+mod swagger;
 mod templates;
 mod turns;
 mod upstream_rules;

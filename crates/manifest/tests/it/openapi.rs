@@ -15,12 +15,12 @@ pub(crate) fn desk(document: &str, keys: &str) -> Desk {
 }
 
 /// The tools of a document whose server echoes.
-fn serve(origin: &Origin, document: &str, keys: &str) -> Served {
+pub(crate) fn serve(origin: &Origin, document: &str, keys: &str) -> Served {
     let keys = format!("base_url: {}\nallow_private: [127.0.0.1]\n{keys}", origin.url("/v1"));
     desk(document, &keys).serve()
 }
 
-async fn echo() -> Origin {
+pub(crate) async fn echo() -> Origin {
     Origin::serve(|_| Reply::text("ok")).await
 }
 
