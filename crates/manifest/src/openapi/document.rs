@@ -4,6 +4,7 @@
 
 use crate::openapi::limits::{DOCUMENT_STACK_BYTES, REFERENCES_MAX};
 use crate::openapi::mistake::OpenApiMistake;
+use crate::openapi::references::{self, Unread};
 use crate::openapi::{swagger, yaml};
 use crate::template::plain;
 use serde_json::{Map, Value};
@@ -15,13 +16,14 @@ pub(crate) struct Document {
     root: Value,
     /// Schemas are those of 3.0, a dialect of their own.
     pub(crate) is_3_0: bool,
+    unread: Unread,
 }
 
 /// Why a reference cannot be followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Lost {
     /// It leads out of the document.
-    Outside(String),
+    Outside { to: String, why: String },
     /// Nothing is where it leads.
     Nowhere(String),
     /// It leads to itself, or through too many others.
@@ -32,10 +34,7 @@ impl Lost {
     /// The end of a sentence about an operation.
     pub(crate) fn reason(&self) -> String {
         match self {
-            Self::Outside(to) => format!(
-                "`$ref: {to}` leads out of the document, where nothing is fetched from; bundle \
-                 the document into one file"
-            ),
+            Self::Outside { to, why } => format!("`$ref: {to}` {why}"),
             Self::Nowhere(to) => format!("`$ref: {to}` leads nowhere"),
             Self::Endless(to) => {
                 format!("`$ref: {to}` leads to more than {REFERENCES_MAX} others in a row")
@@ -45,24 +44,15 @@ impl Lost {
 }
 
 impl Document {
-    /// Reads a text. What is no JSON is read on a thread whose stack has room for the deepest one.
+    /// Reads a text that refers to no other.
+    #[cfg(test)]
     pub(crate) fn read(text: &[u8]) -> Result<Self, OpenApiMistake> {
-        let unreadable = |reason: String| OpenApiMistake::NotReadable { reason };
-        let text = std::str::from_utf8(text)
-            .map_err(|_| unreadable("it is not UTF-8".to_owned()))?
-            .trim_start_matches('\u{feff}');
-        let root = match json(text) {
-            Some(Ok(root)) => Ok(root),
-            Some(Err(error)) if looks_like_json(text) => Err(error),
-            other => elsewhere(text).map_err(|reason| match other {
-                Some(Err(error)) => error,
-                _ => reason,
-            }),
-        };
-        Self::new(root.map_err(unreadable)?)
+        let root = parse(text).map_err(|reason| OpenApiMistake::NotReadable { reason })?;
+        Self::new(root, Unread::new())
     }
 
-    fn new(root: Value) -> Result<Self, OpenApiMistake> {
+    /// A document that was read; of some references it is known why they lead nowhere.
+    pub(crate) fn new(root: Value, unread: Unread) -> Result<Self, OpenApiMistake> {
         let swagger = root.get("swagger").filter(|_| root.get("openapi").is_none()).map(plain);
         let root = match swagger.as_deref() {
             Some("2.0" | "2") => {
@@ -82,7 +72,7 @@ impl Document {
         let is_of = |minor: &str| version == minor || version.starts_with(&format!("{minor}."));
         match (is_of("3.0"), is_of("3.1") || is_of("3.2")) {
             (false, false) => Err(OpenApiMistake::Version { version: shown(&version) }),
-            (is_3_0, _) => Ok(Self { root, is_3_0 }),
+            (is_3_0, _) => Ok(Self { root, is_3_0, unread }),
         }
     }
 
@@ -122,10 +112,12 @@ impl Document {
 
     /// What a reference leads to.
     pub(crate) fn find(&self, reference: &str) -> Result<&Value, Lost> {
+        let why = || references::reason(&self.unread, reference);
+        let outside = |why: &str| Lost::Outside { to: shown(reference), why: why.to_owned() };
         let Some(pointer) = reference.strip_prefix('#') else {
-            return Err(Lost::Outside(shown(reference)));
+            return Err(outside(why().unwrap_or("leads out of the document")));
         };
-        let nowhere = || Lost::Nowhere(shown(reference));
+        let nowhere = || why().map_or_else(|| Lost::Nowhere(shown(reference)), outside);
         let mut found = &self.root;
         if pointer.is_empty() {
             return Ok(found);
@@ -140,6 +132,21 @@ impl Document {
             .ok_or_else(nowhere)?;
         }
         Ok(found)
+    }
+}
+
+/// The value of a text. What is no JSON is read on a thread whose stack has room for the deepest one.
+pub(crate) fn parse(text: &[u8]) -> Result<Value, String> {
+    let text = std::str::from_utf8(text)
+        .map_err(|_| "it is not UTF-8".to_owned())?
+        .trim_start_matches('\u{feff}');
+    match json(text) {
+        Some(Ok(root)) => Ok(root),
+        Some(Err(error)) if looks_like_json(text) => Err(error),
+        other => elsewhere(text).map_err(|reason| match other {
+            Some(Err(error)) => error,
+            _ => reason,
+        }),
     }
 }
 

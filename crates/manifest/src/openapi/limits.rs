@@ -13,6 +13,10 @@ pub(crate) const DOCUMENT_AGE_MAX: Duration = Duration::from_secs(60);
 pub(crate) const DOCUMENT_DEPTH_MAX: usize = 120;
 /// The stack that a document of that depth is read on, in a build without optimisation too.
 pub(crate) const DOCUMENT_STACK_BYTES: usize = 32 * 1024 * 1024;
+/// The most other files that a document refers to.
+pub(crate) const FILES_MAX: usize = 1000;
+/// The most files that lead to each other, one after the other.
+pub(crate) const FILES_DEPTH_MAX: usize = 16;
 /// The most values that a YAML document may have for each of its bytes; aliases count as often as
 /// they are used.
 pub(crate) const YAML_NODES_PER_BYTE: usize = 2;

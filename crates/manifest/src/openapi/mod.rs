@@ -1,5 +1,5 @@
 //! Documents of OpenAPI 3.0 and 3.1, and of Swagger 2.0, become tools: `source` finds a document,
-//! `document` reads it, with `yaml` and `swagger`,
+//! `references` takes in the files that it refers to, `document` reads it, with `yaml` and `swagger`,
 //! `import` goes through its operations, `operation` plans the request of each (`parameter`,
 //! `body`, `security`), and `schema` says what its arguments may be. Called by `upstream`;
 //! the tools that come of it are those of the `http` kind.
@@ -14,6 +14,7 @@ mod name;
 mod operation;
 mod output;
 mod parameter;
+mod references;
 mod schema;
 mod security;
 mod select;
@@ -124,7 +125,8 @@ fn import(
         None => crate::limits::OUTPUT_BYTES,
     };
     let redirects = http::redirects(written.redirects.take())?;
-    let Found { document, url, is_moved } = source::find(&openapi, &reach, surroundings)?;
+    let Found { document, url, is_moved } =
+        source::find(&openapi, written.references, &reach, surroundings)?;
     let base = base((&written, openapi.place), &document, url.as_ref(), surroundings)?;
     let tells_something =
         written.auth.is_some() || !written.security.0.is_empty() || !headers.is_empty();

@@ -25,6 +25,7 @@ mod lifetimes;
 mod live;
 mod openapi;
 mod openapi_bounds;
+mod openapi_files;
 mod openapi_limits;
 mod openapi_requests;
 mod openapi_schemas;
