@@ -14,7 +14,8 @@ use crate::reach::Reach;
 use crate::redirect;
 use crate::request::Request;
 use bytes::Bytes;
-use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, PROXY_AUTHORIZATION, USER_AGENT};
+use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH};
+use http::header::{PROXY_AUTHORIZATION, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -137,6 +138,10 @@ impl Client {
         *sent.method_mut() = request.method.clone();
         *sent.uri_mut() = url.clone();
         *sent.headers_mut() = headers(&request.headers);
+        // HTTP/1.1 leaves it out for an empty body, and servers then answer 411 (RFC 9110, 8.6).
+        if request.body.is_empty() && expects_content(&request.method) {
+            sent.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+        }
         if let Some(password) = proxies.password(url) {
             sent.headers_mut().insert(PROXY_AUTHORIZATION, password);
         }
@@ -193,6 +198,11 @@ fn headers(own: &HeaderMap) -> HeaderMap {
     // What comes in another one cannot be read here, whatever the caller says.
     headers.insert(ACCEPT_ENCODING, ACCEPTED_CODINGS);
     headers
+}
+
+/// Whether a request of this method is about what it carries.
+fn expects_content(method: &Method) -> bool {
+    [Method::PATCH, Method::POST, Method::PUT].contains(method)
 }
 
 /// Whether the server closed the connection without a word.

@@ -8,7 +8,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 /// An `http:` or `https:` address.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Url(Uri);
 
 /// Why a text is no [`Url`].

@@ -40,6 +40,7 @@ mod filters;
 mod forge;
 mod http;
 mod input;
+mod json_text;
 mod keys;
 mod kind;
 pub mod limits;

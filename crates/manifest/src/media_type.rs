@@ -62,6 +62,33 @@ pub(crate) fn of_name(path: &str) -> Option<&'static str> {
     known.filter(|_| !stem.is_empty()).map(|(kind, _)| *kind)
 }
 
+/// How the name of a file of this kind ends, without the dot.
+pub(crate) fn extension(kind: &str) -> Option<&'static str> {
+    match &*essence(kind) {
+        // The first of them is nobody's choice.
+        "application/octet-stream" => None,
+        "image/jpeg" => Some("jpg"),
+        "text/html" => Some("html"),
+        "text/markdown" => Some("md"),
+        "text/plain" => Some("txt"),
+        essence => {
+            let known = KINDS.iter().find(|(kind, _)| *kind == essence)?;
+            known.1.first().copied()
+        }
+    }
+}
+
+/// `type/subtype` without parameters.
+pub(crate) fn essence(kind: &str) -> String {
+    kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+/// Whether data of this kind is JSON.
+pub(crate) fn is_json(kind: &str) -> bool {
+    let essence = essence(kind);
+    essence.ends_with("/json") || essence.ends_with("+json")
+}
+
 /// The kind of data whose name tells nothing.
 pub(crate) fn of_body(body: &Body) -> &'static str {
     match body {

@@ -5,12 +5,12 @@ use crate::amount;
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
 use crate::http::mistake::HttpMistake;
-use crate::limits::{OUTPUT_BYTES, OUTPUT_BYTES_MAX, OUTPUT_DEPTH_MAX};
+use crate::json_text;
+use crate::limits::{OUTPUT_BYTES, OUTPUT_BYTES_MAX};
 use crate::place::Placed;
 use crate::problem::Problem;
 use crate::template;
 use crate::written::tool::{self as written, OutputOptions, Parse};
-use haft_proto::json::Cursor;
 use haft_proto::spec::content::{Content, ResourceContents};
 use haft_proto::spec::tool_result::{Cause, ToolResult};
 use serde_json::json;
@@ -113,15 +113,18 @@ impl Output {
 
     /// The result of a JSON text: its structured value, or the part that is picked, and the same
     /// for the model.
-    pub(crate) fn json(&self, text: String) -> Result<ToolResult, Flaw> {
-        let value = self.value(&text)?;
-        let text = if self.pick.is_some() { plain(&value) } else { text };
+    pub(crate) fn json(&self, text: &str) -> Result<ToolResult, Flaw> {
+        let value = self.value(text)?;
+        let text = match self.pick {
+            Some(_) => plain(&value),
+            None => value.get().to_owned(),
+        };
         Ok(ToolResult { structured: Some(value), ..ToolResult::text(text) })
     }
 
     /// The value of a JSON text, or the part of it that is picked.
     pub(crate) fn value(&self, text: &str) -> Result<Box<RawValue>, Flaw> {
-        let json = raw_json(text).map_err(Flaw::NotJson)?;
+        let json = json_text::parse(text).map_err(Flaw::NotJson)?;
         let Some(pointer) = &self.pick else { return Ok(json) };
         let part = pointer.find(&json).map(ToOwned::to_owned);
         part.ok_or_else(|| Flaw::NotThere(pointer.typed.clone()))
@@ -158,16 +161,6 @@ pub(crate) fn lines(text: String) -> ToolResult {
     let lines: Vec<_> = text.lines().collect();
     let structured = to_raw_value(&json!({ "lines": lines })).ok();
     ToolResult { content: vec![Content::Text(text)], structured, ..ToolResult::default() }
-}
-
-/// One JSON value, not too deep, and all of it.
-fn raw_json(text: &str) -> Result<Box<RawValue>, String> {
-    let text = text.trim();
-    let json: Box<RawValue> = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    match Cursor::new(json.get(), OUTPUT_DEPTH_MAX).value() {
-        Ok(_) => Ok(json),
-        Err(error) => Err(error.to_string()),
-    }
 }
 
 impl Pointer {

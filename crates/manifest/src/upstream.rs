@@ -170,6 +170,7 @@ const KINDS: Kinds = Kinds {
                 "redirects",
                 "allow_private",
                 "output_schemas",
+                "references",
             ],
         ),
     ],

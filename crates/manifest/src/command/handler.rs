@@ -5,9 +5,10 @@
 use crate::arguments::Arguments;
 use crate::command::group::{self, Spoken};
 use crate::command::{Command, spoken};
+use crate::json_text;
 use crate::kind::Setting;
 use crate::limits::LAST_WORDS_BYTES;
-use crate::output::Failure;
+use crate::output::{Failure, Flaw};
 use crate::template::RenderError;
 use crate::written::tool::Parse;
 use haft_proto::spec::tool_result::{Cause, ToolResult};
@@ -116,7 +117,8 @@ impl Command {
 
     /// The JSON value that it printed, or the part of it that is picked.
     pub(crate) fn value(&self, out: &[u8]) -> Result<Box<RawValue>, String> {
-        let value = self.output.value(&String::from_utf8_lossy(out));
+        let text = json_text::decode(out).map_err(Flaw::NotJson);
+        let value = text.and_then(|text| self.output.value(text));
         value.map_err(|flaw| spoken::flawed(&self.program.shown, flaw))
     }
 

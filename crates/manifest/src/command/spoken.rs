@@ -3,6 +3,7 @@
 //! Called by `handler`; runs nothing.
 
 use crate::command::group::Spoken;
+use crate::json_text;
 use crate::limits::LAST_WORDS_BYTES;
 use crate::output::{self, Flaw, Output};
 use crate::written::tool::Parse;
@@ -12,16 +13,22 @@ use std::os::unix::process::ExitStatusExt;
 
 /// The result of a program that did what was asked.
 pub(crate) fn understand(program: &str, output: &Output, out: Vec<u8>) -> ToolResult {
+    if output.parse == Parse::Json {
+        let result = json_text::decode(&out).map_err(Flaw::NotJson);
+        let result = result.and_then(|text| output.json(text));
+        return result.unwrap_or_else(|flaw| ToolResult::error(flawed(program, flaw)));
+    }
     // Bytes that are no text are told as what they are: unknown characters.
     let mut text = String::from_utf8(out)
         .unwrap_or_else(|bytes| String::from_utf8_lossy(bytes.as_bytes()).into_owned());
     text.truncate(text.trim_end_matches(['\n', '\r']).len());
+    let mark = text.len() - json_text::without_mark(&text).len();
+    text.drain(..mark);
     match output.parse {
-        Parse::Json => {
-            output.json(text).unwrap_or_else(|flaw| ToolResult::error(flawed(program, flaw)))
-        }
         Parse::Lines => output::lines(text),
-        Parse::Auto | Parse::Binary | Parse::Report | Parse::Text => ToolResult::text(text),
+        Parse::Auto | Parse::Binary | Parse::Json | Parse::Report | Parse::Text => {
+            ToolResult::text(text)
+        }
     }
 }
 

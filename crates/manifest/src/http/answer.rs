@@ -5,6 +5,7 @@ use crate::http::Http;
 use crate::http::auth::Who;
 use crate::http::report::headers;
 use crate::http::secrets::Secrets;
+use crate::json_text;
 use crate::limits::{FAILURE_BYTES_MAX, LAST_WORDS_BYTES};
 use crate::output::{self, Failure, Flaw, Output};
 use crate::written::tool::Parse;
@@ -14,6 +15,7 @@ use haft_proto::spec::content::{Content, ResourceContents};
 use haft_proto::spec::tool_result::{Cause, ToolResult};
 use http::header::{CONTENT_TYPE, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, Method, StatusCode};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 /// What kind of data an answer has.
@@ -78,19 +80,21 @@ impl Http {
         }
         let kind = kind(&mime_type);
         let text = || secrets.redact(decode(&mime_type, &body));
+        let flawed = |flaw| Failure::from(flawed(&host, flaw));
+        let json = || json_of(&mime_type, &body).map(|text| secrets.redact(text)).map_err(flawed);
         match self.output.parse {
-            Parse::Json => self.json(&host, text()),
+            Parse::Json => self.output.json(&json()?).map_err(flawed),
             Parse::Lines => Ok(output::lines(text())),
             Parse::Report | Parse::Text => Ok(ToolResult::text(text())),
             Parse::Binary => Ok(embedded(uri, &mime_type, body.to_vec())),
             Parse::Auto => match kind {
-                // Pointing into it is only possible if it is what it says.
-                Kind::Json if self.output.pick.is_some() => self.json(&host, text()),
-                Kind::Json => {
+                // A word that is called JSON can be read by a model; half a value, or one that no
+                // client parses, is told.
+                Kind::Json if self.output.pick.is_none() && !begins_like_json(&body) => {
                     let text = text();
-                    let result = self.output.json(text.clone());
-                    Ok(result.unwrap_or_else(|_| ToolResult::text(text)))
+                    Ok(self.output.json(&text).unwrap_or_else(|_| ToolResult::text(text)))
                 }
+                Kind::Json => self.output.json(&json()?).map_err(flawed),
                 Kind::Text => Ok(ToolResult::text(text())),
                 Kind::Unknown if std::str::from_utf8(&body).is_ok() => Ok(ToolResult::text(text())),
                 Kind::Image => Ok(one(Content::image(body, essence(&mime_type)))),
@@ -127,10 +131,6 @@ impl Http {
     pub(crate) fn is_ok(&self, status: u16) -> bool {
         self.ok_status.iter().any(|range| range.contains(&status))
     }
-
-    fn json(&self, host: &str, text: String) -> Result<ToolResult, Failure> {
-        self.output.json(text).map_err(|flaw| flawed(host, flaw).into())
-    }
 }
 
 impl Received {
@@ -141,12 +141,10 @@ impl Received {
         output: &Output,
         kind: Option<&str>,
     ) -> Result<ResourceContents, String> {
-        let text = self.text();
         if output.pick.is_some() {
-            let value = output.value(&text.unwrap_or_default());
-            let value = value.map_err(|flaw| flawed(&self.host, flaw))?;
-            return Ok(output::part(&value, kind));
+            return Ok(output::part(&self.value(output)?, kind));
         }
+        let text = self.text();
         let told = essence(&self.mime_type);
         let kind = kind.map_or(told, str::to_owned);
         let contents = match (self::kind(&kind), text) {
@@ -160,12 +158,18 @@ impl Received {
 
     /// Its values: the items of a list of JSON, or lines.
     pub(crate) fn values(self, output: &Output) -> Result<Vec<String>, String> {
-        let text = self.text().unwrap_or_default();
         if output.pick.is_none() && kind(&self.mime_type) != Kind::Json {
-            return Ok(output::values_of_lines(&text));
+            return Ok(output::values_of_lines(&self.text().unwrap_or_default()));
         }
-        let value = output.value(&text).map_err(|flaw| flawed(&self.host, flaw))?;
+        let value = self.value(output)?;
         output::values(&value).ok_or_else(|| format!("`{}` did not answer a list.", self.host))
+    }
+
+    /// The value of its JSON, or the part of it that is picked.
+    fn value(&self, output: &Output) -> Result<Box<RawValue>, String> {
+        let text = json_of(&self.mime_type, &self.body).map(|text| self.secrets.redact(text));
+        let value = text.and_then(|text| output.value(&text));
+        value.map_err(|flaw| flawed(&self.host, flaw))
     }
 
     /// Its text, if it is one.
@@ -244,6 +248,20 @@ pub(crate) fn decode(mime_type: &str, body: &[u8]) -> String {
     }
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     String::from_utf8_lossy(body).into_owned()
+}
+
+/// The text of a body that is to be JSON.
+fn json_of(mime_type: &str, body: &[u8]) -> Result<String, Flaw> {
+    match is_latin_1(mime_type) {
+        true => Ok(decode(mime_type, body)),
+        false => json_text::decode(body).map(str::to_owned).map_err(Flaw::NotJson),
+    }
+}
+
+/// Whether a body is meant as an object or a list, not as a bare word.
+fn begins_like_json(body: &[u8]) -> bool {
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+    body.trim_ascii_start().starts_with(b"{") || body.trim_ascii_start().starts_with(b"[")
 }
 
 fn is_latin_1(mime_type: &str) -> bool {

@@ -2,6 +2,7 @@
 //! value in between. Made by `check`, or by code from a description of an API.
 
 use crate::fault::Wrong;
+use crate::http::others::Others;
 use crate::http::slot::Filling;
 use crate::place::Placed;
 use crate::template::{Compiler, Known, Template};
@@ -18,6 +19,8 @@ pub(crate) enum Json {
     List(Vec<Self>),
     /// Keys as JSON texts, and values.
     Map(Vec<(String, Self)>),
+    /// The same, and members that it does not name.
+    Open(Vec<(String, Self)>, Others),
     /// A template that makes a text.
     Template(Template),
 }
@@ -86,17 +89,22 @@ impl Json {
             }
             Self::Map(entries) => {
                 out.push(b'{');
+                members(entries, filling, out)?;
+                out.push(b'}');
+            }
+            Self::Open(entries, others) => {
+                out.push(b'{');
                 let start = out.len();
-                for (key, value) in entries {
-                    let before = out.len();
-                    if before > start {
+                members(entries, filling, out)?;
+                for (name, value) in others.of(filling) {
+                    if out.len() > start {
                         out.push(b',');
                     }
-                    out.extend_from_slice(key.as_bytes());
-                    out.push(b':');
-                    if !value.write(filling, out)? {
-                        out.truncate(before);
-                    }
+                    let written = serde_json::to_writer(&mut *out, name).and_then(|()| {
+                        out.push(b':');
+                        serde_json::to_writer(&mut *out, value)
+                    });
+                    written.map_err(|error| error.to_string())?;
                 }
                 out.push(b'}');
             }
@@ -113,7 +121,9 @@ impl Json {
         match self {
             Self::Argument(_) | Self::Fixed(_) => {}
             Self::List(items) => items.iter().for_each(|item| item.each_template(found)),
-            Self::Map(entries) => entries.iter().for_each(|(_, value)| value.each_template(found)),
+            Self::Map(entries) | Self::Open(entries, _) => {
+                entries.iter().for_each(|(_, value)| value.each_template(found));
+            }
             Self::Template(template) => found(template),
         }
     }
@@ -123,8 +133,31 @@ impl Json {
             Self::Argument(name) => name == argument,
             Self::Fixed(_) => false,
             Self::List(items) => items.iter().any(|item| item.reads(argument)),
-            Self::Map(entries) => entries.iter().any(|(_, value)| value.reads(argument)),
+            Self::Map(entries) | Self::Open(entries, _) => {
+                entries.iter().any(|(_, value)| value.reads(argument))
+            }
             Self::Template(template) => template.variables.iter().any(|name| name == argument),
         }
     }
+}
+
+/// The members of an object that are there, with commas between them.
+fn members(
+    entries: &[(String, Json)],
+    filling: Filling<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), String> {
+    let start = out.len();
+    for (key, value) in entries {
+        let before = out.len();
+        if before > start {
+            out.push(b',');
+        }
+        out.extend_from_slice(key.as_bytes());
+        out.push(b':');
+        if !value.write(filling, out)? {
+            out.truncate(before);
+        }
+    }
+    Ok(())
 }

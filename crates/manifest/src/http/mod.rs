@@ -10,6 +10,7 @@ pub(crate) mod body;
 pub(crate) mod handler;
 pub(crate) mod json;
 pub(crate) mod mistake;
+pub(crate) mod others;
 pub(crate) mod path_style;
 pub(crate) mod report;
 mod request;
@@ -117,7 +118,8 @@ impl Http {
     /// The same with all members of the argument `query` in its query.
     pub(crate) fn with_open_query(mut self) -> Self {
         let name = "query".to_owned();
-        self.query.push((name.clone(), Slot::Argument { name, style: Style::Form }));
+        let slot = Slot::argument(&name, Style::Form);
+        self.query.push((name, slot));
         self
     }
 
@@ -307,7 +309,6 @@ mod tests {
 
     /// As a description of an API would have it.
     fn made_by_code() -> Http {
-        let argument = |name: &str, style| Slot::Argument { name: name.to_owned(), style };
         let base = Url::parse("https://api.example.com/v2/").expect("an address");
         let path = ["/pets/", "/photos"].map(|text| Piece::Text(text.to_owned()));
         let [before, after] = path;
@@ -319,10 +320,13 @@ mod tests {
             method: Method::POST,
             address: Address { base: Base::Fixed(base), prefix, path, is_filled: false },
             query: vec![
-                (escape::text("ids"), argument("ids", Style::Comma)),
-                (escape::text("filter"), argument("filter", Style::Deep)),
+                (escape::text("ids"), Slot::argument("ids", Style::Comma)),
+                (escape::text("filter"), Slot::argument("filter", Style::Deep)),
             ],
-            headers: vec![(HeaderName::from_static("x-trace"), argument("trace", Style::Comma))],
+            headers: vec![(
+                HeaderName::from_static("x-trace"),
+                Slot::argument("trace", Style::Comma),
+            )],
             body: Body::Json(Json::Map(body.into())),
             cookies: Vec::new(),
             keeps_null: false,
@@ -355,7 +359,7 @@ mod tests {
 
     #[test]
     fn a_long_name_above_many_values_does_not_multiply() {
-        let filter = Slot::Argument { name: "filter".to_owned(), style: Style::Deep };
+        let filter = Slot::argument("filter", Style::Deep);
         let body = Body::Form(vec![(escape::text("filter"), filter)]);
         let http = Http { query: Vec::new(), body, ..made_by_code() };
         let written = |filter: serde_json::Value| {

@@ -3,6 +3,7 @@
 
 use crate::http::Http;
 use crate::http::answer::{Kind, body, decode, header, kind};
+use crate::json_text;
 use crate::limits::RESULT_DEPTH_MAX;
 use crate::output::Failure;
 use base64::Engine;
@@ -79,7 +80,7 @@ fn text(text: &str) -> Box<RawValue> {
 
 /// What is not one JSON value, or is too deep to be passed on, stays a text.
 fn json_or_text(said: String) -> Box<RawValue> {
-    let json = serde_json::from_str::<Box<RawValue>>(said.trim()).ok();
+    let json = serde_json::from_str::<Box<RawValue>>(&json_text::mended(&said)).ok();
     let json = json.filter(|json| Cursor::new(json.get(), RESULT_DEPTH_MAX).value().is_ok());
     json.unwrap_or_else(|| text(&said))
 }

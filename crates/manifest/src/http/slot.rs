@@ -3,6 +3,7 @@
 //! `request` for each call.
 
 use crate::arguments::Arguments;
+use crate::http::others::Others;
 use crate::limits::PAIRS_BYTES_MAX;
 use crate::template::{Template, plain};
 use haft_fetch::escape;
@@ -12,10 +13,13 @@ use serde_json::Value;
 /// Where a value comes from.
 #[derive(Clone, Debug)]
 pub(crate) enum Slot {
-    /// An argument; absent, it leaves nothing behind.
-    Argument { name: String, style: Style },
+    /// An argument; absent, it leaves nothing behind. In a query or form, what RFC 3986 reserves
+    /// may stand as it is.
+    Argument { name: String, style: Style, keeps_reserved: bool },
     /// A template in which values are escaped already, of a query in an address.
     Escaped(Template),
+    /// Every argument that has no other place, by its own name.
+    Others(Others),
     /// A text, as it is to be sent.
     Fixed(String),
     /// A template.
@@ -42,6 +46,8 @@ pub(crate) enum Style {
     Repeat,
     /// `a b` (`spaceDelimited`).
     Space,
+    /// `a`, a tab and `b`.
+    Tab,
 }
 
 /// What a call fills slots with.
@@ -59,25 +65,31 @@ impl Slot {
     /// A template, or the argument that it is.
     pub(crate) fn new(template: Template) -> Self {
         match template.variable() {
-            Some(name) => Self::Argument { name: name.to_owned(), style: Style::Repeat },
+            Some(name) => Self::argument(name, Style::Repeat),
             None => Self::Template(template),
         }
+    }
+
+    /// An argument, all of it escaped.
+    pub(crate) fn argument(name: &str, style: Style) -> Self {
+        Self::Argument { name: name.to_owned(), style, keeps_reserved: false }
     }
 
     /// One text, if there is any.
     pub(crate) fn text(&self, filling: Filling<'_>) -> Result<Option<String>, String> {
         match self {
-            Self::Argument { name, style } => {
+            Self::Argument { name, style, .. } => {
                 Ok(filling.argument(name).map(|value| joined(value, *style)))
             }
             Self::Fixed(text) => Ok(Some(text.clone())),
+            Self::Others(_) => Ok(None),
             Self::Escaped(template) | Self::Template(template) => filling.render(template),
         }
     }
 
     /// Every text of it: one for each item of a list that stands alone.
     pub(crate) fn texts(&self, filling: Filling<'_>) -> Result<Vec<String>, String> {
-        if let Self::Argument { name, style: Style::Repeat | Style::Form } = self
+        if let Self::Argument { name, style: Style::Repeat | Style::Form, .. } = self
             && let Some(Value::Array(items)) = filling.arguments.values.get(name)
         {
             return Ok(items.iter().map(plain).collect());
@@ -93,12 +105,18 @@ impl Slot {
         out: &mut Pairs,
     ) -> Result<(), String> {
         match self {
-            Self::Argument { name: argument, style } => {
+            Self::Argument { name: argument, style, keeps_reserved } => {
                 if let Some(value) = filling.argument(argument) {
-                    out.styled(name, value, *style)?;
+                    let escape = if *keeps_reserved { escape::but_reserved } else { escape::text };
+                    out.styled(name, value, *style, escape)?;
                 }
             }
             Self::Fixed(value) => out.push(name, value)?,
+            Self::Others(others) => {
+                for (name, value) in others.of(filling).filter(|(_, value)| !value.is_null()) {
+                    out.styled(&escape::text(name), value, Style::Repeat, escape::text)?;
+                }
+            }
             Self::Escaped(template) => {
                 if let Some(value) = filling.render(template)? {
                     out.push(name, &value)?;
@@ -117,7 +135,7 @@ impl Slot {
     pub(crate) fn template(&self) -> Option<&Template> {
         match self {
             Self::Escaped(template) | Self::Template(template) => Some(template),
-            Self::Argument { .. } | Self::Fixed(_) => None,
+            Self::Argument { .. } | Self::Fixed(_) | Self::Others(_) => None,
         }
     }
 
@@ -128,14 +146,14 @@ impl Slot {
             Self::Escaped(template) | Self::Template(template) => {
                 template.variables.iter().any(|name| name == argument)
             }
-            Self::Fixed(_) => false,
+            Self::Fixed(_) | Self::Others(_) => false,
         }
     }
 }
 
 impl<'a> Filling<'a> {
     /// An argument; null is as good as none.
-    fn argument(self, name: &str) -> Option<&'a Value> {
+    pub(crate) fn argument(self, name: &str) -> Option<&'a Value> {
         self.arguments.values.get(name).filter(|value| !value.is_null())
     }
 
@@ -164,37 +182,48 @@ impl Pairs {
         Ok(())
     }
 
-    fn styled(&mut self, name: &str, value: &Value, style: Style) -> Result<(), String> {
+    fn styled(
+        &mut self,
+        name: &str,
+        value: &Value,
+        style: Style,
+        escape: fn(&str) -> String,
+    ) -> Result<(), String> {
         match (style, value) {
             (Style::Form | Style::Repeat, Value::Array(items)) => {
-                items.iter().try_for_each(|item| self.push(name, &escape::text(&plain(item))))
+                items.iter().try_for_each(|item| self.push(name, &escape(&plain(item))))
             }
             (Style::Form, Value::Object(members)) => {
                 members.iter().try_for_each(|(name, value)| {
-                    self.push(&escape::text(name), &escape::text(&plain(value)))
+                    self.push(&escape::text(name), &escape(&plain(value)))
                 })
             }
             (Style::Deep, Value::Object(_) | Value::Array(_)) => {
-                self.deep(&mut name.to_owned(), value)
+                self.deep(&mut name.to_owned(), value, escape)
             }
             // The separator is no part of a value, so it alone may stand as it is.
             (Style::Comma, Value::Array(_) | Value::Object(_)) => {
-                let parts: Vec<_> = parts(value).iter().map(|part| escape::text(part)).collect();
+                let parts: Vec<_> = parts(value).iter().map(|part| escape(part)).collect();
                 self.push(name, &parts.join(","))
             }
-            _ => self.push(name, &escape::text(&joined(value, style))),
+            _ => self.push(name, &escape(&joined(value, style))),
         }
     }
 
     /// As deep as JSON that was read. The name grows and shrinks in place, so only what is pushed
     /// costs its length.
-    fn deep(&mut self, name: &mut String, value: &Value) -> Result<(), String> {
+    fn deep(
+        &mut self,
+        name: &mut String,
+        value: &Value,
+        escape: fn(&str) -> String,
+    ) -> Result<(), String> {
         let before = name.len();
         let mut below = |key: &str, value: &Value| {
             name.push_str("%5B");
             escape::push(name, key);
             name.push_str("%5D");
-            let pushed = self.deep(name, value);
+            let pushed = self.deep(name, value, escape);
             name.truncate(before);
             pushed
         };
@@ -206,7 +235,7 @@ impl Pairs {
                 let mut items = items.iter().enumerate();
                 items.try_for_each(|(index, value)| below(&index.to_string(), value))
             }
-            value => self.push(name, &escape::text(&plain(value))),
+            value => self.push(name, &escape(&plain(value))),
         }
     }
 }
@@ -228,6 +257,7 @@ fn joined(value: &Value, style: Style) -> String {
         Style::Comma => ",",
         Style::Pipe => "|",
         Style::Space => " ",
+        Style::Tab => "\t",
     };
     match value {
         Value::Array(_) | Value::Object(_) => parts(value).join(separator),
@@ -282,7 +312,7 @@ mod tests {
             (Style::Comma, json!(2.5), "n=2.5"),
         ] {
             let mut pairs = Pairs::default();
-            pairs.styled("n", &value, style).expect("it is short");
+            pairs.styled("n", &value, style, escape::text).expect("it is short");
             assert_eq!(pairs.0, expected, "{style:?} {value}");
         }
     }

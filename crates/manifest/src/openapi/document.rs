@@ -2,13 +2,12 @@
 //! when somebody asks. Read by `source`; never fetches anything, and copies nothing that is
 //! referred to.
 
-use crate::openapi::limits::{
-    DOCUMENT_DEPTH_MAX, DOCUMENT_STACK_BYTES, REFERENCES_MAX, YAML_NODES_PER_BYTE,
-};
+use crate::openapi::limits::{DOCUMENT_STACK_BYTES, REFERENCES_MAX};
 use crate::openapi::mistake::OpenApiMistake;
+use crate::openapi::references::{self, Unread};
+use crate::openapi::{swagger, yaml};
+use crate::template::plain;
 use serde_json::{Map, Value};
-use serde_saphyr::Error;
-use serde_saphyr::budget::BudgetBreach;
 use std::borrow::Cow;
 
 /// A document.
@@ -17,13 +16,14 @@ pub(crate) struct Document {
     root: Value,
     /// Schemas are those of 3.0, a dialect of their own.
     pub(crate) is_3_0: bool,
+    unread: Unread,
 }
 
 /// Why a reference cannot be followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Lost {
     /// It leads out of the document.
-    Outside(String),
+    Outside { to: String, why: String },
     /// Nothing is where it leads.
     Nowhere(String),
     /// It leads to itself, or through too many others.
@@ -34,10 +34,7 @@ impl Lost {
     /// The end of a sentence about an operation.
     pub(crate) fn reason(&self) -> String {
         match self {
-            Self::Outside(to) => format!(
-                "`$ref: {to}` leads out of the document, where nothing is fetched from; bundle \
-                 the document into one file"
-            ),
+            Self::Outside { to, why } => format!("`$ref: {to}` {why}"),
             Self::Nowhere(to) => format!("`$ref: {to}` leads nowhere"),
             Self::Endless(to) => {
                 format!("`$ref: {to}` leads to more than {REFERENCES_MAX} others in a row")
@@ -47,36 +44,35 @@ impl Lost {
 }
 
 impl Document {
-    /// Reads a text. What is no JSON is read on a thread whose stack has room for the deepest one.
+    /// Reads a text that refers to no other.
+    #[cfg(test)]
     pub(crate) fn read(text: &[u8]) -> Result<Self, OpenApiMistake> {
-        let unreadable = |reason: String| OpenApiMistake::NotReadable { reason };
-        let text = std::str::from_utf8(text)
-            .map_err(|_| unreadable("it is not UTF-8".to_owned()))?
-            .trim_start_matches('\u{feff}');
-        let root = match json(text) {
-            Some(Ok(root)) => Ok(root),
-            Some(Err(error)) if looks_like_json(text) => Err(error),
-            other => elsewhere(text).map_err(|reason| match other {
-                Some(Err(error)) => error,
-                _ => reason,
-            }),
-        };
-        Self::new(root.map_err(unreadable)?)
+        let root = parse(text).map_err(|reason| OpenApiMistake::NotReadable { reason })?;
+        Self::new(root, Unread::new())
     }
 
-    fn new(root: Value) -> Result<Self, OpenApiMistake> {
+    /// A document that was read; of some references it is known why they lead nowhere.
+    pub(crate) fn new(root: Value, unread: Unread) -> Result<Self, OpenApiMistake> {
+        let swagger = root.get("swagger").filter(|_| root.get("openapi").is_none()).map(plain);
+        let root = match swagger.as_deref() {
+            Some("2.0" | "2") => {
+                swagger::converted(root).map_err(|reason| OpenApiMistake::NotReadable { reason })?
+            }
+            Some(version) => {
+                let version = format!("Swagger {}", shown(version));
+                return Err(OpenApiMistake::Version { version });
+            }
+            None => root,
+        };
         let version = match root.get("openapi") {
             Some(Value::String(version)) => version.clone(),
             Some(Value::Number(version)) => version.to_string(),
-            _ if root.get("swagger").is_some() => {
-                return Err(OpenApiMistake::Version { version: "Swagger 2.0".to_owned() });
-            }
             _ => return Err(OpenApiMistake::NotOpenApi),
         };
         let is_of = |minor: &str| version == minor || version.starts_with(&format!("{minor}."));
         match (is_of("3.0"), is_of("3.1") || is_of("3.2")) {
             (false, false) => Err(OpenApiMistake::Version { version: shown(&version) }),
-            (is_3_0, _) => Ok(Self { root, is_3_0 }),
+            (is_3_0, _) => Ok(Self { root, is_3_0, unread }),
         }
     }
 
@@ -116,10 +112,12 @@ impl Document {
 
     /// What a reference leads to.
     pub(crate) fn find(&self, reference: &str) -> Result<&Value, Lost> {
+        let why = || references::reason(&self.unread, reference);
+        let outside = |why: &str| Lost::Outside { to: shown(reference), why: why.to_owned() };
         let Some(pointer) = reference.strip_prefix('#') else {
-            return Err(Lost::Outside(shown(reference)));
+            return Err(outside(why().unwrap_or("leads out of the document")));
         };
-        let nowhere = || Lost::Nowhere(shown(reference));
+        let nowhere = || why().map_or_else(|| Lost::Nowhere(shown(reference)), outside);
         let mut found = &self.root;
         if pointer.is_empty() {
             return Ok(found);
@@ -134,6 +132,21 @@ impl Document {
             .ok_or_else(nowhere)?;
         }
         Ok(found)
+    }
+}
+
+/// The value of a text. What is no JSON is read on a thread whose stack has room for the deepest one.
+pub(crate) fn parse(text: &[u8]) -> Result<Value, String> {
+    let text = std::str::from_utf8(text)
+        .map_err(|_| "it is not UTF-8".to_owned())?
+        .trim_start_matches('\u{feff}');
+    match json(text) {
+        Some(Ok(root)) => Ok(root),
+        Some(Err(error)) if looks_like_json(text) => Err(error),
+        other => elsewhere(text).map_err(|reason| match other {
+            Some(Err(error)) => error,
+            _ => reason,
+        }),
     }
 }
 
@@ -188,7 +201,7 @@ fn looks_like_json(text: &str) -> bool {
 fn elsewhere(text: &str) -> Result<Value, String> {
     std::thread::scope(|scope| {
         let builder = std::thread::Builder::new().stack_size(DOCUMENT_STACK_BYTES);
-        match builder.spawn_scoped(scope, || yaml(text)) {
+        match builder.spawn_scoped(scope, || yaml::read(text)) {
             Ok(reading) => {
                 let stopped = |_| Err("the reader stopped in the middle".to_owned());
                 reading.join().unwrap_or_else(stopped)
@@ -196,44 +209,6 @@ fn elsewhere(text: &str) -> Result<Value, String> {
             Err(error) => Err(error.to_string()),
         }
     })
-}
-
-fn yaml(text: &str) -> Result<Value, String> {
-    let nodes = text.len().saturating_mul(YAML_NODES_PER_BYTE).max(10_000);
-    let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_depth: DOCUMENT_DEPTH_MAX,
-            max_documents: 1,
-            max_nodes: nodes,
-            max_events: nodes.saturating_mul(2),
-            max_total_scalar_bytes: text.len().saturating_mul(4).max(100_000),
-            max_reader_input_bytes: None,
-        },
-        strict_booleans: true,
-        with_snippet: false,
-    };
-    serde_saphyr::from_str_with_options::<Value>(text, options).map_err(|error| yaml_reason(&error))
-}
-
-fn yaml_reason(error: &Error) -> String {
-    match error.without_snippet() {
-        Error::Budget { breach: BudgetBreach::Depth { .. }, .. } => {
-            format!("it is nested deeper than {DOCUMENT_DEPTH_MAX} levels")
-        }
-        Error::AliasError { error, .. } => yaml_reason(error),
-        Error::Budget { .. }
-        | Error::AliasExpansionLimitExceeded { .. }
-        | Error::AliasReplayLimitExceeded { .. }
-        | Error::AliasReplayCounterOverflow { .. }
-        | Error::AliasReplayStackDepthExceeded { .. } => {
-            "its aliases stand for more than it says".to_owned()
-        }
-        error => {
-            let said = error.render();
-            let line = said.lines().next().unwrap_or_default();
-            shown(line.strip_prefix("error: ").unwrap_or(line))
-        }
-    }
 }
 
 /// The members of a value under a key, if it is a mapping there.

@@ -11,7 +11,7 @@ use crate::kind::Kind;
 use crate::openapi::document::{Document, members, shown, text};
 use crate::openapi::limits::{DESCRIPTION_MAX, SCHEMAS_BYTES_MAX, TITLE_MAX, TOOLS_MAX};
 use crate::openapi::mistake::OpenApiMistake;
-use crate::openapi::name::Names;
+use crate::openapi::name::{self, Names};
 use crate::openapi::operation::{Plan, Unusable, braced};
 use crate::openapi::schema::{Schemas, Unwritable};
 use crate::openapi::security::Security;
@@ -201,8 +201,19 @@ impl<'d, 'a> Import<'d, 'a> {
             };
             let Value::Object(item) = item else { continue };
             for (key, value) in item.iter().filter(|(_, value)| value.is_object()) {
-                if let Some((_, method)) = METHODS.iter().find(|(word, _)| word == key) {
-                    found.push(Operation { method: *method, path, item, value });
+                let Some((_, method)) = METHODS.iter().find(|(word, _)| word == key) else {
+                    continue;
+                };
+                let operation = Operation { method: *method, path, item, value };
+                match document.resolve(value) {
+                    Ok(value) if value.is_object() => found.push(Operation { value, ..operation }),
+                    Ok(_) => {
+                        self.note(operation.label(), "it is left out: it is no mapping".to_owned());
+                    }
+                    Err(lost) => {
+                        let message = format!("it is left out: {}", lost.reason());
+                        self.note(operation.label(), message);
+                    }
                 }
             }
         }
@@ -226,7 +237,7 @@ impl<'d, 'a> Import<'d, 'a> {
             _ => body::content(document, value)?,
         };
         let plan = Plan::new(path, &parameters, content.as_ref(), &self.sent)?;
-        let draft = self.sent.arguments(&plan.properties);
+        let draft = self.sent.arguments(&plan.properties, plan.is_open);
         let written = self.sent.write(&draft).map_err(|why| match why {
             Unwritable::Lost(lost) => Unusable::Lost(lost),
             Unwritable::Refused(reason) => {
@@ -235,7 +246,7 @@ impl<'d, 'a> Import<'d, 'a> {
         })?;
         let asking = self.security.of(value);
         let base = self.base(operation, &asking.who)?;
-        let wanted = match operation.id() {
+        let wanted = match operation.id().filter(|id| !name::valid(id).is_empty()) {
             Some(id) => id.to_owned(),
             None => format!("{}_{path}", method.word()),
         };
@@ -259,7 +270,8 @@ impl<'d, 'a> Import<'d, 'a> {
         });
         let arguments: Vec<_> = arguments.collect();
         let names = arguments.iter().map(|argument| argument.name.clone()).collect();
-        let input = Input { schema: written.schema, arguments, names, is_open: false, place };
+        let input =
+            Input { schema: written.schema, arguments, names, is_open: plan.is_open, place };
         let (title, description) = said(operation);
         Ok(Tool {
             name: Placed::new(place, name),
@@ -283,10 +295,10 @@ impl<'d, 'a> Import<'d, 'a> {
             .iter()
             .filter(|(name, _)| !plan.headers.iter().any(|(known, _)| known == name));
         let mut headers: Vec<_> = own.cloned().chain(plan.headers.iter().cloned()).collect();
-        if let Some(kind) = output::accepted(self.document, operation.value)
+        if let Some(kinds) = output::accepted(self.document, operation.value)
             && !headers.iter().any(|(name, _)| name == ACCEPT)
         {
-            headers.push((ACCEPT, Slot::Fixed(format!("{kind}, */*;q=0.5"))));
+            headers.push((ACCEPT, Slot::Fixed(kinds)));
         }
         Http {
             method: operation.method.of_http(),
@@ -362,6 +374,8 @@ pub(crate) fn server(servers: &Value, found_at: Option<&Url>) -> Result<Url, Str
     let url = match found_at {
         Some(found_at) => found_at.join(&address),
         None if address.contains("://") => Url::parse(&address),
+        // Of a file nobody knows by what it would have been asked for.
+        None if address.starts_with("//") => Url::parse(&format!("https:{address}")),
         None => return Err(refused("it is relative, and the document is a file")),
     };
     let url = url.map_err(|error| refused(error.0))?;
@@ -384,6 +398,10 @@ fn said(operation: Operation<'_>) -> (Option<String>, String) {
         (_, Some(long)) => long.to_owned(),
         (Some(summary), None) => summary.to_owned(),
         (None, None) => operation.label(),
+    };
+    let description = match operation.id().filter(|id| name::is_told(id)) {
+        Some(id) => name::with_name(id, &description),
+        None => description,
     };
     (title, words::cut(&description, DESCRIPTION_MAX))
 }

@@ -13,9 +13,15 @@ pub(crate) const DOCUMENT_AGE_MAX: Duration = Duration::from_secs(60);
 pub(crate) const DOCUMENT_DEPTH_MAX: usize = 120;
 /// The stack that a document of that depth is read on, in a build without optimisation too.
 pub(crate) const DOCUMENT_STACK_BYTES: usize = 32 * 1024 * 1024;
+/// The most other files that a document refers to.
+pub(crate) const FILES_MAX: usize = 1000;
+/// The most files that lead to each other, one after the other.
+pub(crate) const FILES_DEPTH_MAX: usize = 16;
 /// The most values that a YAML document may have for each of its bytes; aliases count as often as
 /// they are used.
 pub(crate) const YAML_NODES_PER_BYTE: usize = 2;
+/// The most values that what operations of Swagger 2.0 share is written as, for each of them.
+pub(crate) const INLINED_MAX: usize = 4_000_000;
 /// The most operations that become tools.
 pub(crate) const TOOLS_MAX: usize = 10_000;
 /// The most bytes of the schemas of all of them.
@@ -47,5 +53,7 @@ pub(crate) const NAME_MAX: usize = 64;
 pub(crate) const DEFINITION_NAME_MAX: usize = 50;
 /// The most parameters of an operation; one with more is left out.
 pub(crate) const PARAMETERS_MAX: usize = 1000;
+/// The most kinds of answers that an operation asks for by name.
+pub(crate) const ACCEPTED_MAX: usize = 8;
 /// The most members of a body that become arguments.
 pub(crate) const MEMBERS_MAX: usize = 256;

@@ -69,7 +69,7 @@ impl OpenApiMistake {
                     .to_owned()
             }
             Self::NotFetched { .. } | Self::NotReadable { .. } | Self::NotOpenApi => {
-                "name an OpenAPI 3.0 or 3.1 document in JSON or YAML".to_owned()
+                "name an OpenAPI 3.0 or 3.1 or Swagger 2.0 document in JSON or YAML".to_owned()
             }
             Self::Moved { .. } | Self::NoBase { .. } => "give it a `base_url`".to_owned(),
             Self::NoTools { .. } => "look at `include` and `exclude`".to_owned(),

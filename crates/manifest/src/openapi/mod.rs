@@ -1,4 +1,5 @@
-//! Documents of OpenAPI 3.0 and 3.1 become tools: `source` finds a document, `document` reads it,
+//! Documents of OpenAPI 3.0 and 3.1, and of Swagger 2.0, become tools: `source` finds a document,
+//! `references` takes in the files that it refers to, `document` reads it, with `yaml` and `swagger`,
 //! `import` goes through its operations, `operation` plans the request of each (`parameter`,
 //! `body`, `security`), and `schema` says what its arguments may be. Called by `upstream`;
 //! the tools that come of it are those of the `http` kind.
@@ -13,11 +14,14 @@ mod name;
 mod operation;
 mod output;
 mod parameter;
+mod references;
 mod schema;
 mod security;
 mod select;
 mod source;
+mod swagger;
 mod words;
+mod yaml;
 
 use crate::amount;
 use crate::around::Around;
@@ -121,7 +125,8 @@ fn import(
         None => crate::limits::OUTPUT_BYTES,
     };
     let redirects = http::redirects(written.redirects.take())?;
-    let Found { document, url, is_moved } = source::find(&openapi, &reach, surroundings)?;
+    let Found { document, url, is_moved } =
+        source::find(&openapi, written.references, &reach, surroundings)?;
     let base = base((&written, openapi.place), &document, url.as_ref(), surroundings)?;
     let tells_something =
         written.auth.is_some() || !written.security.0.is_empty() || !headers.is_empty();
@@ -163,7 +168,10 @@ fn import(
 
 /// What the names of tools begin with where nobody says it.
 pub(crate) fn default_prefix(name: &str) -> String {
-    format!("{}_", name::valid(name))
+    match &*name::valid(name) {
+        "" => "api_".to_owned(),
+        valid => format!("{valid}_"),
+    }
 }
 
 /// What all paths are below.

@@ -2,6 +2,7 @@
 //! takes, at most 64 of them, each once, and the same whenever the document is read. Called by
 //! `operation`.
 
+use crate::openapi::document::shown;
 use crate::openapi::limits::NAME_MAX;
 use std::collections::HashSet;
 
@@ -30,18 +31,42 @@ impl Names {
     }
 }
 
-/// A name of letters, digits, `_` and `-`.
+/// A name of letters, digits, `_` and `-`, with letters of other scripts as those of this one that
+/// sound alike; empty, if nothing of it can be written so.
 pub(crate) fn valid(text: &str) -> String {
     let mut name = String::with_capacity(text.len());
-    for character in text.chars() {
+    let push = |name: &mut String, character: char| {
         if character.is_ascii_alphanumeric() || matches!(character, '_' | '-') {
             name.push(character);
         } else if !name.ends_with('_') {
             name.push('_');
         }
+    };
+    for character in text.chars() {
+        match character.is_ascii() {
+            true => push(&mut name, character),
+            false => match deunicode::deunicode_char(character) {
+                // A name is no place for the words that stand for a picture.
+                Some(written) if character.is_alphanumeric() => {
+                    let letters = written.chars().filter(char::is_ascii_alphanumeric);
+                    letters.for_each(|letter| push(&mut name, letter));
+                }
+                _ => push(&mut name, '_'),
+            },
+        }
     }
-    let trimmed = name.trim_matches('_');
-    if trimmed.is_empty() { "_".to_owned() } else { trimmed.to_owned() }
+    name.trim_matches('_').to_owned()
+}
+
+/// Whether a name is told beside the one that is made of it.
+pub(crate) fn is_told(text: &str) -> bool {
+    !text.is_ascii() || valid(text).is_empty()
+}
+
+/// Words about a thing that is called otherwise here.
+pub(crate) fn with_name(text: &str, words: &str) -> String {
+    let separator = if words.trim().is_empty() { "" } else { ": " };
+    format!("`{}`{separator}{words}", shown(text))
 }
 
 /// The name as it is, or its beginning and a mark of the whole.
@@ -68,8 +93,14 @@ mod tests {
             ("listPets", "listPets"),
             ("repos/list-for-org", "repos_list-for-org"),
             ("get_/pets/{id}", "get_pets_id"),
-            ("Ünïcode  op!", "n_code_op"),
-            ("???", "_"),
+            ("Ünïcode  op!", "Unicode_op"),
+            ("größe_ändern", "grosse_andern"),
+            ("получитьСписок", "poluchitSpisok"),
+            ("取得", "QuDe"),
+            ("日本 list", "RiBen_list"),
+            ("données[clé]", "donnees_cle"),
+            ("🎉", ""),
+            ("???", ""),
         ] {
             assert_eq!(valid(text), expected);
         }

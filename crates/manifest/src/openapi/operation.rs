@@ -2,13 +2,15 @@
 //! schema, and the request that they make. Called by `import` for each; sends nothing.
 
 use crate::http::address::{Address, Base, Path, Piece};
-use crate::http::body::{Body, Part};
+use crate::http::body::{Body, FileName, Part};
 use crate::http::json::Json;
+use crate::http::others::Others;
 use crate::http::slot::{Slot, Style};
-use crate::openapi::body::{self, Content, ContentKind};
-use crate::openapi::document::{Document, Lost, text};
-use crate::openapi::limits::PARAMETERS_MAX;
-use crate::openapi::name::valid;
+use crate::media_type;
+use crate::openapi::body::{self, Content, ContentKind, Files};
+use crate::openapi::document::Lost;
+use crate::openapi::limits::{NAME_MAX, PARAMETERS_MAX};
+use crate::openapi::name::{is_told, valid, with_name};
 use crate::openapi::parameter::{In, Parameter};
 use crate::openapi::schema::{Property, Schemas, Shape};
 use haft_fetch::escape;
@@ -26,6 +28,8 @@ pub(crate) struct Plan<'d> {
     pub(crate) headers: Vec<(HeaderName, Slot)>,
     pub(crate) cookies: Vec<(String, Slot)>,
     pub(crate) body: Body,
+    /// Arguments of other names are members of the body.
+    pub(crate) is_open: bool,
     taken: HashSet<String>,
     /// The last number behind a name that several arguments want.
     numbers: HashMap<String, usize>,
@@ -79,7 +83,11 @@ impl<'d> Plan<'d> {
 
     /// A name that no other argument has.
     fn argument(&mut self, wanted: &str, place: &str) -> String {
-        let wanted: String = valid(wanted).chars().take(64).collect();
+        let wanted: String = match &*valid(wanted) {
+            // Others of the kind are told apart by numbers.
+            "" => "value".to_owned(),
+            wanted => wanted.chars().take(NAME_MAX).collect(),
+        };
         if self.taken.insert(wanted.clone()) {
             return wanted;
         }
@@ -106,7 +114,10 @@ impl<'d> Plan<'d> {
                 (None, In::Path) => Shape::Text,
                 (None, _) => Shape::Any,
             },
-            words: parameter.description.map(str::to_owned),
+            words: match is_told(parameter.name) {
+                true => Some(with_name(parameter.name, parameter.description.unwrap_or_default())),
+                false => parameter.description.map(str::to_owned),
+            },
             is_required: parameter.is_required,
         });
         name
@@ -129,7 +140,7 @@ impl<'d> Plan<'d> {
                 },
                 None => {
                     let argument = self.argument(name, "path");
-                    let (shape, words) = (Shape::Text, None);
+                    let (shape, words) = (Shape::Text, is_told(name).then(|| with_name(name, "")));
                     let name = argument.clone();
                     self.properties.push(Property { name, shape, words, is_required: true });
                     Piece::Argument(argument)
@@ -183,14 +194,19 @@ impl<'d> Plan<'d> {
                 for (member, schema) in &parts.members {
                     let argument = self.argument(member, "body");
                     let is_required = content.is_required && parts.required.contains(member);
-                    let shape = shape(content, schemas.document, schema);
-                    let (name, words) = (argument.clone(), None);
+                    let shape = shape(content, schemas, schema);
+                    let words = is_told(member).then(|| {
+                        let said = schemas.gather(schema).ok().flatten();
+                        let said = said.and_then(|all| all.get("description")?.as_str());
+                        with_name(member, said.unwrap_or_default())
+                    });
+                    let name = argument.clone();
                     self.properties.push(Property { name, shape, words, is_required });
-                    named.push((*member, argument, shape));
+                    named.push(Named { member, argument, shape, schema });
                 }
-                flat(content, &named)
+                self.flat(content, &named, parts.is_open)
             }
-            _ => self.whole(content)?,
+            _ => self.whole(content, schemas)?,
         };
         let names = self.properties[first..].iter().map(|property| property.name.clone()).collect();
         self.body = match content.is_required {
@@ -208,30 +224,111 @@ impl<'d> Plan<'d> {
         Ok(())
     }
 
+    /// A body whose members are arguments.
+    fn flat(&mut self, content: &Content<'d>, named: &[Named<'d>], is_open: bool) -> Body {
+        self.is_open = is_open;
+        match content.kind {
+            ContentKind::Json => {
+                let member =
+                    |one: &Named<'_>| (Json::key(one.member), Json::Argument(one.argument.clone()));
+                let members = named.iter().map(member).collect();
+                Body::Json(match is_open {
+                    true => Json::Open(members, self.others(named)),
+                    false => Json::Map(members),
+                })
+            }
+            ContentKind::Multipart => {
+                let mut parts: Vec<_> = named.iter().map(|one| self.part(content, one)).collect();
+                parts.extend(is_open.then(|| Part {
+                    name: String::new(),
+                    content: Slot::Others(self.others(named)),
+                    file: None,
+                    mime_type: None,
+                    is_base64: false,
+                }));
+                Body::Multipart(parts)
+            }
+            _ => {
+                let field = |one: &Named<'_>| {
+                    (escape::text(one.member), content.field(one.member, &one.argument))
+                };
+                let mut fields: Vec<_> = named.iter().map(field).collect();
+                let others = is_open.then(|| Slot::Others(self.others(named)));
+                fields.extend(others.map(|others| (String::new(), others)));
+                Body::Form(fields)
+            }
+        }
+    }
+
+    /// What is no argument by name. All those are known when the last part is made.
+    fn others(&self, named: &[Named<'d>]) -> Others {
+        let known = self.properties.iter().map(|property| property.name.clone()).collect();
+        let member = |one: &Named<'_>| (one.member.to_owned(), one.argument.clone());
+        Others { known, members: named.iter().map(member).collect() }
+    }
+
+    /// A part. What a file is called is an argument of its own: to some servers that is all that
+    /// they know of it.
+    fn part(&mut self, content: &Content<'d>, one: &Named<'d>) -> Part {
+        let mime_type = content.part_type(one.member, one.schema).map(str::to_owned);
+        let is_file = matches!(one.shape, Shape::Bytes | Shape::ManyBytes);
+        let file = is_file.then(|| {
+            let end = mime_type.as_deref().and_then(media_type::extension);
+            let default = match end {
+                Some(end) => format!("{}.{end}", one.member),
+                None => one.member.to_owned(),
+            };
+            let name = self.argument(&format!("{}_filename", one.argument), "body");
+            let (shape, words) = match one.shape {
+                Shape::ManyBytes => (Shape::ManyTexts, "What each of the files is called."),
+                _ => (Shape::Text, "What the file is called."),
+            };
+            let said = Slot::argument(&name, Style::Repeat);
+            let words = Some(words.to_owned());
+            self.properties.push(Property { name, shape, words, is_required: false });
+            FileName { said, default }
+        });
+        Part {
+            name: one.member.to_owned(),
+            content: Slot::argument(&one.argument, Style::Repeat),
+            is_base64: is_file,
+            file,
+            mime_type,
+        }
+    }
+
     /// The body as one argument.
-    fn whole(&mut self, content: &Content<'d>) -> Result<Body, Unusable> {
+    fn whole(&mut self, content: &Content<'d>, schemas: &Schemas<'d>) -> Result<Body, Unusable> {
         let name = self.argument("body", "content");
-        let argument = |style| Slot::Argument { name: name.clone(), style };
+        let argument = |style| Slot::argument(&name, style);
         let schema = content.schema.map_or(Shape::Any, Shape::Schema);
-        let kind = || {
-            HeaderValue::from_str(content.media_type)
-                .ok()
-                .filter(|_| !content.media_type.contains('*'))
+        let scalar = content.scalar(schemas);
+        let is_text = scalar.is_some();
+        let kind = |default| {
+            let own = HeaderValue::from_str(content.media_type).ok();
+            let own = own.filter(|_| !content.media_type.contains('*'));
+            own.unwrap_or(HeaderValue::from_static(default))
         };
         let (shape, body) = match content.kind {
             ContentKind::Json => (schema, Body::Json(Json::Argument(name.clone()))),
+            // A form that is a text is written by the caller.
+            ContentKind::Form if is_text => {
+                let kind = kind("application/x-www-form-urlencoded");
+                (schema, Body::Text(argument(Style::Repeat), kind))
+            }
             ContentKind::Form => (schema, Body::Form(vec![(name.clone(), argument(Style::Form))])),
             ContentKind::Multipart => {
                 let reason = "the document does not say what its multipart body is made of";
                 return Err(Unusable::Other(reason.to_owned()));
             }
-            ContentKind::Text => {
-                let kind = kind().unwrap_or(HeaderValue::from_static("text/plain; charset=utf-8"));
-                (Shape::Text, Body::Text(argument(Style::Repeat), kind))
-            }
-            ContentKind::Bytes => {
-                let kind = kind().unwrap_or(HeaderValue::from_static("application/octet-stream"));
+            ContentKind::Bytes if !is_text => {
+                let kind = kind("application/octet-stream");
                 (Shape::Bytes, Body::Base64(argument(Style::Repeat), kind))
+            }
+            ContentKind::Bytes | ContentKind::Text => {
+                let shape = scalar.map_or(Shape::Text, Shape::Schema);
+                let kind = kind("text/plain; charset=utf-8");
+                (shape, Body::Text(argument(Style::Repeat), kind))
             }
         };
         let words = match (content.description, shape) {
@@ -256,47 +353,23 @@ impl<'d> Plan<'d> {
     }
 }
 
-/// What a member of a body may be.
-fn shape<'d>(content: &Content<'d>, document: &Document, schema: &'d Value) -> Shape<'d> {
-    if content.kind == ContentKind::Multipart && body::is_bytes(document, schema) {
-        let schema = document.resolve(schema).unwrap_or(schema);
-        return match text(schema, "type") {
-            Some("array") => Shape::ManyBytes,
-            _ => Shape::Bytes,
-        };
-    }
-    Shape::Schema(schema)
+/// A member of a body that is an argument.
+struct Named<'d> {
+    member: &'d str,
+    argument: String,
+    shape: Shape<'d>,
+    schema: &'d Value,
 }
 
-/// A body whose members are arguments.
-fn flat(content: &Content<'_>, named: &[(&str, String, Shape<'_>)]) -> Body {
-    match content.kind {
-        ContentKind::Json => {
-            let member = |(member, argument, _): &(&str, String, _)| {
-                (Json::key(member), Json::Argument(argument.clone()))
-            };
-            Body::Json(Json::Map(named.iter().map(member).collect()))
-        }
-        ContentKind::Multipart => {
-            let part = |(member, argument, shape): &(&str, String, Shape<'_>)| {
-                let is_file = matches!(shape, Shape::Bytes | Shape::ManyBytes);
-                Part {
-                    name: (*member).to_owned(),
-                    content: Slot::Argument { name: argument.clone(), style: Style::Repeat },
-                    filename: is_file.then(|| Slot::Fixed((*member).to_owned())),
-                    mime_type: content.part_type(member).map(str::to_owned),
-                    is_base64: is_file,
-                }
-            };
-            Body::Multipart(named.iter().map(part).collect())
-        }
-        _ => {
-            let field = |(member, argument, _): &(&str, String, _)| {
-                let style = content.style(member);
-                (escape::text(member), Slot::Argument { name: argument.clone(), style })
-            };
-            Body::Form(named.iter().map(field).collect())
-        }
+/// What a member of a body may be.
+fn shape<'d>(content: &Content<'d>, schemas: &Schemas<'_>, schema: &'d Value) -> Shape<'d> {
+    if content.kind != ContentKind::Multipart {
+        return Shape::Schema(schema);
+    }
+    match body::files(schemas, schema) {
+        Files::Many => Shape::ManyBytes,
+        Files::One => Shape::Bytes,
+        Files::None => Shape::Schema(schema),
     }
 }
 

@@ -2,19 +2,42 @@
 //! document leaves no doubt. Called by `import`; clients check answers against it, so it says what
 //! members there are and of which types, and never that one must be there.
 
-use crate::openapi::body::is_json;
+use crate::media_type::{self, essence};
+use crate::openapi::body::{self, is_json};
 use crate::openapi::document::{Document, members};
+use crate::openapi::limits::ACCEPTED_MAX;
 use crate::openapi::schema::{Draft, Schemas};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-/// The kind of JSON that is answered, if it is not the plain one.
-pub(crate) fn accepted<'d>(document: &'d Document, operation: &'d Value) -> Option<&'d str> {
-    let mut kinds = successes(document, operation)
-        .filter_map(|response| members(response, "content"))
-        .flat_map(|content| content.keys());
-    let first = kinds.find(|kind| is_json(kind))?;
-    let is_special = first != "application/json" && !first.contains('*');
-    is_special.then_some(first)
+/// What is asked for: the kinds of a good answer, of which models read JSON best and texts better
+/// than bytes, and whatever else comes, as an error has a kind of its own.
+pub(crate) fn accepted(document: &Document, operation: &Value) -> Option<String> {
+    let mut responses: Vec<&Value> = successes(document, operation).collect();
+    if responses.is_empty() {
+        let default = operation.get("responses").and_then(|responses| responses.get("default"));
+        responses.extend(default.and_then(|default| document.resolve(default).ok()));
+    }
+    let contents = responses.iter().filter_map(|response| members(response, "content"));
+    let mut kinds: Vec<&str> = Vec::new();
+    for kind in contents.flat_map(Map::keys) {
+        // A range is one too, with any name in place of its star.
+        if media_type::is_one(&kind.replace('*', "x"))
+            && essence(kind) != "*/*"
+            && !kinds.contains(&&**kind)
+        {
+            kinds.push(kind);
+        }
+    }
+    kinds.sort_by_key(|kind| (body::kind(kind), essence(kind) != "application/json"));
+    kinds.truncate(ACCEPTED_MAX);
+    let (first, others) = kinds.split_first()?;
+    let mut accepted = (*first).to_owned();
+    for kind in others {
+        // Equals would be the server's choice.
+        accepted.push_str(&format!(", {kind};q=0.9"));
+    }
+    accepted.push_str(", */*;q=0.5");
+    Some(accepted)
 }
 
 /// The schema of the one answer that there is, if it is an object.

@@ -23,6 +23,7 @@ pub(crate) struct Parameter<'d> {
     explode: Option<bool>,
     style: Option<&'d str>,
     is_json: bool,
+    keeps_reserved: bool,
     has_slashes: bool,
 }
 
@@ -104,6 +105,7 @@ fn parameter(value: &Value) -> Option<Parameter<'_>> {
         explode: value.get("explode").and_then(Value::as_bool),
         style: text(value, "style"),
         is_json: content.is_some(),
+        keeps_reserved: is_true("allowReserved"),
         has_slashes: is_true("x-multi-segment") || is_true("allowReserved"),
     })
 }
@@ -122,7 +124,8 @@ impl Parameter<'_> {
 
     /// How it is written elsewhere.
     pub(crate) fn slot(&self, argument: &str) -> Slot {
-        Slot::Argument { name: argument.to_owned(), style: self.style_elsewhere() }
+        let (name, keeps_reserved) = (argument.to_owned(), self.keeps_reserved);
+        Slot::Argument { name, style: self.style_elsewhere(), keeps_reserved }
     }
 
     fn style_elsewhere(&self) -> Style {
@@ -143,6 +146,8 @@ pub(crate) fn style(style: Option<&str>, explode: Option<bool>) -> Style {
         (Some("deepObject"), _) => Style::Deep,
         (Some("spaceDelimited"), None | Some(false)) => Style::Space,
         (Some("pipeDelimited"), None | Some(false)) => Style::Pipe,
+        // No style of OpenAPI 3: what Swagger 2.0 calls `tsv`.
+        (Some("tabDelimited"), _) => Style::Tab,
         (_, Some(false)) => Style::Comma,
         _ => Style::Form,
     }

@@ -4,15 +4,18 @@
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
 use crate::openapi::bad;
-use crate::openapi::document::Document;
+use crate::openapi::document::{self, Document};
 use crate::openapi::limits::{DOCUMENT_AGE_MAX, DOCUMENT_BYTES_MAX, DOCUMENT_TIME_MAX};
 use crate::openapi::mistake::OpenApiMistake;
+use crate::openapi::references::{self, Origin, Reading};
 use crate::place::Placed;
 use crate::seen::Seen;
+use crate::written::upstream::References;
 use haft_fetch::{Auth, Clients, Reach, Request, Url};
 use http::HeaderValue;
 use http::header::ACCEPT;
 use std::io::Read;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,36 +30,70 @@ pub(crate) struct Found {
 /// Reads the document that a text names.
 pub(crate) fn find(
     named: &Placed<String>,
+    allowed: References,
     reach: &Reach,
     surroundings: &Surroundings<'_>,
 ) -> Result<Found, Wrong> {
     let filled = surroundings.fill(named)?.value;
     let wrong = |mistake| bad(named.place, mistake);
-    let (bytes, url, is_moved) = if filled.starts_with("https://") || filled.starts_with("http://")
+    let (bytes, origin, is_moved) = if filled.starts_with("https://")
+        || filled.starts_with("http://")
     {
         let url = Url::parse(&filled)
             .map_err(|error| wrong(OpenApiMistake::NotFetched { reason: error.0.to_owned() }))?;
         let (bytes, last) = known_or_fetched(&url, reach, surroundings.seen).map_err(wrong)?;
         let is_moved = !last.is_same_origin(&url);
-        (bytes, Some(last), is_moved)
+        (bytes, Origin::Web(last), is_moved)
     } else {
-        let unreadable = |error: std::io::Error| {
-            wrong(OpenApiMistake::NotReadable { reason: error.to_string() })
-        };
+        let unreadable = |reason: String| wrong(OpenApiMistake::NotReadable { reason });
         let path = surroundings.directory.join(&filled);
-        surroundings.seen.file(&path);
-        let file = std::fs::File::open(path).map_err(unreadable)?;
-        // One byte more, or the end would be looked for in twice the room.
-        let length = file.metadata().map_or(0, |found| found.len()).min(DOCUMENT_BYTES_MAX as u64);
-        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default() + 1);
-        file.take(DOCUMENT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-        (Arc::new(bytes), None, false)
+        let bytes = file(&path, surroundings.seen).map_err(unreadable)?;
+        let path = path.canonicalize().map_err(|error| unreadable(error.to_string()))?;
+        (Arc::new(bytes), Origin::File(path), false)
     };
     if bytes.len() > DOCUMENT_BYTES_MAX {
         return Err(wrong(OpenApiMistake::TooLarge));
     }
     surroundings.seen.read(&bytes);
-    Ok(Found { document: Document::read(&bytes).map_err(wrong)?, url, is_moved })
+    let root = document::parse(&bytes);
+    let mut root = root.map_err(|reason| wrong(OpenApiMistake::NotReadable { reason }))?;
+    let directory = match &origin {
+        Origin::File(path) => path.parent().map(Path::to_owned),
+        Origin::Web(_) => None,
+    };
+    let read = |origin: &Origin| {
+        let bytes = match origin {
+            Origin::File(path) => Arc::new(file(path, surroundings.seen)?),
+            Origin::Web(url) => {
+                let found = known_or_fetched(url, reach, surroundings.seen);
+                found.map_err(|mistake| mistake.message())?.0
+            }
+        };
+        surroundings.seen.read(&bytes);
+        Ok(bytes.to_vec())
+    };
+    let reading = Reading { allowed, directory, read: &read };
+    let unread = references::bundle(&mut root, Some(origin.clone()), &reading);
+    let document = Document::new(root, unread).map_err(wrong)?;
+    let url = if let Origin::Web(url) = origin { Some(url) } else { None };
+    Ok(Found { document, url, is_moved })
+}
+
+/// The bytes of a file, and one more than there may be.
+fn file(path: &Path, seen: &Seen) -> Result<Vec<u8>, String> {
+    let reason = |error: std::io::Error| error.to_string();
+    seen.file(path);
+    // A pipe would be waited for, and a device has no end.
+    let found = std::fs::metadata(path).map_err(reason)?;
+    if !found.is_file() {
+        return Err("it is no file".to_owned());
+    }
+    let file = std::fs::File::open(path).map_err(reason)?;
+    // One byte more, or the end would be looked for in twice the room.
+    let length = found.len().min(DOCUMENT_BYTES_MAX as u64);
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default() + 1);
+    file.take(DOCUMENT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(reason)?;
+    Ok(bytes)
 }
 
 /// While a file is edited, a document that was asked for a moment ago will do, and an older one if

@@ -65,9 +65,14 @@ pub(crate) struct Upstream {
     /// `eager` without this key.
     #[serde(default)]
     pub(crate) start: Start,
-    /// A document of OpenAPI 3.0 or 3.1, in JSON or YAML, that describes the server: a file, or an
+    /// A document of OpenAPI 3.0 or 3.1, or of Swagger 2.0, in JSON or YAML, that describes the server: a file, or an
     /// address that is asked once, when this file is read.
     pub(crate) openapi: Option<Placed<String>>,
+    /// What of other files that the document refers to is read: those in its directory and below
+    /// (`below`), those on the web too, as far as `allow_private` reaches (`web`), or any
+    /// (`anywhere`); `below` without this key.
+    #[serde(default)]
+    pub(crate) references: References,
     /// The address that all paths of the document are below, like `https://api.example.com/v1`;
     /// without this key, the servers of the document.
     pub(crate) base_url: Option<Placed<String>>,
@@ -219,6 +224,19 @@ pub enum Start {
     /// At once.
     #[default]
     Eager,
+}
+
+/// Which files a document may refer to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum References {
+    /// Those in the directory of the document and below it.
+    #[default]
+    Below,
+    /// Those on the web, too.
+    Web,
+    /// Any.
+    Anywhere,
 }
 
 /// A method of HTTP that operations have.

@@ -80,6 +80,42 @@ async fn output_says_otherwise() {
 }
 
 #[tokio::test]
+async fn json_is_repaired_where_it_can_be_and_else_it_is_said_what_is_wrong() {
+    let json = "application/json";
+    let latin = "application/json; charset=iso-8859-1";
+    for (kind, body, expected) in [
+        (json, &b"\xef\xbb\xbf{\"a\": 1}"[..], Ok(json!({"a": 1}))),
+        (json, br#"{"a": "x\ud83d"}"#, Ok(json!({"a": "x\u{fffd}"}))),
+        (json, br#"{"\ude00": "\ud83d\ude00"}"#, Ok(json!({"\u{fffd}": "\u{1f600}"}))),
+        (latin, b"{\"a\": \"caf\xe9\"}", Ok(json!({"a": "café"}))),
+        (json, br#"{"a": NaN}"#, Err("`NaN` is no value of JSON")),
+        (json, b"[Infinity]", Err("`Infinity` is no value of JSON")),
+        (json, b"{\"a\": \"caf\xe9\"}", Err("it is not UTF-8 at byte 11")),
+        (json, b"{\"a\": \"b\x01\"}", Err("control character")),
+        (json, b"{\"a\": ", Err("EOF while parsing a value")),
+    ] {
+        for keys in ["", "output: json"] {
+            let origin = Origin::serve(move |_| typed(kind, body)).await;
+            let result = call(&tool(&origin, "get: BASE/data", keys), "ask", json!({})).await;
+            let (said, row) = (&result["content"][0]["text"], String::from_utf8_lossy(body));
+            match &expected {
+                Ok(value) => assert_eq!(result["structuredContent"], *value, "{row} {keys}"),
+                Err(why) => {
+                    assert_eq!(result["isError"], true, "{row} {keys}: {result}");
+                    let why = format!("`127.0.0.1` did not answer one JSON value: {why}");
+                    assert!(said.as_str().is_some_and(|said| said.starts_with(&why)), "{said}");
+                }
+            }
+        }
+    }
+    // A word is what a model can read, whatever it is called.
+    let word = result(|| Reply::json("OK"), "").await;
+    assert_eq!((&word["content"][0]["text"], word.get("isError")), (&json!("OK"), None));
+    let report = result(|| Reply::json(r#"{"a": "\ud83d"}"#), "output: report").await;
+    assert_eq!(report["structuredContent"]["body"], json!({"a": "\u{fffd}"}));
+}
+
+#[tokio::test]
 async fn a_program_s_json_is_picked_from_too() {
     let yaml = "  - name: run\n    command: [echo, '{\"a\": {\"b\": [1, 2]}}']\n    \
                 output: { pick: /a/b }\n";

@@ -304,3 +304,21 @@ async fn parts_that_make_a_huge_body_are_refused() {
     let why = refused(lines, json!({"a": vec![0; 200_000]})).await;
     assert!(why.contains("make a body of more than 16777216 bytes"), "{why}");
 }
+
+#[tokio::test]
+async fn a_request_that_expects_content_says_how_long_none_is() {
+    for (lines, expected) in [
+        ("post: BASE/items/5:suspend", Some("0")),
+        ("put: BASE/x", Some("0")),
+        ("patch: BASE/x", Some("0")),
+        ("post: BASE/x\nform: { a: '{{ a }}' }", Some("0")),
+        ("put: BASE/x\nbody: '{{ a }}'", Some("0")),
+        ("put: BASE/x\nbody: abc", Some("3")),
+        ("get: BASE/x", None),
+        ("delete: BASE/x", None),
+    ] {
+        let seen = sent(lines, json!({})).await;
+        assert_eq!(seen.header("content-length"), expected, "{lines}");
+        assert_eq!(seen.header("transfer-encoding"), None, "{lines}");
+    }
+}

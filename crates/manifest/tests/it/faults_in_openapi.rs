@@ -106,7 +106,8 @@ fn a_wrong_value_is_drawn() {
 #[test]
 fn a_file_that_is_no_document_is_told() {
     for (document, keys, expected) in [
-        ("swagger: '2.0'", KEYS, "the document is of Swagger 2.0"),
+        ("swagger: '2.0'", KEYS, "no operation becomes a tool: the document has none"),
+        ("swagger: '1.2'", KEYS, "the document is of Swagger 1.2"),
         ("openapi: 4.0.0", KEYS, "the document is of 4.0.0"),
         ("a: 1", KEYS, "the document describes no API: it has no `openapi`"),
         ("{\"openapi\": \"3.0.0\",}", KEYS, "the document cannot be read: trailing comma"),
@@ -257,12 +258,13 @@ components:
     ));
     let (names, warnings) = made(&document, KEYS);
     assert_eq!(names, ["api_get_fine"]);
-    let outside = "leads out of the document, where nothing is fetched from; bundle the document \
-                   into one file";
+    let outside = "leads to a file that cannot be read: No such file or directory (os error 2)";
+    let web = "leads to the web, where nothing is fetched from; allow it with `references: web`, or \
+               bundle the document into one file";
     let row = "leads to more than 64 others in a row";
     for (warning, expected) in warnings.iter().zip([
         format!("GET /file: it is left out: `$ref: other.yaml#/components/schemas/A` {outside}"),
-        format!("GET /web: it is left out: `$ref: https://a.example/b.json` {outside}"),
+        format!("GET /web: it is left out: `$ref: https://a.example/b.json` {web}"),
         "GET /gone: it is left out: `$ref: #/components/schemas/Gone` leads nowhere".to_owned(),
         format!("GET /loop: it is left out: `$ref: #/components/schemas/Loop` {row}"),
         format!("GET /deep: it is left out: `$ref: #/components/schemas/C0` {row}"),

@@ -25,7 +25,10 @@ mod lifetimes;
 mod live;
 mod openapi;
 mod openapi_bounds;
+mod openapi_files;
 mod openapi_limits;
+mod openapi_requests;
+mod openapi_schemas;
 #[path = "../../../fetch/tests/it/origin.rs"]
 mod origin;
 mod outputs;
@@ -38,6 +41,7 @@ mod resources;
 mod servers;
 mod state;
 mod suggestions;
+mod swagger;
 mod templates;
 mod turns;
 mod upstream_rules;

@@ -15,12 +15,12 @@ pub(crate) fn desk(document: &str, keys: &str) -> Desk {
 }
 
 /// The tools of a document whose server echoes.
-fn serve(origin: &Origin, document: &str, keys: &str) -> Served {
+pub(crate) fn serve(origin: &Origin, document: &str, keys: &str) -> Served {
     let keys = format!("base_url: {}\nallow_private: [127.0.0.1]\n{keys}", origin.url("/v1"));
     desk(document, &keys).serve()
 }
 
-async fn echo() -> Origin {
+pub(crate) async fn echo() -> Origin {
     Origin::serve(|_| Reply::text("ok")).await
 }
 
@@ -35,14 +35,14 @@ fn document(method: &str, path: &str, lines: &str) -> String {
 }
 
 /// What the server is asked for a call of the operation.
-async fn sent(method: &str, path: &str, lines: &str, arguments: Value) -> Seen {
+pub(crate) async fn sent(method: &str, path: &str, lines: &str, arguments: Value) -> Seen {
     let origin = echo().await;
     let server = serve(&origin, &document(method, path, lines), "");
     assert_eq!(text(&server, "api_ask", arguments).await, "ok");
     origin.only()
 }
 
-async fn target(parameters: &str, path: &str, arguments: Value) -> String {
+pub(crate) async fn target(parameters: &str, path: &str, arguments: Value) -> String {
     sent("get", path, &format!("parameters:\n{parameters}"), arguments).await.target
 }
 
@@ -185,7 +185,8 @@ async fn files_and_bytes_are_sent_as_they_are() {
           note: { type: string }
           photo: { type: string, format: binary }
           more: { type: array, items: { type: string, format: binary } }";
-    let arguments = json!({"note": "hi", "photo": "AQI=", "more": ["Aw==", "BA=="]});
+    let arguments = json!({"note": "hi", "photo": "AQI=", "more": ["Aw==", "BA=="],
+        "more_filename": ["a\u{e9}.bin"]});
     let seen = sent("post", "/photos", lines, arguments).await;
     let boundary = seen.header("content-type").and_then(|kind| kind.split("boundary=").nth(1));
     let boundary = boundary.expect("there is one").to_owned();
@@ -193,14 +194,14 @@ async fn files_and_bytes_are_sent_as_they_are() {
         let head = format!("--{boundary}\r\ncontent-disposition: form-data; {head}\r\n\r\n");
         [head.as_bytes(), content, b"\r\n"].concat()
     };
-    let file = |name: &str, kind: &str, content: &[u8]| {
-        part(&format!("name=\"{name}\"; filename=\"{name}\"\r\ncontent-type: {kind}"), content)
+    let file = |name: &str, called: &str, kind: &str, content: &[u8]| {
+        part(&format!("name=\"{name}\"; filename=\"{called}\"\r\ncontent-type: {kind}"), content)
     };
     let expected = [
         part("name=\"note\"", b"hi"),
-        file("photo", "image/png", &[1, 2]),
-        file("more", "application/octet-stream", &[3]),
-        file("more", "application/octet-stream", &[4]),
+        file("photo", "photo.png", "image/png", &[1, 2]),
+        file("more", "a\u{e9}.bin", "application/octet-stream", &[3]),
+        file("more", "more-2", "application/octet-stream", &[4]),
         format!("--{boundary}--\r\n").into_bytes(),
     ];
     assert_eq!(seen.body, expected.concat());

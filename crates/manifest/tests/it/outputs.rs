@@ -78,6 +78,32 @@ async fn what_is_not_one_json_value_is_a_failure() {
 }
 
 #[tokio::test]
+async fn json_is_repaired_where_it_can_be_and_else_it_is_said_what_is_wrong() {
+    for (printf, expected) in [
+        (r#"printf '\357\273\277{"a": 1}'"#, Ok(json!({"a": 1}))),
+        (r#"printf '{"a": "x\\ud83d"}'"#, Ok(json!({"a": "x\u{fffd}"}))),
+        (r#"printf '{"\\ude00": "\\ud83d\\ude00"}'"#, Ok(json!({"\u{fffd}": "\u{1f600}"}))),
+        (r#"printf '{"a": NaN}'"#, Err("`NaN` is no value of JSON")),
+        (r#"printf '{"a": -Infinity}'"#, Err("`-Infinity` is no value of JSON")),
+        (r#"printf '{"a": "caf\351"}'"#, Err("it is not UTF-8 at byte 11")),
+        (r#"printf '{"a": "b\001"}'"#, Err("control character")),
+    ] {
+        let result = call(&script(printf, "output: json"), "run", json!({})).await;
+        let said = result["content"][0]["text"].as_str().expect("a text");
+        match expected {
+            Ok(value) => assert_eq!(result["structuredContent"], value, "{printf}: {said}"),
+            Err(why) => {
+                assert_eq!(result["isError"], true, "{printf}: {result}");
+                let why = format!("`sh` did not print one JSON value: {why}");
+                assert!(said.starts_with(&why), "{printf}: {said}");
+            }
+        }
+    }
+    let marked = script(r"printf '\357\273\277a\n'", "");
+    assert_eq!(text(&marked, "run", json!({})).await, "a");
+}
+
+#[tokio::test]
 async fn json_is_held_against_its_schema() {
     let keys = "output: json\n    output_schema: { type: object, required: [a] }";
     let result = call(&script("echo '{\"a\": 1}'", keys), "run", json!({})).await;

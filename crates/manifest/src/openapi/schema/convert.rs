@@ -3,66 +3,14 @@
 //! does not follow them. Called by `Schemas`.
 
 use crate::openapi::document::Lost;
-use crate::openapi::limits::{
-    ENUM_BYTES_MAX, EXAMPLE_BYTES_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX, WORDS_MAX,
-};
-use crate::openapi::schema::{Draft, Gathered, Schemas};
+use crate::openapi::limits::{SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX, WORDS_MAX};
+use crate::openapi::schema::beside::Beside;
+use crate::openapi::schema::members::Members;
+use crate::openapi::schema::{Draft, Gathered, Schemas, values};
 use crate::openapi::words;
 use haft_server::schema::Schema;
 use serde_json::{Map, Number, Value};
 use std::collections::HashSet;
-
-/// An argument of a tool.
-#[derive(Debug)]
-pub(crate) struct Property<'d> {
-    pub(crate) name: String,
-    pub(crate) shape: Shape<'d>,
-    /// About it, instead of what its schema says.
-    pub(crate) words: Option<String>,
-    pub(crate) is_required: bool,
-}
-
-/// What an argument may be.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Shape<'d> {
-    Any,
-    /// Base64 of bytes.
-    Bytes,
-    /// A list of these.
-    ManyBytes,
-    Schema(&'d Value),
-    Text,
-}
-
-/// A mapping that is being written.
-struct Members<'o> {
-    draft: &'o mut Draft,
-    is_first: bool,
-}
-
-impl Members<'_> {
-    fn begin(draft: &mut Draft) -> Members<'_> {
-        draft.text.push('{');
-        Members { draft, is_first: true }
-    }
-
-    fn key(&mut self, key: &str) -> &mut Draft {
-        if !std::mem::take(&mut self.is_first) {
-            self.draft.text.push(',');
-        }
-        self.draft.text.push_str(&Value::from(key).to_string());
-        self.draft.text.push(':');
-        self.draft
-    }
-
-    fn json(&mut self, key: &str, value: &str) {
-        self.key(key).text.push_str(value);
-    }
-
-    fn end(self) {
-        self.draft.text.push('}');
-    }
-}
 
 impl Draft {
     pub(crate) fn refer(&mut self, id: usize) {
@@ -76,39 +24,13 @@ impl Draft {
 }
 
 impl<'d> Schemas<'d> {
-    /// The schema of a tool's arguments.
-    pub(crate) fn arguments(&mut self, properties: &[Property<'d>]) -> Draft {
-        let mut draft = Draft::default();
-        let mut out = Members::begin(&mut draft);
-        out.json("type", r#""object""#);
-        if !properties.is_empty() {
-            let mut inner = Members::begin(out.key("properties"));
-            for property in properties {
-                let words = property.words.as_deref().filter(|words| !words.trim().is_empty());
-                let draft = inner.key(&property.name);
-                match property.shape {
-                    Shape::Schema(schema) => self.convert_with(schema, words, draft, 1),
-                    fixed => fixed_shape(fixed, words, draft),
-                }
-            }
-            inner.end();
-        }
-        let required: Vec<_> = properties.iter().filter(|property| property.is_required).collect();
-        if !required.is_empty() {
-            let names: Vec<_> = required.iter().map(|property| &*property.name).collect();
-            out.json("required", &Value::from(names).to_string());
-        }
-        out.json("additionalProperties", "false");
-        out.end();
-        draft
-    }
-
     /// The schema of an answer that is an object, and not null.
     pub(crate) fn answer(&mut self, gathered: &Gathered<'d>) -> Draft {
         let mut draft = Draft::default();
         let mut out = Members::begin(&mut draft);
         out.json("type", r#""object""#);
-        self.object(gathered, &mut out, 0);
+        let unseen = self.unseen(gathered);
+        self.object(gathered, (&unseen, None), &mut out, 0);
         out.end();
         draft
     }
@@ -133,6 +55,7 @@ impl<'d> Schemas<'d> {
                 "{}"
             });
         };
+        let beside = self.beside.take();
         if depth > SCHEMA_DEPTH_MAX {
             return draft.text.push_str("{}");
         }
@@ -143,6 +66,7 @@ impl<'d> Schemas<'d> {
         if let Some(Value::String(reference)) = members.get("$ref")
             && words.is_none()
             && self.document.is_alone(schema)
+            && !self.is_changed(schema, beside.as_ref())
         {
             return match self.shared(reference) {
                 Ok(id) => draft.refer(id),
@@ -156,12 +80,18 @@ impl<'d> Schemas<'d> {
             Ok(Some(gathered)) => {
                 let above = self.expanding.len();
                 self.expanding.extend(&gathered.sources);
-                self.emit(&gathered, words, draft, depth);
+                self.emit(&gathered, words, beside, draft, depth);
                 self.expanding.truncate(above);
             }
             Ok(None) => draft.text.push_str("{}"),
             Err(lost) => draft.lose(lost),
         }
+    }
+
+    /// Whether a schema means something else beside others than where it stands alone.
+    fn is_changed(&self, schema: &'d Value, beside: Option<&Beside<'d>>) -> bool {
+        let Some(beside) = beside else { return false };
+        matches!(self.gather(schema), Ok(Some(gathered)) if beside.changes(&gathered))
     }
 
     /// The schema that another says again with other words, if it is being written already: in its
@@ -206,6 +136,7 @@ impl<'d> Schemas<'d> {
         &mut self,
         gathered: &Gathered<'d>,
         words: Option<&str>,
+        beside: Option<Beside<'d>>,
         draft: &mut Draft,
         depth: usize,
     ) {
@@ -235,46 +166,15 @@ impl<'d> Schemas<'d> {
             out.json("description", &Value::from(words::cut(words, WORDS_MAX)).to_string());
         }
         if self.is_sent {
-            self.values(gathered, &types, &mut out);
+            values::write(gathered, &types, &mut out);
             self.bounds(gathered, &types, &mut out);
         }
-        self.object(gathered, &mut out, depth);
+        let unseen = self.unseen(gathered);
+        self.object(gathered, (&unseen, beside.as_ref()), &mut out, depth);
         self.array(gathered, &types, &mut out, depth);
-        self.applied(gathered, &mut out, depth);
+        let beside = self.beside(gathered, unseen, beside);
+        self.applied(gathered, beside, &mut out, depth);
         out.end();
-    }
-
-    /// Which values there are, and examples of them.
-    fn values(&mut self, gathered: &Gathered<'d>, types: &[&str], out: &mut Members<'_>) {
-        if let Some(Value::Array(values)) = gathered.get("enum") {
-            let mut values: Vec<&Value> = values.iter().collect();
-            const NULL: &Value = &Value::Null;
-            if types.contains(&"null") && !values.contains(&NULL) && !values.is_empty() {
-                values.push(NULL);
-            }
-            let text = serde_json::to_string(&values).unwrap_or_default();
-            if !values.is_empty() && text.len() <= ENUM_BYTES_MAX {
-                out.json("enum", &text);
-            }
-        }
-        let small = |value: &Value| {
-            let text = value.to_string();
-            (text.len() <= EXAMPLE_BYTES_MAX).then_some(text)
-        };
-        if let Some(value) = gathered.get("const") {
-            out.json("const", &value.to_string());
-        }
-        if let Some(text) = gathered.get("default").and_then(small) {
-            out.json("default", &text);
-        }
-        let example =
-            gathered.get("example").filter(|example| !example.is_null() && !example.is_object());
-        if let Some(text) = example.and_then(small) {
-            out.json("examples", &format!("[{text}]"));
-        }
-        if gathered.says("deprecated", true) {
-            out.json("deprecated", "true");
-        }
     }
 
     /// How long, how large, of which form.
@@ -328,15 +228,19 @@ impl<'d> Schemas<'d> {
         })
     }
 
-    fn object(&mut self, gathered: &Gathered<'d>, out: &mut Members<'_>, depth: usize) {
-        let mut properties = gathered.properties();
-        let hidden = if self.is_sent { "readOnly" } else { "writeOnly" };
-        let is_hidden = |schema: &Value| schema.get(hidden) == Some(&Value::Bool(true));
-        let mut required = gathered.required();
-        let unseen = properties.iter().filter(|(_, schema)| is_hidden(schema));
-        let unseen: HashSet<_> = unseen.map(|(name, _)| *name).collect();
-        required.retain(|name| !unseen.contains(name));
-        properties.retain(|(_, schema)| !is_hidden(schema));
+    fn object(
+        &mut self,
+        gathered: &Gathered<'d>,
+        (unseen, beside): (&HashSet<&'d str>, Option<&Beside<'d>>),
+        out: &mut Members<'_>,
+        depth: usize,
+    ) {
+        let (mut properties, mut required) = (gathered.properties(), gathered.required());
+        let is_unseen = |name: &&str| {
+            unseen.contains(name) || beside.is_some_and(|beside| beside.unseen.contains(name))
+        };
+        required.retain(|name| !is_unseen(name));
+        properties.retain(|(name, schema)| !unseen.contains(name) || !self.is_unseen(schema));
         if !properties.is_empty() {
             let mut inner = Members::begin(out.key("properties"));
             for (name, schema) in properties {
@@ -352,7 +256,12 @@ impl<'d> Schemas<'d> {
         }
         match gathered.get("additionalProperties") {
             _ if gathered.says("additionalProperties", false) => {
-                out.json("additionalProperties", "false");
+                // Together with what others name it would allow nothing.
+                if beside.is_none_or(|beside| beside.is_covered(gathered))
+                    && !self.has_further(gathered)
+                {
+                    out.json("additionalProperties", "false");
+                }
             }
             Some(schema @ Value::Object(members)) if !members.is_empty() => {
                 self.convert(schema, out.key("additionalProperties"), depth + 1);
@@ -389,13 +298,19 @@ impl<'d> Schemas<'d> {
         if let Some(Value::Array(schemas)) = gathered.get("prefixItems")
             && !schemas.is_empty()
         {
-            self.list(schemas, out.key("prefixItems"), depth);
+            self.list(schemas, None, out.key("prefixItems"), depth);
         }
     }
 
     /// Other schemas for the same value. Of `oneOf` it is enough that one fits: documents are
     /// seldom exact enough for others not to.
-    fn applied(&mut self, gathered: &Gathered<'d>, out: &mut Members<'_>, depth: usize) {
+    fn applied(
+        &mut self,
+        gathered: &Gathered<'d>,
+        beside: Beside<'d>,
+        out: &mut Members<'_>,
+        depth: usize,
+    ) {
         let mut choices = gathered.choices("anyOf");
         choices.extend(gathered.choices("oneOf"));
         choices.retain(|choice| !choice.is_empty());
@@ -403,14 +318,14 @@ impl<'d> Schemas<'d> {
         match &*choices {
             [] => {}
             [one] => {
-                self.alternatives(one, is_nullable, out.key("anyOf"), depth);
+                self.alternatives(one, &beside, is_nullable, out.key("anyOf"), depth);
             }
             several => {
                 let draft = out.key("allOf");
                 draft.text.push('[');
                 for (at, one) in several.iter().enumerate() {
                     draft.text.push_str(if at > 0 { r#",{"anyOf":"# } else { r#"{"anyOf":"# });
-                    self.alternatives(one, is_nullable, draft, depth);
+                    self.alternatives(one, &beside, is_nullable, draft, depth);
                     draft.text.push('}');
                 }
                 draft.text.push(']');
@@ -427,24 +342,32 @@ impl<'d> Schemas<'d> {
     fn alternatives(
         &mut self,
         schemas: &'d [Value],
+        beside: &Beside<'d>,
         is_nullable: bool,
         draft: &mut Draft,
         depth: usize,
     ) {
         let start = draft.text.len();
-        self.list(schemas, draft, depth);
+        self.list(schemas, Some(beside), draft, depth);
         if is_nullable && draft.text.len() > start {
             draft.text.pop();
             draft.text.push_str(r#",{"type":"null"}]"#);
         }
     }
 
-    fn list(&mut self, schemas: &'d [Value], draft: &mut Draft, depth: usize) {
+    fn list(
+        &mut self,
+        schemas: &'d [Value],
+        beside: Option<&Beside<'d>>,
+        draft: &mut Draft,
+        depth: usize,
+    ) {
         draft.text.push('[');
         for (at, schema) in schemas.iter().enumerate() {
             if at > 0 {
                 draft.text.push(',');
             }
+            self.beside = beside.cloned();
             self.convert(schema, draft, depth + 1);
         }
         draft.text.push(']');
@@ -467,27 +390,6 @@ fn again(members: &Map<String, Value>, id: usize, words: Option<&str>, draft: &m
     draft.text.push('[');
     draft.refer(id);
     draft.text.push_str(if is_nullable { r#",{"type":"null"}]"# } else { "]" });
-    out.end();
-}
-
-fn fixed_shape(shape: Shape<'_>, words: Option<&str>, draft: &mut Draft) {
-    const BYTES: &str = r#""type":"string","contentEncoding":"base64""#;
-    let mut out = Members::begin(draft);
-    match shape {
-        Shape::Any | Shape::Schema(_) => {}
-        Shape::Bytes => {
-            out.json("type", r#""string""#);
-            out.json("contentEncoding", r#""base64""#);
-        }
-        Shape::ManyBytes => {
-            out.json("type", r#""array""#);
-            out.json("items", &format!("{{{BYTES}}}"));
-        }
-        Shape::Text => out.json("type", r#""string""#),
-    }
-    if let Some(words) = words {
-        out.json("description", &Value::from(words::cut(words, WORDS_MAX)).to_string());
-    }
     out.end();
 }
 

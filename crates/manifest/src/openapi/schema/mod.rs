@@ -1,11 +1,15 @@
-//! Schemas of a document become schemas of tools: `gather` puts together what an `allOf` says,
-//! `convert` writes it in the dialect of 2020-12, once for each schema that is referred to, and
-//! `write` makes one text of it, whole or with `$defs`, and `tame` knows which texts need no proof.
-//! Called for each operation.
+//! Schemas of a document become schemas of tools: `argument` has those of a tool's arguments, `gather`
+//! puts together what an `allOf` says, `convert` writes it in the dialect of 2020-12, once for each
+//! schema that is referred to, and `write` makes one text of it, whole or with `$defs`, `values`
+//! has those that it allows, and `tame` knows which texts need no proof. Called for each operation.
 
+mod argument;
+mod beside;
 mod convert;
 mod gather;
+mod members;
 mod tame;
+mod values;
 mod write;
 
 use crate::openapi::document::{Document, Lost};
@@ -14,7 +18,8 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use tame::{Facts, Findings};
 
-pub(crate) use convert::{Property, Shape};
+pub(crate) use argument::{Property, Shape};
+use beside::Beside;
 pub(crate) use gather::Gathered;
 pub(crate) use write::Unwritable;
 
@@ -31,6 +36,8 @@ pub(crate) struct Schemas<'d> {
     patterns: HashMap<&'d str, bool>,
     /// What is being written, and what that is put together of.
     expanding: Vec<&'d Map<String, Value>>,
+    /// What stands beside the schema that is written next.
+    beside: Option<Beside<'d>>,
     /// The bytes of all drafts that are kept.
     bytes: usize,
 }
@@ -68,6 +75,7 @@ impl<'d> Schemas<'d> {
             names: HashMap::new(),
             patterns: HashMap::new(),
             expanding: Vec::new(),
+            beside: None,
             bytes: 0,
         }
     }

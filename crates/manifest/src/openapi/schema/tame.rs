@@ -402,7 +402,7 @@ mod tests {
         let mut all = Schemas::sent(&document);
         let (name, shape) = ("a".to_owned(), Shape::Schema(first));
         let property = Property { name, shape, words: None, is_required: false };
-        let draft = all.arguments(&[property]);
+        let draft = all.arguments(&[property], false);
         let Ok(written) = all.write(&draft) else { return false };
         // Whatever is written is a schema, be it known before or not, and whole or cut.
         Schema::compile(written.schema.text()).expect("it is one");
