@@ -2,7 +2,7 @@
 //! are read by its file under `commands`.
 
 use crate::commands::{agent, bench, call, check, completions, dev, discover, doctor, export};
-use crate::commands::{inspect, install, invite, list, new, prompt, read, schema, serve};
+use crate::commands::{import, inspect, install, invite, list, new, prompt, read, schema, serve};
 use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -59,6 +59,7 @@ pub(crate) enum Command {
     Schema(schema::Args),
     Doctor(doctor::Args),
     Discover(discover::Args),
+    Import(import::Args),
     Install(install::Args),
     Uninstall(install::UninstallArgs),
     Export(export::Args),

@@ -13,6 +13,7 @@ mod edits;
 mod exit;
 mod export;
 mod guardian;
+mod imports;
 mod inside;
 mod instruments;
 mod inventory;

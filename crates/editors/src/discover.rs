@@ -188,7 +188,7 @@ impl Found {
         variables::filled(&self.entry, self.syntax(), values)
     }
 
-    fn syntax(&self) -> Syntax {
+    pub(crate) fn syntax(&self) -> Syntax {
         self.host.map_or(Syntax::ANY, |host| host.syntax)
     }
 }

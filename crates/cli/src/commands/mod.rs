@@ -10,6 +10,7 @@ pub(crate) mod dev;
 pub(crate) mod discover;
 pub(crate) mod doctor;
 pub(crate) mod export;
+pub(crate) mod import;
 pub(crate) mod inspect;
 pub(crate) mod install;
 pub(crate) mod invite;
@@ -37,6 +38,7 @@ pub(crate) fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> 
         Command::Discover(args) => discover::run(args, *printer),
         Command::Doctor(args) => doctor::run(args, *printer),
         Command::Export(args) => export::run(args, *printer),
+        Command::Import(args) => import::run(args, *printer),
         Command::Inspect(args) => inspect::run(args, *printer),
         Command::Install(args) => install::run(args, *printer),
         Command::Invite(args) => invite::run(&args, *printer),
