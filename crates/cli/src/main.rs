@@ -2,6 +2,7 @@
 //! code. Nothing here prints; `print` does.
 
 mod admin;
+mod admin_client;
 mod agents;
 mod args;
 mod arguments;

@@ -21,6 +21,7 @@ pub(crate) mod prompt;
 pub(crate) mod read;
 pub(crate) mod schema;
 pub(crate) mod serve;
+pub(crate) mod status;
 
 use crate::args::Command;
 use crate::exit::{Exit, Failure};
@@ -49,6 +50,7 @@ pub(crate) fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> 
         Command::Revoke(args) => invite::run_revoke(&args, *printer),
         Command::Schema(args) => schema::run(args, *printer),
         Command::Serve(args) => serve::run(args, *printer),
+        Command::Status(args) => status::run(args, *printer),
         Command::Uninstall(args) => install::run_uninstall(args, *printer),
     }
 }
