@@ -26,7 +26,7 @@ fn limits(limits: &Limits, processes: usize) -> Value {
         "sessionIdleSeconds": seconds(limits.session_idle),
         "connections": limits.connections,
         "requestsInFlight": limits.requests_in_flight,
-        "requestSeconds": seconds(limits.request_timeout),
+        "requestTimeSeconds": seconds(limits.request_timeout),
         "messageBytes": limits.message_bytes,
         "outputBytes": limits.output_bytes,
         "resourceBytes": limits.resource_bytes,

@@ -134,7 +134,9 @@ impl Output {
     /// That the file as it was can be used, so that what is wrong later is not its own.
     pub(crate) fn check_old(&self, vault: &Vault) -> Result<(), Failure> {
         let Some(old) = &self.old else { return Ok(()) };
-        self.read(old, vault).map_err(|why| unusable(&self.path, &why))
+        let line = |why: String| why.strip_prefix(&self.place()).map(|rest| format!("line {rest}"));
+        let unusable = |why: String| unusable(&self.path, &line(why.clone()).unwrap_or(why));
+        self.read(old, vault).map_err(unusable)
     }
 
     /// That an upstream can be one, or why not.
@@ -146,12 +148,25 @@ impl Output {
     ) -> Result<(), String> {
         let start = "server:\n  name: import\n";
         let text = Format::Yaml.put(start, (&["upstreams"], name), upstream);
-        self.read(&text.map_err(|mistake| mistake.to_string())?, vault)
+        let read = self.read(&text.map_err(|mistake| mistake.to_string())?, vault);
+        read.map_err(|why| self.without_place(&why).to_owned())
     }
 
     /// That all of it can be used together.
     pub(crate) fn check(&self, vault: &Vault) -> Result<(), Failure> {
-        self.read(&self.text, vault).map_err(|why| unusable(&self.path, &why))
+        let read = self.read(&self.text, vault);
+        read.map_err(|why| unusable(&self.path, self.without_place(&why)))
+    }
+
+    /// What a fault of this file begins with.
+    fn place(&self) -> String {
+        format!("{}:", self.path.display())
+    }
+
+    /// What is wrong, without the line, which is of a text that nobody sees.
+    fn without_place<'w>(&self, why: &'w str) -> &'w str {
+        let Some(rest) = why.strip_prefix(&self.place()) else { return why };
+        rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ':').trim_start()
     }
 
     fn read(&self, text: &str, vault: &Vault) -> Result<(), String> {

@@ -38,12 +38,19 @@ pub(crate) fn words(
     if words.is_itself(&found, &folder) {
         return Err("starts this very file".to_owned());
     }
-    let mut notes = Vec::new();
+    let unread = |key: &&str| format!("`{key}` of its entry is not taken along");
+    let mut notes: Vec<String> = found.unread.iter().map(unread).collect();
     userinfo_to_header(&mut found)?;
     let mut speaker = Speaker { found: &found, upstream: name, form: words.form, vault };
     let mut mapping = Map::new();
     match found.parted(words.surroundings) {
         Parted::Command { argv, env, dir } => {
+            let mut pairs = Map::new();
+            for (variable, parts) in &env {
+                let at = format!("the variable {variable}");
+                pairs.insert(variable.clone(), json!(speaker.text(parts, &at, variable)?));
+            }
+            // After the variables, which have names of their own.
             let mut texts = Vec::new();
             for (index, argument) in argv.iter().enumerate() {
                 let at = if index == 0 { "its program" } else { "an argument" };
@@ -51,11 +58,6 @@ pub(crate) fn words(
             }
             at_folder(&mut texts[0], &argv[0], &folder);
             mapping.insert("command".to_owned(), json!(texts));
-            let mut pairs = Map::new();
-            for (variable, parts) in &env {
-                let at = format!("the variable {variable}");
-                pairs.insert(variable.clone(), json!(speaker.text(parts, &at, variable)?));
-            }
             if !pairs.is_empty() {
                 mapping.insert("env".to_owned(), Value::Object(pairs));
             }

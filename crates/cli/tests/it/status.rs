@@ -6,7 +6,7 @@ use crate::gateway::{DEADLINE, Served, called, city, gate, pipe, serve_with};
 use crate::gateway_admin::Door;
 use crate::haft::{Ran, haft};
 use serde_json::{Value, json};
-use std::io;
+use std::io::{self, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixListener;
 use std::process::Command;
@@ -69,7 +69,7 @@ fn upstreams_views_sessions_and_limits_are_shown() {
         "cannot start",
         "VIEW  PATH",
         "0 sessions of ",
-        "request           1",
+        "request time        ",
         "upstream processes",
     ] {
         assert!(shown.printed().contains(line), "{line} is not in {}", shown.stdout);
@@ -156,6 +156,17 @@ fn nobody_and_strangers_are_told_apart_by_exit_code_and_reason() {
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let silent = silent.local_addr().map(|at| (at.to_string(), silent)).expect("an address");
     check_refused(&[&silent.0, "--timeout", "200ms"], 7, &["has not answered for 0.2 s"]);
+    // Nor is who says more than anybody reads.
+    let endless = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let at = endless.local_addr().expect("an address").to_string();
+    thread::spawn(move || {
+        let (mut stream, _) = endless.accept().expect("somebody asks");
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n";
+        _ = stream.write_all(head.as_bytes());
+        // Until nobody reads any more.
+        while stream.write_all(&[b' '; 65536]).is_ok() {}
+    });
+    check_refused(&[&at, "--timeout", "1m"], 4, &["its answer has more than 16777216 bytes"]);
     for wrong in ["nonsense", "https://127.0.0.1:1", "unix:"] {
         check_refused(&[wrong], 2, &["ADDRESS"]);
     }

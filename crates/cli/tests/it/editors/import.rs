@@ -29,9 +29,9 @@ fn mode(home: &Home, inner: &str) -> u32 {
     found.permissions().mode() & 0o777
 }
 
-#[test]
-fn each_entry_becomes_the_upstream_that_means_the_same() {
-    let rows = [
+/// Entries, and the upstreams that mean the same.
+fn pairs() -> Vec<(Value, Value)> {
+    vec![
         (json!({"command": "npx", "args": ["-y", "x"]}), json!({"command": ["npx", "-y", "x"]})),
         (
             json!({"command": "a", "env": {"API_KEY": "hunter2", "LEVEL": "debug"}}),
@@ -81,7 +81,12 @@ fn each_entry_becomes_the_upstream_that_means_the_same() {
             json!({"command": ["a", "${file:HOME/key}"]}),
         ),
         (json!({"type": "local", "command": ["a", "b"]}), json!({"command": ["a", "b"]})),
-    ];
+    ]
+}
+
+#[test]
+fn each_entry_becomes_the_upstream_that_means_the_same() {
+    let rows = pairs();
     let home = Home::new();
     home.write("key", "k");
     let root = home.path("").to_str().expect("UTF-8").trim_end_matches('/').to_owned();
@@ -128,7 +133,7 @@ fn a_server_that_cannot_be_an_upstream_is_left_out_alone_with_its_reason() {
         .enumerate()
         .map(|(index, (entry, _))| (format!("r{index}"), entry.clone()))
         .collect();
-    servers.insert("good".to_owned(), json!({"command": "x"}));
+    servers.insert("good".to_owned(), json!({"command": "x", "envFile": ".env"}));
     home.write("project/all.json", &json!({ "mcpServers": servers }).to_string());
     let ran = home.haft(&["import", "all.json"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -138,6 +143,7 @@ fn a_server_that_cannot_be_an_upstream_is_left_out_alone_with_its_reason() {
         let line = line.unwrap_or_else(|| panic!("row {index}: {entry}: {ran:?}"));
         assert!(line.contains(reason), "row {index}: {entry}: {line}");
     }
+    assert!(ran.stderr.contains("good: `envFile` of its entry is not taken along"), "{ran:?}");
     let upstreams = tree(&home.read("project/haft.yaml"))["upstreams"].clone();
     assert_eq!(upstreams, json!({"good": {"command": ["x"]}}));
     let off = home.haft(&["import", "all.json", "--disabled", "--only", "r8", "-o", "b.yaml"]);
@@ -264,6 +270,8 @@ fn secrets_are_not_put_where_others_see_them() {
     let home = Home::new();
     home.write("project/a.json", WITH_SECRETS);
     home.write("project/haft.secrets/x", "");
+    home.write("project/long.env", &"#".repeat(1024 * 1024 + 1));
+    home.write("project/odd.env", "A='");
     let open = home.path("project/haft.secrets");
     std::fs::set_permissions(open, PermissionsExt::from_mode(0o755)).expect("it is ours");
     for (args, said) in [
@@ -271,6 +279,8 @@ fn secrets_are_not_put_where_others_see_them() {
         (&["--secrets", "file", "--output", "-"], "secrets in files need a file"),
         (&["--secrets", "file", "--env-file", "e"], "--env-file is for --secrets env"),
         (&["--env-file", "."], "cannot keep secrets: it is no file"),
+        (&["--env-file", "long.env"], "cannot keep secrets: it is too long"),
+        (&["--env-file", "odd.env"], "cannot keep secrets: a quote is not closed"),
     ] {
         let ran = home.haft(&[&["import", "a.json"], args].concat());
         assert_eq!(ran.code, Some(2), "{args:?}: {ran:?}");
@@ -330,9 +340,12 @@ fn a_file_that_cannot_be_edited_is_left_and_said_what_to_do_about() {
     for (there, reason) in [
         ("server: { name: x }\nupstreams: { old: { command: [x] } }\n", "does not edit"),
         ("server: { name: x }\nupstreams: [1]\n", "mapping"),
-        ("server: { name: x }\nnonsense: 1\n", "nonsense"),
+        ("server: { name: x }\nnonsense: 1\n", "haft.yaml: line 2:1: "),
         ("server: {\n", "YAML"),
-        ("server: { name: x }\nupstreams:\n  a_:\n    command: [x]\n    prefix: a_\n", "prefix"),
+        (
+            "server: { name: x }\nupstreams:\n  a_:\n    command: [x]\n    prefix: a_\n",
+            "begin with \"a_\"",
+        ),
     ] {
         home.write("project/haft.yaml", there);
         let ran = home.haft(&["import", "a.json"]);
@@ -348,6 +361,15 @@ fn a_file_that_cannot_be_edited_is_left_and_said_what_to_do_about() {
         let printed = home.haft(&["import", "a.json", "--output", "-"]);
         assert_eq!(tree(printed.printed())["upstreams"], json!({"a": {"command": ["a"]}}));
     }
+}
+
+#[test]
+fn a_file_that_is_too_long_is_left_alone() {
+    let home = Home::new();
+    home.write("project/a.json", r#"{"mcpServers": {"a": {"command": "a"}}}"#);
+    home.write("project/haft.yaml", &"#".repeat(10_000_001));
+    let ran = home.haft(&["import", "a.json"]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("it is too long"), "{ran:?}");
 }
 
 #[test]
