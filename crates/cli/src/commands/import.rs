@@ -8,12 +8,13 @@ use crate::imports::{
     Change, DIRECTORY, Form, Kept, Needed, Output, Vault, Words, cleaned, is_of, unique, words,
 };
 use crate::named::{shown, surroundings};
-use crate::print::{DIM, GOOD, NAME, Printer};
+use crate::print::{DIM, GOOD, NAME, Printer, one_line};
 use crate::table::{Column, Table};
 use anstyle::Style;
 use clap::ValueEnum;
 use haft_editors::{Discovery, Found, Surroundings, discover, discover_file};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// Put the servers of an editor behind one haft.yaml
@@ -248,7 +249,8 @@ impl<'d> Imported<'d> {
                 printer.text(output.text())?;
                 for needed in self.vault.needed() {
                     let Needed { name, what, .. } = needed;
-                    printer.note(format_args!("{name}: {}: {what}", state(needed, kept)));
+                    let (state, what) = (state(needed, kept), one_line(what));
+                    printer.note(format_args!("{name}: {state}: {what}"));
                 }
             }
         }
@@ -269,10 +271,14 @@ impl<'d> Imported<'d> {
                      in the file."
                 ));
             }
-            Kept::Lines(path) => printer.note(format_args!(
-                "Its secrets are in {0}, for you alone: set -a; . {0}; set +a",
-                shown(path)
-            )),
+            Kept::Lines(path) => {
+                let text = path.to_string_lossy();
+                let quoted = shlex::try_quote(&text).unwrap_or(Cow::Borrowed(&*text));
+                printer.note(format_args!(
+                    "Its secrets are in {}, for you alone: set -a; . {quoted}; set +a",
+                    shown(path)
+                ));
+            }
             Kept::Files(path) => {
                 printer.note(format_args!("Its secrets are in {}, for you alone.", shown(path)));
             }

@@ -5,7 +5,7 @@ use crate::admin_client::{AdminAddress, admin_address, page};
 use crate::args::duration;
 use crate::exit::{Exit, Failure};
 use crate::named::shown;
-use crate::print::{BAD, DIM, GOOD, NAME, Printer, STRONG, WARN, bytes};
+use crate::print::{BAD, DIM, GOOD, NAME, Printer, STRONG, WARN, bytes, one_line};
 use crate::reach::run as running;
 use crate::table::{Column, Table};
 use anstyle::Style;
@@ -100,15 +100,11 @@ fn missing(told: &Map<String, Value>) -> Vec<String> {
 fn show(told: &Map<String, Value>, printer: Printer) -> Result<(), Failure> {
     let of = |key: &str| told.get(key).unwrap_or(&Value::Null);
     let server = of("server");
-    let (name, software) = (text(&server["name"]), text(&server["software"]));
-    let file = shown(Path::new(text(&server["file"])));
-    printer.line(format_args!(
-        "{NAME}{}{NAME:#} · {} · process {} · {}",
-        crate::print::one_line(name),
-        crate::print::one_line(software),
-        server["process"],
-        crate::print::one_line(&file),
-    ))?;
+    // Whoever listens at the address may say anything.
+    let [name, software] = ["name", "software"].map(|key| one_line(text(&server[key])));
+    let file = one_line(&shown(Path::new(text(&server["file"]))));
+    let process = server["process"].as_u64().unwrap_or_default();
+    printer.line(format_args!("{NAME}{name}{NAME:#} · {software} · process {process} · {file}"))?;
     let list = |key: &str| of(key).as_array().map(Vec::as_slice).unwrap_or_default();
     let tables = [upstreams(list("upstreams")), agents(list("agents")), views(list("views"))];
     for table in tables.iter().filter(|table| !table.is_empty()) {
@@ -116,7 +112,7 @@ fn show(told: &Map<String, Value>, printer: Printer) -> Result<(), Failure> {
         printer.table(table)?;
     }
     let count = of("sessions")["count"].as_u64().unwrap_or_default();
-    let max = &of("limits")["sessions"];
+    let max = of("limits")["sessions"].as_u64().unwrap_or_default();
     let noun = if count == 1 { "session" } else { "sessions" };
     printer.line(format_args!("\n{STRONG}{count} {noun}{STRONG:#} of {max}"))?;
     let all = of("sessions")["sessions"].as_array().map(Vec::as_slice).unwrap_or_default();

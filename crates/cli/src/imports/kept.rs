@@ -64,6 +64,11 @@ impl Kept {
         let new = needed.iter().filter(|needed| !known.contains_key(&needed.name));
         let new = new.filter_map(|needed| Some((&*needed.name, needed.value.as_deref()?)));
         let new: Vec<(&str, &str)> = new.collect();
+        if let (Self::Lines(path) | Self::Files(path), false) = (self, new.is_empty())
+            && let Some(above) = path.parent()
+        {
+            fs::create_dir_all(above).map_err(|error| cannot("make", above, &error))?;
+        }
         match self {
             Self::Lines(path) if !new.is_empty() => add_lines(path, &new),
             Self::Files(directory) if !new.is_empty() => {

@@ -6,7 +6,7 @@ use crate::gateway::{DEADLINE, Served, called, city, gate, pipe, serve_with};
 use crate::gateway_admin::Door;
 use crate::haft::{Ran, haft};
 use serde_json::{Value, json};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixListener;
 use std::process::Command;
@@ -161,6 +161,7 @@ fn nobody_and_strangers_are_told_apart_by_exit_code_and_reason() {
     let at = endless.local_addr().expect("an address").to_string();
     thread::spawn(move || {
         let (mut stream, _) = endless.accept().expect("somebody asks");
+        _ = stream.read(&mut [0; 1024]).expect("it asks");
         let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n";
         _ = stream.write_all(head.as_bytes());
         // Until nobody reads any more.

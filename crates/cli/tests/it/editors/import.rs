@@ -34,8 +34,8 @@ fn pairs() -> Vec<(Value, Value)> {
     vec![
         (json!({"command": "npx", "args": ["-y", "x"]}), json!({"command": ["npx", "-y", "x"]})),
         (
-            json!({"command": "a", "env": {"API_KEY": "hunter2", "LEVEL": "debug"}}),
-            json!({"command": ["a"], "env": {"API_KEY": "${env:API_KEY}", "LEVEL": "debug"}}),
+            json!({"command": "a", "env": {"ADA_KEY": "hunter2", "LEVEL": "debug"}}),
+            json!({"command": ["a"], "env": {"ADA_KEY": "${env:ADA_KEY}", "LEVEL": "debug"}}),
         ),
         (
             json!({"command": "a", "args": ["--api-key", "hunter2", "--port=1"]}),
@@ -209,7 +209,7 @@ fn every_editors_file_is_read_and_what_all_know_is_taken_once() {
 /// A server with secrets of each kind.
 const WITH_SECRETS: &str = r#"{"mcpServers": {
     "github": {"command": "x", "args": ["--token", "hunter2"],
-        "env": {"GITHUB_TOKEN": "ghp_S3cretS3cret01", "ODD_SECRET": "a b'c\"$d"}},
+        "env": {"ADA_TOKEN": "ghp_S3cretS3cret01", "ADA_SECRET": "a b'c\"$d"}},
     "remote": {"url": "http://127.0.0.1:9/mcp", "headers": {"X-Api-Key": "s3-of-header"}}}}"#;
 
 #[test]
@@ -220,7 +220,7 @@ fn secrets_are_named_and_kept_for_their_owner_alone_and_never_said() {
     let ran = home.haft(&["import", "a.json"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     says_no_secret(&ran, &home.read("project/haft.yaml"));
-    for name in ["GITHUB_TOKEN", "ODD_SECRET", "REMOTE_X_API_KEY"] {
+    for name in ["ADA_TOKEN", "ADA_SECRET", "REMOTE_X_API_KEY"] {
         let is_named = |line: &str| line.starts_with(name) && line.contains("to set");
         assert!(ran.stdout.lines().any(is_named), "{name}: {ran:?}");
     }
@@ -235,14 +235,14 @@ fn secrets_are_named_and_kept_for_their_owner_alone_and_never_said() {
     home.write(
         "project/b.json",
         r#"{"mcpServers": {"b": {"command": "b", "env": {
-        "GITHUB_TOKEN": "ghp_S3cretS3cret01", "B_KEY": "hunter2"}}}}"#,
+        "ADA_TOKEN": "ghp_S3cretS3cret01", "B_KEY": "hunter2"}}}}"#,
     );
     let ran = home.haft(&["import", "b.json", "--env-file", "haft.env"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let added = home.read("project/haft.env");
     assert_eq!(added, format!("{kept}B_KEY=hunter2\n"), "what is there stays, and is used again");
     assert_eq!(mode(&home, "project/haft.env"), 0o600);
-    let shell = "set -eu; set -a; . ./haft.env; printf '%s' \"$ODD_SECRET\"; exec >&2; $HAFT check";
+    let shell = "set -eu; set -a; . ./haft.env; printf '%s' \"$ADA_SECRET\"; exec >&2; $HAFT check";
     let output = Command::new("sh")
         .args(["-c", shell])
         .current_dir(home.path("project"))
@@ -256,11 +256,14 @@ fn secrets_are_named_and_kept_for_their_owner_alone_and_never_said() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let text = home.read("project/files/haft.yaml");
     says_no_secret(&ran, &text);
-    assert!(text.contains("${file:haft.secrets/GITHUB_TOKEN}"), "{text}");
+    assert!(text.contains("${file:haft.secrets/ADA_TOKEN}"), "{text}");
     assert_eq!(mode(&home, "project/files/haft.secrets"), 0o700);
-    assert_eq!(home.read("project/files/haft.secrets/ODD_SECRET"), format!("{}\n", SECRETS[3]));
-    assert_eq!(mode(&home, "project/files/haft.secrets/ODD_SECRET"), 0o600);
+    assert_eq!(home.read("project/files/haft.secrets/ADA_SECRET"), format!("{}\n", SECRETS[3]));
+    assert_eq!(mode(&home, "project/files/haft.secrets/ADA_SECRET"), 0o600);
     assert_eq!(home.haft(&["check", "files/haft.yaml"]).code, Some(0));
+    // JSON is YAML, too.
+    assert_eq!(home.haft(&["import", "a.json", "-o", "new.json"]).code, Some(0));
+    assert_eq!(tree(&home.read("project/new.json"))["upstreams"]["github"]["command"][0], "x");
     let again = home.haft(&["import", "a.json", "--secrets", "file", "-o", "files/haft.yaml"]);
     assert_eq!((again.code, home.read("project/files/haft.yaml")), (Some(0), text));
 }
