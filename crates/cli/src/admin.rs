@@ -1,6 +1,8 @@
 //! The door for whoever runs a server: what its upstreams do, as JSON, at an address of this
 //! machine alone. Started by `serve`; the gateway knows the answers.
 
+mod told;
+
 use crate::agents;
 use crate::edits::told_edit;
 use crate::exit::{Exit, Failure};
@@ -73,6 +75,7 @@ async fn answer(
         }
         ["sessions"] => (Method::GET, Some(sessions(rolls))),
         ["views"] => (Method::GET, Some(admin.views())),
+        ["server"] => (Method::GET, Some(told::server(live))),
         ["reload"] => (Method::POST, None),
         ["upstreams", _, "drain" | "resume"] => (Method::POST, None),
         _ => return wrong(StatusCode::NOT_FOUND, "there is no such page; see the book"),

@@ -2,7 +2,9 @@
 //! are read by its file under `commands`.
 
 use crate::commands::{agent, bench, call, check, completions, dev, discover, doctor, export};
-use crate::commands::{inspect, install, invite, list, new, prompt, read, schema, serve};
+use crate::commands::{
+    import, inspect, install, invite, list, new, prompt, read, schema, serve, status,
+};
 use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -46,6 +48,7 @@ pub(crate) enum Command {
     Serve(serve::Args),
     Dev(dev::Args),
     Agent(agent::Args),
+    Status(status::Args),
     Invite(invite::Args),
     Revoke(invite::RevokeArgs),
     List(list::Args),
@@ -59,6 +62,7 @@ pub(crate) enum Command {
     Schema(schema::Args),
     Doctor(doctor::Args),
     Discover(discover::Args),
+    Import(import::Args),
     Install(install::Args),
     Uninstall(install::UninstallArgs),
     Export(export::Args),

@@ -2,6 +2,7 @@
 //! code. Nothing here prints; `print` does.
 
 mod admin;
+mod admin_client;
 mod agents;
 mod args;
 mod arguments;
@@ -13,6 +14,7 @@ mod edits;
 mod exit;
 mod export;
 mod guardian;
+mod imports;
 mod inside;
 mod instruments;
 mod inventory;

@@ -20,7 +20,8 @@ pub(crate) const STRONG: Style = Style::new().bold();
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
 /// What went wrong.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
-const ODD: Style = AnsiColor::Yellow.on_default().bold();
+/// What is odd.
+pub(crate) const WARN: Style = AnsiColor::Yellow.on_default().bold();
 
 /// Where a command's output goes and in which form.
 #[derive(Clone, Copy, Debug)]
@@ -142,7 +143,7 @@ impl Printer {
 
     /// Warns of something odd, on stderr; not with `--json`.
     pub(crate) fn warn(self, line: &str) {
-        self.note(format_args!("{ODD}warning{ODD:#}: {}", one_line(line)));
+        self.note(format_args!("{WARN}warning{WARN:#}: {}", one_line(line)));
     }
 
     /// Passes on, on stderr, what a server behind this one says there; with `--json` as one JSON

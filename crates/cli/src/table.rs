@@ -10,8 +10,11 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 #[derive(Debug)]
 pub(crate) struct Table {
     columns: Vec<Column>,
-    rows: Vec<Vec<String>>,
+    rows: Vec<Vec<Cell>>,
 }
+
+/// What stands in a row, and how it looks if not as its column does.
+type Cell = (String, Option<Style>);
 
 /// A column.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +38,16 @@ impl Table {
 
     /// Adds a row with a cell for each column; a cell is one line, whatever it holds.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = impl AsRef<str>>) {
-        self.rows.push(cells.into_iter().map(|cell| one_line(cell.as_ref())).collect());
+        self.styled_row(cells.into_iter().map(|cell| (cell, None)));
+    }
+
+    /// The same, with cells that may have a style of their own.
+    pub(crate) fn styled_row(
+        &mut self,
+        cells: impl IntoIterator<Item = (impl AsRef<str>, Option<Style>)>,
+    ) {
+        let cell = |(cell, style): (_, _)| (one_line(AsRef::<str>::as_ref(&cell)), style);
+        self.rows.push(cells.into_iter().map(cell).collect());
     }
 
     /// Whether it has no rows.
@@ -50,8 +62,9 @@ impl Table {
         let headings = self.columns.iter().map(|column| column.heading);
         render_row(&mut out, headings.map(|heading| (heading, STRONG)), &widths);
         for row in &self.rows {
-            let styles = self.columns.iter().map(|column| column.style);
-            render_row(&mut out, row.iter().map(String::as_str).zip(styles), &widths);
+            let cells = row.iter().zip(&self.columns);
+            let cells = cells.map(|((cell, own), column)| (&**cell, own.unwrap_or(column.style)));
+            render_row(&mut out, cells, &widths);
         }
         out
     }
@@ -59,7 +72,7 @@ impl Table {
     fn widths(&self, width: Option<usize>) -> Vec<usize> {
         let natural = |(index, column): (usize, &Column)| {
             let cells = self.rows.iter().filter_map(|row| row.get(index));
-            cells.map(|cell| cell.width()).max().unwrap_or(0).max(column.heading.len())
+            cells.map(|(cell, _)| cell.width()).max().unwrap_or(0).max(column.heading.len())
         };
         let mut widths: Vec<usize> = self.columns.iter().enumerate().map(natural).collect();
         let Some(total) = width else { return widths };

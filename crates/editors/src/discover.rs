@@ -24,6 +24,8 @@ pub struct Found {
     pub is_project: bool,
     /// What it is.
     pub entry: Entry,
+    /// The keys of it that say more than an entry has.
+    pub unread: Vec<&'static str>,
 }
 
 /// A file, or a server in it, that is no good.
@@ -118,6 +120,7 @@ impl Discovery {
                             file: path.clone(),
                             is_project: *is_project,
                             entry,
+                            unread: normal::unread(written),
                         });
                     }
                     Ok(None) => {}
@@ -188,7 +191,7 @@ impl Found {
         variables::filled(&self.entry, self.syntax(), values)
     }
 
-    fn syntax(&self) -> Syntax {
+    pub(crate) fn syntax(&self) -> Syntax {
         self.host.map_or(Syntax::ANY, |host| host.syntax)
     }
 }

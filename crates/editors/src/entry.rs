@@ -149,25 +149,37 @@ fn shown_words(argument: &str) -> String {
     shown
 }
 
-fn is_url(word: &str) -> bool {
+pub(crate) fn is_url(word: &str) -> bool {
     let is_of_scheme = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
     word.split_once("://").is_some_and(|(scheme, _)| scheme.bytes().all(is_of_scheme))
 }
 
 /// Where a value begins whose name is that of something secret.
-fn end_of_secret_name(word: &str) -> Option<usize> {
+pub(crate) fn end_of_secret_name(word: &str) -> Option<usize> {
     let ends = word.match_indices(['=', ':']);
     ends.map(|(at, _)| at).find(|at| is_secret_name(last_name(&word[..*at]))).map(|at| at + 1)
 }
 
-fn last_name(text: &str) -> &str {
+pub(crate) fn last_name(text: &str) -> &str {
     let is_of_name = |byte: char| byte.is_ascii_alphanumeric() || "_-.".contains(byte);
     text.rsplit(|byte| !is_of_name(byte)).next().unwrap_or_default()
 }
 
-fn is_secret_name(name: &str) -> bool {
+pub(crate) fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    let words = ["auth", "bearer", "cookie", "credential", "key", "pass", "pat", "secret", "token"];
+    let words = [
+        "auth",
+        "bearer",
+        "cookie",
+        "credential",
+        "jwt",
+        "key",
+        "pass",
+        "pat",
+        "pwd",
+        "secret",
+        "token",
+    ];
     name.split(|character: char| !character.is_ascii_alphanumeric()).any(|part| {
         words.iter().any(|word| match *word {
             // Not `keys` and `paths`.

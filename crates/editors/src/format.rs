@@ -49,7 +49,10 @@ impl Format {
     }
 
     /// What a text says; an empty one is an empty mapping.
-    pub(crate) fn read(self, text: &str) -> Result<Value, Mistake> {
+    ///
+    /// # Errors
+    /// A [`Mistake`] if it is not in this format.
+    pub fn read(self, text: &str) -> Result<Value, Mistake> {
         let text = text.strip_prefix(BOM).unwrap_or(text);
         if text.trim().is_empty() {
             return Ok(Value::Object(Map::new()));
@@ -61,6 +64,19 @@ impl Format {
         })?;
         // YAML with nothing but comments.
         Ok(if read.is_null() { Value::Object(Map::new()) } else { read })
+    }
+
+    /// The text with a mapping of this name below `keys`, in the place of the one that is there.
+    ///
+    /// # Errors
+    /// A [`Mistake`] if it cannot be edited with certainty.
+    pub fn put(
+        self,
+        text: &str,
+        (keys, name): (&[&str], &str),
+        value: &Value,
+    ) -> Result<String, Mistake> {
+        self.with(text, Slot { keys, name }, value)
     }
 
     /// The text with a server in its slot, in the place of the one that is there.

@@ -19,8 +19,10 @@ mod host;
 pub mod limits;
 mod mistake;
 mod normal;
+mod parts;
 mod places;
 mod reading;
+mod secrets;
 mod variables;
 mod written;
 
@@ -30,6 +32,7 @@ pub use entry::{Entry, How, Transport, shown_args, shown_url};
 pub use format::Format;
 pub use host::{HOSTS, Host, host};
 pub use mistake::Mistake;
+pub use parts::{Part, Parted, Parts};
 pub use places::{HostFile, Surroundings, System};
 pub use variables::{Need, Values};
 pub use written::{check_name, written};

@@ -42,6 +42,39 @@ pub(crate) fn entry(
     Ok(Some(Entry { name: name.to_owned(), how, is_disabled }))
 }
 
+/// Keys of some hosts that change what a server does or may do, and that an [`Entry`] has not.
+const MORE: &[&str] = &[
+    "auth",
+    "disabledTools",
+    "disabled_tools",
+    "enabledTools",
+    "enabled_tools",
+    "envFile",
+    "env_file",
+    "env_keys",
+    "excludeTools",
+    "headersHelper",
+    "includeTools",
+    "oauth",
+    "sandbox",
+    "sandboxEnabled",
+    "settings",
+    "timeout",
+    "tool_timeout_sec",
+    "tools",
+];
+
+/// The keys of a server that say more than its entry has.
+pub(crate) fn unread(written: &Value) -> Vec<&'static str> {
+    let says = |key: &&&str| match written.get(**key) {
+        None | Some(Value::Null) => false,
+        Some(Value::Array(items)) => !items.is_empty() && *items != ["*"],
+        Some(Value::Object(fields)) => !fields.is_empty(),
+        Some(_) => true,
+    };
+    MORE.iter().filter(says).copied().collect()
+}
+
 /// What the `type` or `transport` says.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -280,6 +313,19 @@ mod tests {
             assert!(read(written).expect("fine").expect("a server").is_disabled);
         }
         assert_eq!(read(json!({"type": "builtin", "name": "developer"})), Ok(None));
+    }
+
+    #[test]
+    fn what_an_entry_has_not_is_told_by_its_key() {
+        for (written, expected) in [
+            (json!({"command": "a", "env": {}}), &[][..]),
+            (json!({"command": "a", "envFile": ".env", "timeout": 5}), &["envFile", "timeout"]),
+            (json!({"command": "a", "tools": ["*"], "includeTools": [], "auth": null}), &[]),
+            (json!({"command": "a", "tools": ["x"], "oauth": {"a": 1}}), &["oauth", "tools"]),
+            (json!(1), &[]),
+        ] {
+            assert_eq!(unread(&written), expected, "{written}");
+        }
     }
 
     #[test]

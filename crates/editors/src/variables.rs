@@ -3,6 +3,7 @@
 
 use crate::entry::{Entry, How};
 use std::fmt;
+use std::ops::Range;
 use std::path::Path;
 
 /// Which spellings a host understands; all others are text.
@@ -76,7 +77,7 @@ impl fmt::Debug for Values<'_> {
 
 /// A piece of a text.
 #[derive(Debug, PartialEq, Eq)]
-enum Piece<'a> {
+pub(crate) enum Piece<'a> {
     Text(&'a str),
     Variable(&'a str, Option<&'a str>),
     Input(&'a str),
@@ -89,7 +90,7 @@ enum Piece<'a> {
 pub(crate) fn needs(entry: &Entry, syntax: Syntax) -> Vec<Need> {
     let mut needs = Vec::new();
     for text in entry.texts() {
-        for piece in pieces(text, syntax) {
+        for (_, piece) in pieces(text, syntax) {
             needs.extend(match piece {
                 Piece::Variable(name, None) => Some(Need::Variable(name.to_owned())),
                 Piece::Input(id) => Some(Need::Input(id.to_owned())),
@@ -131,7 +132,7 @@ pub(crate) fn filled(
 
 fn fill_text(text: &str, syntax: Syntax, values: &Values<'_>, missing: &mut Vec<Need>) -> String {
     let mut filled = String::with_capacity(text.len());
-    for piece in pieces(text, syntax) {
+    for (_, piece) in pieces(text, syntax) {
         match piece {
             Piece::Text(text) => filled.push_str(text),
             Piece::Variable(name, otherwise) => match (values.variable)(name) {
@@ -152,7 +153,7 @@ fn fill_text(text: &str, syntax: Syntax, values: &Values<'_>, missing: &mut Vec<
     filled
 }
 
-fn folder(name: &str, values: &Values<'_>) -> String {
+pub(crate) fn folder(name: &str, values: &Values<'_>) -> String {
     match name {
         "userHome" => values.home.to_string_lossy().into_owned(),
         "workspaceFolderBasename" => {
@@ -167,7 +168,8 @@ fn folder(name: &str, values: &Values<'_>) -> String {
 const FOLDERS: [&str; 5] =
     ["workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "/"];
 
-fn pieces(text: &str, syntax: Syntax) -> Vec<Piece<'_>> {
+/// The pieces of a text, each with the bytes that it is typed as.
+pub(crate) fn pieces(text: &str, syntax: Syntax) -> Vec<(Range<usize>, Piece<'_>)> {
     let mut pieces = Vec::new();
     let (mut done, mut from, mut brace) = (0, 0, None);
     while let Some(at) = text.get(from..).and_then(|rest| rest.find(['$', '{'])) {
@@ -177,16 +179,16 @@ fn pieces(text: &str, syntax: Syntax) -> Vec<Piece<'_>> {
         let end = *brace.insert(brace.filter(|known| *known >= start).unwrap_or_else(next));
         match piece(&text[start..], text.get(start..end + 1), syntax) {
             Some((piece, length)) => {
-                pieces.push(Piece::Text(&text[done..start]));
-                pieces.push(piece);
+                pieces.push((done..start, Piece::Text(&text[done..start])));
+                pieces.push((start..start + length, piece));
                 done = start + length;
                 from = done;
             }
             None => from = start + 1,
         }
     }
-    pieces.push(Piece::Text(&text[done..]));
-    pieces.retain(|piece| *piece != Piece::Text(""));
+    pieces.push((done..text.len(), Piece::Text(&text[done..])));
+    pieces.retain(|(_, piece)| *piece != Piece::Text(""));
     pieces
 }
 

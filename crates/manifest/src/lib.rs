@@ -86,7 +86,7 @@ pub use feed::mistake::FeedMistake;
 pub use http::mistake::HttpMistake;
 pub use lint::Warning;
 pub use live::{Difference, Edit, Edits, Guest, Guests, Live, Owned, Reading, Tailor};
-pub use load::{Manifest, load, parse};
+pub use load::{Manifest, load, parse, parse_with};
 pub use meant::Listen;
 pub use openapi::mistake::OpenApiMistake;
 pub use pattern::Pattern;

@@ -61,7 +61,28 @@ pub fn parse(path: &Path, text: &str) -> Result<Manifest, Fault> {
     parse_seen(path, text, &Seen::default())
 }
 
+/// The same, as if the environment had these variables and no others.
+///
+/// # Errors
+/// The first [`Fault`] of the text.
+pub fn parse_with(
+    path: &Path,
+    text: &str,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<Manifest, Fault> {
+    parse_in(path, text, variable, &Seen::default())
+}
+
 fn parse_seen(path: &Path, text: &str, seen: &Seen) -> Result<Manifest, Fault> {
+    parse_in(path, text, &|name| std::env::var(name).ok(), seen)
+}
+
+fn parse_in(
+    path: &Path,
+    text: &str,
+    variable: &dyn Fn(&str) -> Option<String>,
+    seen: &Seen,
+) -> Result<Manifest, Fault> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let unreadable = |error: std::io::Error| {
         Fault::of_file(path, Problem::Unreadable { reason: error.to_string() })
@@ -71,8 +92,7 @@ fn parse_seen(path: &Path, text: &str, seen: &Seen) -> Result<Manifest, Fault> {
         _ => Path::new("."),
     };
     let directory = std::path::absolute(directory).map_err(unreadable)?;
-    let variable = |name: &str| std::env::var(name).ok();
-    let surroundings = Surroundings { text, directory: &directory, variable: &variable, seen };
+    let surroundings = Surroundings { text, directory: &directory, variable, seen };
     let meant = understand(&surroundings).map_err(|wrong| Fault::in_text(path, text, wrong))?;
     let (path, text, variables) = (path.to_owned(), text.to_owned(), seen.variables());
     Ok(Manifest { path, text, variables, meant })

@@ -58,12 +58,13 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-enum Source {
+/// Where servers are looked for.
+pub(super) enum Source {
     Host(&'static Host),
     File,
 }
 
-fn host_or_file(source: &str) -> Result<Source, Failure> {
+pub(super) fn host_or_file(source: &str) -> Result<Source, Failure> {
     match known_host(source) {
         Ok(host) => Ok(Source::Host(host)),
         Err(_) if Path::new(source).is_file() => Ok(Source::File),

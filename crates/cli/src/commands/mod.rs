@@ -10,6 +10,7 @@ pub(crate) mod dev;
 pub(crate) mod discover;
 pub(crate) mod doctor;
 pub(crate) mod export;
+pub(crate) mod import;
 pub(crate) mod inspect;
 pub(crate) mod install;
 pub(crate) mod invite;
@@ -20,6 +21,7 @@ pub(crate) mod prompt;
 pub(crate) mod read;
 pub(crate) mod schema;
 pub(crate) mod serve;
+pub(crate) mod status;
 
 use crate::args::Command;
 use crate::exit::{Exit, Failure};
@@ -37,6 +39,7 @@ pub(crate) fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> 
         Command::Discover(args) => discover::run(args, *printer),
         Command::Doctor(args) => doctor::run(args, *printer),
         Command::Export(args) => export::run(args, *printer),
+        Command::Import(args) => import::run(args, *printer),
         Command::Inspect(args) => inspect::run(args, *printer),
         Command::Install(args) => install::run(args, *printer),
         Command::Invite(args) => invite::run(&args, *printer),
@@ -47,6 +50,7 @@ pub(crate) fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> 
         Command::Revoke(args) => invite::run_revoke(&args, *printer),
         Command::Schema(args) => schema::run(args, *printer),
         Command::Serve(args) => serve::run(args, *printer),
+        Command::Status(args) => status::run(args, *printer),
         Command::Uninstall(args) => install::run_uninstall(args, *printer),
     }
 }

@@ -67,7 +67,7 @@ fn cannot(file: &Path, error: &io::Error) -> Failure {
 }
 
 /// The directory's name, as far as it can be a server's name.
-fn server_name(directory: &Path) -> String {
+pub(super) fn server_name(directory: &Path) -> String {
     let name = directory.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "_-.".contains(character);
     let name: String =

@@ -59,7 +59,11 @@ const FILES: &[(&str, &str, &str)] = &[
     ("crates/store/src/limits.rs", "State", "Of what tools keep from one call to the next."),
     ("crates/client/src/limits.rs", "haft as a client", "What a server may ask of `haft call`."),
     ("crates/bench/src/limits.rs", "A load", "Of what `haft bench` sends and reads."),
-    ("crates/editors/src/limits.rs", "Editors' files", "Of what `discover` and `install` read."),
+    (
+        "crates/editors/src/limits.rs",
+        "Editors' files",
+        "Of what `discover`, `install` and `import` read.",
+    ),
 ];
 
 pub(super) fn page() -> String {

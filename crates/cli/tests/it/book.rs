@@ -81,7 +81,7 @@ impl Place {
         command.env("HOME", &self.home).env("LC_ALL", "C").env("NO_COLOR", "1");
         command.env_remove("XDG_CONFIG_HOME").env_remove("CODEX_HOME");
         command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_COUNT", "0");
-        for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
+        for name in ["GITHUB_TOKEN", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
             command.env_remove(name);
         }
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));

@@ -1,6 +1,7 @@
 //! `haft discover`, `install`, `uninstall` and targets by name, in a home directory of their own.
 //! The files in it are laid out as people and editors lay them out.
 
+mod import;
 mod install;
 mod names;
 

@@ -52,6 +52,7 @@ mod resources_and_prompts;
 mod scripted_http;
 mod secure_requests;
 mod state;
+mod status;
 mod stdio;
 mod threads;
 mod two_paths;

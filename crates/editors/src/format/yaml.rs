@@ -165,11 +165,19 @@ fn has_key(text: &str, key: &str) -> bool {
 fn render(name: &str, server: &Value, indent: usize, newline: &str) -> String {
     let outer = " ".repeat(indent);
     let inner = " ".repeat(indent * 2);
+    let name = if is_plain_key(name) { name.to_owned() } else { Value::from(name).to_string() };
     let mut text = format!("{outer}{name}:{newline}");
     for (key, value) in server.as_object().into_iter().flatten() {
         text.push_str(&format!("{inner}{key}: {}{newline}", flow(value)));
     }
     text
+}
+
+/// Whether YAML reads a name without quotes as that text, and not as a number, a truth or nothing.
+fn is_plain_key(name: &str) -> bool {
+    let words = ["false", "n", "no", "null", "off", "on", "true", "y", "yes"];
+    name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && !words.contains(&&*name.to_ascii_lowercase())
 }
 
 fn flow(value: &Value) -> String {
