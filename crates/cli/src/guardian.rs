@@ -19,6 +19,7 @@ pub(crate) fn command() -> Command {
         true => Command::new("/proc/self/exe"),
         false => Command::new(std::env::current_exe().unwrap_or_default()),
     };
-    command.arg(WORD);
+    // What is in our environment may be secret, and children could read it in this process's.
+    command.env_clear().arg(WORD);
     command
 }

@@ -6,6 +6,7 @@ pub(crate) mod mistake;
 
 use crate::amount;
 use crate::around::Around;
+use crate::command::environ::{self, Inherited};
 use crate::fault::{Wrong, line_of};
 use crate::fill::{Filled, Surroundings};
 use crate::http;
@@ -28,6 +29,7 @@ use crate::tree::Tree;
 use crate::upstream::mistake::UpstreamMistake;
 use crate::written::Naming;
 use crate::written::Scalar;
+use crate::written::environ::{Environ, Inherit};
 use crate::written::tool::Env;
 use crate::written::upstream::{
     self as written, AgentNames, InheritEnv, Sessions, Start, Upstreams,
@@ -432,7 +434,7 @@ fn of_sessions(
 
 fn program(
     written: &Placed<Vec<Placed<Scalar>>>,
-    (env, inherit): (Option<Placed<Env>>, Option<Placed<InheritEnv>>),
+    (env, inherit_env): (Option<Placed<Environ>>, Option<Placed<InheritEnv>>),
     cwd: Option<&Placed<String>>,
     surroundings: &Surroundings<'_>,
 ) -> Result<Reach, Wrong> {
@@ -450,29 +452,30 @@ fn program(
         argv[0] = surroundings.directory.join(&argv[0]).into_os_string();
     }
     let mut variables = Vec::new();
-    for (name, value) in http::pairs(env) {
-        variables.push((variable(name)?, given("env", &typed(&value), surroundings)?));
+    let (env, inherit) =
+        env.map(|env| (env.value.variables, env.value.inherit)).unwrap_or_default();
+    for (name, value) in env {
+        variables.push((environ::name(name)?, given("env", &typed(&value), surroundings)?));
     }
-    let inherit = match inherit.map(|inherit| inherit.value) {
-        None | Some(InheritEnv::All(false)) => Some(Vec::new()),
-        Some(InheritEnv::All(true)) => None,
-        Some(InheritEnv::Named(names)) => {
-            Some(names.into_iter().map(variable).collect::<Result<_, _>>()?)
-        }
+    if let (Some(inherit), Some(_)) = (&inherit, &inherit_env) {
+        let (key, other) = ("env: { inherit }", "inherit_env");
+        return Err(Wrong::new(inherit.place, Problem::TwoOfOne { key, other }));
+    }
+    let inherit = match inherit_env.map(|inherit| inherit.value) {
+        None => inherit,
+        Some(InheritEnv::All(false)) => None,
+        Some(InheritEnv::All(true)) => Some(Placed::new(written.place, Inherit::All)),
+        Some(InheritEnv::Named(names)) => Some(Placed::new(written.place, Inherit::Named(names))),
+    };
+    let inherit = match Inherited::check(inherit)? {
+        Inherited::All => None,
+        Inherited::Usual(names) => Some(names),
     };
     let directory = match cwd {
         Some(cwd) => surroundings.directory.join(given("cwd", cwd, surroundings)?),
         None => surroundings.directory.to_owned(),
     };
     Ok(Reach::Command { argv, env: variables, inherit, directory })
-}
-
-/// The name of a variable.
-fn variable(name: Placed<String>) -> Result<String, Wrong> {
-    if name.value.is_empty() || name.value.contains(['=', '\0']) {
-        return Err(Wrong::new(name.place, Problem::BadEnvName { name: name.value }));
-    }
-    Ok(name.value)
 }
 
 /// A text that a program is given.

@@ -5,6 +5,7 @@
 pub(crate) mod around;
 pub(crate) mod by_name;
 pub(crate) mod complete;
+pub(crate) mod environ;
 pub(crate) mod feed;
 pub(crate) mod http;
 pub(crate) mod pipeline;

@@ -19,9 +19,6 @@ use std::io;
 use std::sync::Arc;
 use tokio::process;
 
-/// What haft is told in variables and no program that it runs should know.
-const OWN_SECRETS: [&str; 2] = ["HAFT_CLIENT_SECRET", "HAFT_JOIN"];
-
 /// Runs a program for each call.
 pub(crate) struct CommandHandler {
     setting: Setting,
@@ -89,9 +86,7 @@ impl Command {
     /// What it says within its limits, and how it ends.
     async fn spoken(&self, prepared: Prepared) -> Result<Spoken, Failure> {
         let mut command = process::Command::new(&self.program.path);
-        for name in OWN_SECRETS {
-            command.env_remove(name);
-        }
+        self.inherited.apply(&mut command);
         command.args(prepared.arguments).envs(prepared.env).current_dir(&self.cwd.value);
         let limits = (self.output.limit, self.last_words_limit());
         let spoken = group::run(command, prepared.stdin, limits).await;

@@ -1,8 +1,9 @@
 //! Tools that run a program: as run, checked from as typed. `handler` runs them, `group` keeps
-//! their processes together, `orphans` finds those that left, `guardian` ends them when nobody else
+//! their processes together, `environ` says which variables they have, `orphans` finds those that left, `guardian` ends them when nobody else
 //! is left to, `process` is what the system tells of each; `spoken` understands what they print.
 //! Called by `kind`.
 
+pub(crate) mod environ;
 pub(crate) mod group;
 pub(crate) mod guardian;
 pub(crate) mod handler;
@@ -10,6 +11,7 @@ pub(crate) mod orphans;
 pub(crate) mod process;
 pub(crate) mod spoken;
 
+use crate::command::environ::Inherited;
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
 use crate::output::Output;
@@ -18,7 +20,7 @@ use crate::problem::Problem;
 use crate::template::{Compiler, Known, Template};
 use crate::tool::{fixed_text, typed};
 use crate::written::Scalar;
-use crate::written::tool::Env;
+use crate::written::environ::Environ;
 use std::path::PathBuf;
 
 /// A program, and what to make of it.
@@ -28,6 +30,7 @@ pub(crate) struct Command {
     pub(crate) arguments: Vec<Template>,
     pub(crate) stdin: Option<Template>,
     pub(crate) env: Vec<(String, Template)>,
+    pub(crate) inherited: Inherited,
     pub(crate) cwd: Placed<PathBuf>,
     pub(crate) output: Output,
     pub(crate) ok_exit: Vec<u8>,
@@ -48,7 +51,7 @@ pub(crate) struct Program {
 pub(crate) struct Keys {
     pub(crate) command: Placed<Vec<Placed<Scalar>>>,
     pub(crate) stdin: Option<Placed<Scalar>>,
-    pub(crate) env: Option<Placed<Env>>,
+    pub(crate) env: Option<Placed<Environ>>,
     pub(crate) cwd: Option<Placed<String>>,
     pub(crate) ok_exit: Option<Placed<Vec<u8>>>,
 }
@@ -73,12 +76,12 @@ pub(crate) fn check(
         .collect::<Result<_, _>>()?;
     let stdin = stdin.map(|stdin| compiler.compile(typed(&stdin), known)).transpose()?;
     let mut env = Vec::new();
-    for (name, value) in variables.map(|env| env.value.0).unwrap_or_default() {
-        if name.value.is_empty() || name.value.contains(['=', '\0']) {
-            return Err(Wrong::new(name.place, Problem::BadEnvName { name: name.value }));
-        }
-        env.push((name.value, compiler.compile(typed(&value), known)?));
+    let (variables, inherit) =
+        variables.map(|env| (env.value.variables, env.value.inherit)).unwrap_or_default();
+    for (name, value) in variables {
+        env.push((environ::name(name)?, compiler.compile(typed(&value), known)?));
     }
+    let inherited = Inherited::check(inherit)?;
     let cwd = match &cwd {
         Some(cwd) => {
             let reason = "a caller must not choose the directory";
@@ -93,7 +96,7 @@ pub(crate) fn check(
         return Err(Wrong::new(ok_exit.place, Problem::EmptyList { key: "ok_exit", help }));
     }
     let ok_exit = ok_exit.value;
-    Ok(Command { program, arguments, stdin, env, cwd, output, ok_exit })
+    Ok(Command { program, arguments, stdin, env, inherited, cwd, output, ok_exit })
 }
 
 impl Command {

@@ -80,14 +80,18 @@ pub(super) fn translate(
 }
 
 fn env(section: Section<'_>, given: &mut Given, tool: &mut Mapping) -> Result<(), Wrong> {
-    let Some(tree) = section.get("env") else { return Ok(()) };
-    section.within(tree, "env")?;
-    let mut env = Mapping::new(tree.place);
-    for entry in tree.entries().unwrap_or_default() {
-        let value = text_of(&entry.value, &entry.key)?;
-        let template = given.slots.template(&value, VALUE);
-        env.put_at(&entry.key, entry.key_place, build::text(value.place, template));
+    let tree = section.get("env");
+    let mut env = Mapping::new(tree.map_or(NOWHERE, |tree| tree.place));
+    if let Some(tree) = tree {
+        section.within(tree, "env")?;
+        for entry in tree.entries().unwrap_or_default() {
+            let value = text_of(&entry.value, &entry.key)?;
+            let template = given.slots.template(&value, VALUE);
+            env.put_at(&entry.key, entry.key_place, build::text(value.place, template));
+        }
     }
+    // Programs of pforge read variables that its files have no way to name.
+    env.put("inherit", build::text(NOWHERE, "all"));
     tool.put("env", env.tree());
     Ok(())
 }

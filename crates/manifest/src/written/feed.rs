@@ -3,15 +3,15 @@
 
 use crate::place::Placed;
 use crate::written::Scalar;
+use crate::written::environ::Environ;
 use crate::written::http::Http;
-use crate::written::tool::Env;
 
 /// A program or a server, and what to make of what it says.
 #[derive(Debug, Default)]
 pub(crate) struct Feed {
     pub(crate) command: Option<Placed<Vec<Placed<Scalar>>>>,
     pub(crate) stdin: Option<Placed<Scalar>>,
-    pub(crate) env: Option<Placed<Env>>,
+    pub(crate) env: Option<Placed<Environ>>,
     pub(crate) cwd: Option<Placed<String>>,
     pub(crate) ok_exit: Option<Placed<Vec<u8>>>,
     pub(crate) http: Option<Placed<Http>>,

@@ -4,10 +4,10 @@
 use crate::place::Placed;
 use crate::written::Scalar;
 use crate::written::complete::Complete;
+use crate::written::environ::Environ;
 use crate::written::http::Http;
 use crate::written::resource::Role;
 use crate::written::shown::{Icon, Meta};
-use crate::written::tool::Env;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -74,8 +74,9 @@ pub(crate) struct Message {
     pub(crate) command: Option<Placed<Vec<Placed<Scalar>>>>,
     /// A template for what the program reads; nothing without this key.
     pub(crate) stdin: Option<Placed<Scalar>>,
-    /// Environment variables beside those that haft has, as templates.
-    pub(crate) env: Option<Placed<Env>>,
+    /// Environment variables beside the few of haft that programs commonly need, as templates. Under
+    /// `inherit`, a list of more variables of haft, or `all`.
+    pub(crate) env: Option<Placed<Environ>>,
     /// The directory that the program runs in; without this key, that of this file.
     pub(crate) cwd: Option<Placed<String>>,
     /// The exit codes that are no failure; `[0]` without this key.

@@ -3,9 +3,9 @@
 use crate::place::Placed;
 use crate::written::Scalar;
 use crate::written::complete::Completes;
+use crate::written::environ::Environ;
 use crate::written::http::Http;
 use crate::written::shown::{Caching, Icon, Meta};
-use crate::written::tool::Env;
 use schemars::JsonSchema;
 
 /// Something that clients read: a text (`text`), a file (`file`), the files below a directory
@@ -55,8 +55,9 @@ pub(crate) struct Resource {
     pub(crate) command: Option<Placed<Vec<Placed<Scalar>>>>,
     /// A template for what the program reads; nothing without this key.
     pub(crate) stdin: Option<Placed<Scalar>>,
-    /// Environment variables beside those that haft has, as templates.
-    pub(crate) env: Option<Placed<Env>>,
+    /// Environment variables beside the few of haft that programs commonly need, as templates. Under
+    /// `inherit`, a list of more variables of haft, or `all`.
+    pub(crate) env: Option<Placed<Environ>>,
     /// The directory that the program runs in; without this key, that of this file.
     pub(crate) cwd: Option<Placed<String>>,
     /// The exit codes that are no failure; `[0]` without this key.

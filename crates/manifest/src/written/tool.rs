@@ -2,6 +2,7 @@
 //! `decode`; what the values mean is the business of `tool`, `kind` and the folders of the kinds.
 
 use crate::place::Placed;
+use crate::written::environ::Environ;
 use crate::written::http::Http;
 use crate::written::pipeline::{Anything, Step};
 use crate::written::shown::{Icon, Meta};
@@ -51,9 +52,10 @@ pub(crate) struct Tool {
     pub(crate) command: Option<Placed<Vec<Placed<Scalar>>>>,
     /// A template for what the program reads; nothing without this key.
     pub(crate) stdin: Option<Placed<Scalar>>,
-    /// Environment variables beside those that haft has, as templates. One whose arguments are all
-    /// absent is left out.
-    pub(crate) env: Option<Placed<Env>>,
+    /// Environment variables beside the few of haft that programs commonly need (PATH, HOME, LANG
+    /// and such), as templates. One whose arguments are all absent is left out. Under `inherit`, a
+    /// list of more variables of haft, or `all`.
+    pub(crate) env: Option<Placed<Environ>>,
     /// The directory that the program runs in; without this key, that of this file.
     pub(crate) cwd: Option<Placed<String>>,
     /// What the program prints or the server answers, or these with a limit and a part to pick:

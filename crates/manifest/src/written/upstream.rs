@@ -4,6 +4,7 @@
 use crate::limits::{INSTANCES_MAX, SESSIONS_MAX};
 use crate::place::Placed;
 use crate::written::by_name::by_name;
+use crate::written::environ::Environ;
 use crate::written::http::{AllowPrivate, Auth, Send};
 use crate::written::rules::{Filter, ToolRules};
 use crate::written::tool::Env;
@@ -30,7 +31,7 @@ pub(crate) struct Upstream {
     pub(crate) command: Option<Placed<Vec<Placed<Scalar>>>>,
     /// Environment variables of an upstream's program. Beside these it has those of haft that
     /// programs commonly need, like PATH, HOME, LANG and proxies, and no others.
-    pub(crate) env: Option<Placed<Env>>,
+    pub(crate) env: Option<Placed<Environ>>,
     /// More variables of haft for the program: a list of their names, or `true` for all.
     pub(crate) inherit_env: Option<Placed<InheritEnv>>,
     /// How many processes of the program share its calls, from 1 to 64; 1 without this key. Each

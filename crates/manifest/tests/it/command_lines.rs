@@ -162,6 +162,33 @@ async fn variables_are_added_to_those_that_haft_has() {
     assert_eq!(why, "An environment variable cannot hold a NUL character.");
 }
 
+/// The variables are those with which cargo runs tests.
+#[tokio::test]
+async fn of_the_environment_a_program_has_what_is_usual_and_what_is_named() {
+    let here = env!("CARGO_PKG_NAME");
+    for (env, expected) in [
+        ("{}", "path,-,-"),
+        ("{ A: b }", "path,-,-"),
+        ("{ inherit: [] }", "path,-,-"),
+        ("{ inherit: [CARGO_PKG_NAME] }", &*format!("path,{here},-")),
+        ("{ inherit: [NO_SUCH_VARIABLE] }", "path,-,-"),
+        ("{ inherit: all }", &format!("path,{here},there")),
+        ("{ inherit: all, CARGO_PKG_NAME: own }", "path,own,there"),
+        ("{ CARGO_PKG_NAME: own, inherit: [CARGO_PKG_NAME] }", "path,own,-"),
+        ("{ CARGO_PKG_NAME: '<${env:CARGO_PKG_NAME}>' }", &format!("path,<{here}>,-")),
+    ] {
+        let server = Desk::with_tools(&format!(
+            "  - name: env
+    command: [sh, -c, 'echo ${{PATH:+path}},${{CARGO_PKG_NAME--}},${{CARGO_PKG_VERSION:+there}}\
+      | sed s/,$/,-/']
+    env: {env}
+"
+        ))
+        .serve();
+        assert_eq!(text(&server, "env", json!({})).await, expected, "{env}");
+    }
+}
+
 #[tokio::test]
 async fn the_directory_is_the_files_or_the_named_one() {
     let desk = Desk::with_tools(
