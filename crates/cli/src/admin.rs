@@ -43,7 +43,8 @@ pub(crate) async fn start(
         failure.hint("choose another address with --admin")
     })?;
     let at = listener.local_addr()?;
-    printer.always(format_args!("haft: admin at http://{at}/admin/v1"));
+    let url = format!("http://{at}/admin/v1");
+    printer.announce(format_args!("haft: admin at {url}"), &json!({"admin": {"url": url}}));
     let answer = move |request: Request<Incoming>| {
         let (admin, live, rolls) = (admin.clone(), Arc::clone(&live), Arc::clone(&rolls));
         let hub = hub.clone();

@@ -115,7 +115,8 @@ pub(crate) async fn begin(args: &AgentsArgs, printer: Printer) -> Result<Option<
     let door = Door::open(address, tls, &authority).await;
     let door = door.map_err(|error| Failure::new(Exit::Other, error.to_string()))?;
     let at = door.address()?;
-    printer.always(format_args!("haft: agents may come to {at}"));
+    let told = serde_json::json!({"agents": {"address": at}});
+    printer.announce(format_args!("haft: agents may come to {at}"), &told);
     let epoch = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
     let hub = Hub::new(HubSettings {
         gateway: format!("{epoch:x}-{}", std::process::id()).into(),
@@ -146,7 +147,10 @@ pub(crate) fn write_qlogs(directory: &Path) -> Result<(), Failure> {
 
 /// Tells each frame of all links, from now on.
 pub(crate) fn log_frames(printer: Printer) {
-    haft_agent::log_frames(move |line| printer.always(format_args!("haft: {line}")));
+    haft_agent::log_frames(move |line| {
+        printer
+            .announce(format_args!("haft: {line}"), &serde_json::json!({"frame": {"line": line}}));
+    });
 }
 
 /// Says how often what was said early came again.

@@ -153,7 +153,7 @@ fn tell(manifest: &Manifest, read: &Result<Edit, Fault>, places: &Places, printe
             return printer.event(&json!({ "fault": told }));
         }
         Err(fault) => {
-            printer.always(format_args!("{time} {path} cannot be used; what was served still is"));
+            printer.note(format_args!("{time} {path} cannot be used; what was served still is"));
             printer.failure(&Failure::from(fault.clone()));
             return;
         }
@@ -165,7 +165,7 @@ fn tell(manifest: &Manifest, read: &Result<Edit, Fault>, places: &Places, printe
         return printer.event(&json!({ "edit": told }));
     }
     let millis = edit.took.as_secs_f64() * 1000.0;
-    printer.always(format_args!("{time} {path} was read again in {millis:.1} ms: {}", what(edit)));
+    printer.note(format_args!("{time} {path} was read again in {millis:.1} ms: {}", what(edit)));
     if listens_elsewhere {
         printer.warn("`listen` has changed; haft listens there once it is started again");
     }

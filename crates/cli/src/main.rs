@@ -24,6 +24,7 @@ mod log;
 mod meter;
 mod metrics;
 mod named;
+mod outages;
 mod print;
 mod probe;
 mod profile;

@@ -14,6 +14,7 @@ use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandle};
+use serde_json::json;
 use std::fmt::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -55,7 +56,8 @@ pub(crate) async fn start(
         Failure::new(Exit::Other, format!("the metrics cannot be kept: {error}"))
     })?;
     let at = listener.local_addr()?;
-    printer.always(format_args!("haft: metrics at http://{at}/metrics"));
+    let url = format!("http://{at}/metrics");
+    printer.announce(format_args!("haft: metrics at {url}"), &json!({"metrics": {"url": url}}));
     if !at.ip().is_loopback() {
         printer.warn("other machines can read the metrics, and nobody is asked who they are");
     }

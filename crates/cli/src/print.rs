@@ -27,6 +27,8 @@ pub(crate) const WARN: Style = AnsiColor::Yellow.on_default().bold();
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Printer {
     is_json: bool,
+    /// What is said beside the output is a log: with `--json` each line of it is JSON.
+    is_log: bool,
     is_verbose: bool,
     has_terminal_in: bool,
     has_terminal_out: bool,
@@ -38,11 +40,17 @@ impl Printer {
     pub(crate) fn new(is_json: bool, is_verbose: bool) -> Self {
         Self {
             is_json,
+            is_log: false,
             is_verbose,
             has_terminal_in: io::stdin().is_terminal(),
             has_terminal_out: io::stdout().is_terminal(),
             has_terminal_err: io::stderr().is_terminal(),
         }
+    }
+
+    /// The same for a verb that runs until it is stopped, and has no output but its log.
+    pub(crate) fn for_log(self) -> Self {
+        Self { is_log: true, ..self }
     }
 
     /// Whether the output is one JSON document.
@@ -109,16 +117,22 @@ impl Printer {
         self.out(format_args!("{}", table.render(self.width())))
     }
 
-    /// Says something beside the output, on stderr; not with `--json`.
+    /// Says something beside the output, on stderr; with `--json` only in a log.
     pub(crate) fn note(self, line: fmt::Arguments<'_>) {
         if !self.is_json {
             self.err(format_args!("{line}\n"));
+        } else if self.is_log {
+            self.remark(&line.to_string());
         }
     }
 
-    /// Says something on stderr that programs wait for too, with `--json` as well.
-    pub(crate) fn always(self, line: fmt::Arguments<'_>) {
-        self.err(format_args!("{line}\n"));
+    /// Says something on stderr that programs wait for too: with `--json` it is this JSON line.
+    pub(crate) fn announce(self, line: fmt::Arguments<'_>, what: &Value) {
+        if self.is_json {
+            self.err_json(what);
+        } else {
+            self.err(format_args!("{line}\n"));
+        }
     }
 
     /// Says one line beside the output, on stderr; with `--json` as one JSON line.
@@ -141,9 +155,14 @@ impl Printer {
         self.err(prompt);
     }
 
-    /// Warns of something odd, on stderr; not with `--json`.
+    /// Warns of something odd, on stderr; with `--json` only in a log.
     pub(crate) fn warn(self, line: &str) {
-        self.note(format_args!("{WARN}warning{WARN:#}: {}", one_line(line)));
+        let line = one_line(line);
+        if !self.is_json {
+            self.err(format_args!("{WARN}warning{WARN:#}: {line}\n"));
+        } else if self.is_log {
+            self.err_json(&json!({"warning": {"message": line}}));
+        }
     }
 
     /// Passes on, on stderr, what a server behind this one says there; with `--json` as one JSON

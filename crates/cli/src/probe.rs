@@ -27,7 +27,7 @@ pub(crate) struct Step {
     pub(crate) warning: Option<String>,
 }
 
-/// Everything that was looked at, up to the first step that failed.
+/// Everything that was looked at, up to the first step that failed; of upstreams each.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     pub(crate) steps: Vec<Step>,
@@ -139,6 +139,7 @@ async fn speak(route: &Route, printer: Printer, findings: &mut Findings) {
         findings.add("credentials", Instant::now(), Ok(said.to_owned()));
     }
     list(&client, route, printer, findings).await;
+    look_behind(route, findings).await;
     client.close().await;
 }
 
@@ -153,6 +154,16 @@ async fn list(client: &Client, route: &Route, printer: Printer, findings: &mut F
         Err(error) => Err(explain(error, route, printer)),
     };
     findings.add("tools", since, outcome);
+}
+
+/// The servers behind it, of which it has said by now what became.
+async fn look_behind(route: &Route, findings: &mut Findings) {
+    let since = Instant::now();
+    route.outages.settle(route.options.timeout).await;
+    for (name, reason) in route.outages.list() {
+        let message = format!("`{name}` is {reason}");
+        findings.add("upstream", since, Err(Failure::new(Exit::Unreachable, message)));
+    }
 }
 
 /// Puts an error on the step that it is about; those before it went well.

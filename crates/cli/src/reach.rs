@@ -6,6 +6,7 @@ use crate::consent::Consent;
 use crate::exit::{Exit, Failure};
 use crate::meter::Meter;
 use crate::named::{file_and_name, named, targets_in};
+use crate::outages::{Outages, last_failure};
 use crate::print::Printer;
 use crate::state;
 use haft_client::{
@@ -35,6 +36,8 @@ pub(crate) struct Route {
     pub(crate) name: String,
     /// The editor's file that it is from, if it is from one.
     pub(crate) origin: Option<PathBuf>,
+    /// What is known of the servers behind it, if it is a file.
+    pub(crate) outages: Outages,
     /// What moves while it is connected to, and is still while a person is asked.
     pub(crate) meter: Option<Arc<Meter>>,
 }
@@ -69,6 +72,10 @@ pub(crate) async fn with_server<T>(
         // Who presses twice does not want to wait for a stubborn server.
         _ = interruption() => {}
     }
+    // By now all of the log has come. Who sees it has seen this too.
+    if !printer.is_verbose() {
+        route.outages.tell(printer);
+    }
     done
 }
 
@@ -81,7 +88,7 @@ pub(crate) fn route(
     let mut options = Options { era: args.era.era(), timeout: args.timeout, ..Options::default() };
     options.headers = headers(&args.headers)?;
     let stderr = if printer.is_verbose() { Stderr::Inherited } else { Stderr::Captured };
-    let mut origin = None;
+    let (mut origin, mut outages) = (None, Outages::of([]));
     let (target, name) = match (target, &args.command) {
         (None, Some(command)) => (from_command(command, stderr)?, command.clone()),
         (Some(url), None) if url.contains("://") => (Target::Url(url.to_owned()), url.to_owned()),
@@ -99,14 +106,26 @@ pub(crate) fn route(
         (Some(file), None) => {
             // Our own server speaks both eras; there is nothing to find out.
             options.era = options.era.or(Some(Era::Modern));
-            (from_file(file, stderr)?, file.to_owned())
+            {
+                let target;
+                (target, outages) = from_file(Path::new(file), printer)?;
+                (target, file.to_owned())
+            }
         }
         _ => return Err(Failure::usage("name one target, or give --command").hint(TARGETS)),
     };
     if matches!(target, Target::Command(_)) && !args.headers.is_empty() {
         return Err(Failure::usage("--header is for URLs; a child process has no headers"));
     }
-    Ok(Route { target, options, name, origin, meter: None })
+    Ok(Route { target, options, name, origin, outages, meter: None })
+}
+
+/// The way to a file, served by this program.
+pub(crate) fn route_to_file(file: &Path, printer: Printer) -> Result<Route, Failure> {
+    let name = file.display().to_string();
+    let (target, outages) = from_file(file, printer)?;
+    let options = Options { era: Some(Era::Modern), ..Options::default() };
+    Ok(Route { target, options, name, origin: None, outages, meter: None })
 }
 
 /// Lets a person at a terminal be asked for consent when the server wants an access token, and what
@@ -173,7 +192,13 @@ async fn reach(route: &Route, printer: Printer) -> Result<Reached, Failure> {
 }
 
 /// Adds to an error what this command line can do about it.
-pub(crate) fn explain(error: ClientError, route: &Route, printer: Printer) -> Failure {
+pub(crate) fn explain(mut error: ClientError, route: &Route, printer: Printer) -> Failure {
+    if let ClientError::ServerExited { words, .. } | ClientError::StdoutClosed { words, .. } =
+        &mut error
+        && let Some(failure) = last_failure(words)
+    {
+        *words = failure;
+    }
     let is_process = matches!(route.target, Target::Command(_));
     let hint = match &error {
         ClientError::AuthenticationNeeded { .. } if route.meter.is_some() && !printer.can_ask() => {
@@ -231,22 +256,23 @@ fn from_command(command: &str, stderr: Stderr) -> Result<Target, Failure> {
     Ok(Target::Command(Launch::new(program, args).stderr(stderr)))
 }
 
-fn from_file(file: &str, stderr: Stderr) -> Result<Target, Failure> {
-    let path = Path::new(file);
+fn from_file(path: &Path, printer: Printer) -> Result<(Target, Outages), Failure> {
     let extension = path.extension().and_then(|extension| extension.to_str());
     if !matches!(extension, Some("yaml" | "yml" | "json")) {
-        return Err(no_target(file));
+        return Err(no_target(&path.to_string_lossy()));
     }
     // What is wrong with the file is said by us, not by a child that dies of it.
-    if let Err(fault) = haft_manifest::load(path) {
-        return Err(targets_in(file).unwrap_or_else(|| fault.into()));
-    }
+    let manifest = haft_manifest::load(path).map_err(|fault| {
+        targets_in(&path.to_string_lossy()).unwrap_or_else(|| Failure::from(fault))
+    })?;
+    let outages = Outages::of(manifest.upstreams().iter().map(|upstream| upstream.name.clone()));
     let cannot_start = |error| Failure::new(Exit::Other, format!("cannot start haft: {error}"));
     let program = std::env::current_exe().map_err(cannot_start)?;
     // A path that begins with `-` would be read as an option.
     let path = std::path::absolute(path).map_err(cannot_start)?;
-    let args = ["serve".into(), path.into_os_string(), "--stdio".into()];
-    Ok(Target::Command(Launch::new(program, args).stderr(stderr)))
+    let args = ["serve".into(), path.into_os_string(), "--stdio".into(), "--json".into()];
+    let launch = Launch::new(program, args).hearing(outages.hearing(printer));
+    Ok((Target::Command(launch), outages))
 }
 
 fn no_target(typed: &str) -> Failure {

@@ -7,6 +7,7 @@ use haft_manifest::Live;
 use haft_proto::service::Service;
 use haft_server::{Server, nearest};
 use haft_transport::http::{Beside, Besides, Listener};
+use serde_json::json;
 use std::sync::Arc;
 use tokio::sync::watch;
 
@@ -72,6 +73,8 @@ impl Standing {
 pub(crate) fn tell(live: &Live, listener: &Listener, printer: Printer) {
     for (view, _) in live.views() {
         let url = listener.url_of(&view.path);
-        printer.always(format_args!("haft: serving {NAME}{}{NAME:#} at {url}", view.name));
+        let told = json!({"serving": {"name": view.name, "url": url}});
+        let line = format_args!("haft: serving {NAME}{}{NAME:#} at {url}", view.name);
+        printer.announce(line, &told);
     }
 }

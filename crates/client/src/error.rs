@@ -59,7 +59,7 @@ pub enum ClientError {
         reason: String,
     },
     /// The child process could not be started.
-    #[error("cannot start `{program}`: {reason}; check its name and PATH")]
+    #[error("cannot start `{program}`: {reason}")]
     CannotStart {
         /// What was to be run.
         program: String,

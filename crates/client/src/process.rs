@@ -215,7 +215,17 @@ impl Process {
             Some(nursery) => nursery.start(&mut command).map(|(child, ward)| (child, Some(ward))),
             None => command.spawn().map(|child| (child, None)),
         };
-        let (mut child, ward) = started.map_err(|error| cannot_start(error.to_string()))?;
+        let (mut child, ward) = started.map_err(|error| {
+            // The system says the same of a program and of a directory that is not there.
+            let missing = launch.directory.as_ref().filter(|directory| !directory.is_dir());
+            cannot_start(match missing {
+                Some(directory) => format!("its directory {} does not exist", directory.display()),
+                None if error.kind() == io::ErrorKind::NotFound => {
+                    format!("{error}; check its name and PATH")
+                }
+                None => error.to_string(),
+            })
+        })?;
         let pipes = (child.stdin.take(), child.stdout.take());
         let words = Words::default();
         let listening = child

@@ -33,6 +33,21 @@ pub struct Tool {
 }
 
 impl Tool {
+    /// One that a list does not have, and that a server may know all the same: nothing is known of
+    /// it but its name.
+    #[must_use]
+    pub fn unlisted(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            title: None,
+            description: None,
+            input_schema: Value::Bool(true),
+            is_repeatable: false,
+            raw: RawValue::NULL.to_owned(),
+            param_headers: ParamHeaders::default(),
+        }
+    }
+
     /// The headers that repeat arguments of a call, where its schema asks for that (Streamable
     /// HTTP, 2026-07-28, "Custom Headers from Tool Parameters"). A [`Client`](crate::Client) sends
     /// them by itself.

@@ -8,6 +8,7 @@ use crate::early::Early;
 use crate::fit::Wardrobe;
 use crate::keeper::{Report, Seat, keep};
 use crate::limits::{LINES_MAX, STOP_TIME_MAX};
+use crate::news::{Change, Event, News, Telling};
 use crate::recent::Recent;
 use crate::room::{For, Room};
 use crate::subscriptions;
@@ -25,21 +26,6 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::{Instant, timeout};
-
-/// What happens to upstreams, told as it happens.
-pub type Telling = Arc<dyn Fn(News<'_>) + Send + Sync>;
-
-/// One line of that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "they are what they are called")]
-pub enum News<'a> {
-    /// Something is not as it should be.
-    Odd(&'a str),
-    /// What was not is so again.
-    Recovered(&'a str),
-    /// A process of an upstream says it on its stderr; without control characters.
-    Stderr { upstream: &'a str, line: &'a str },
-}
 
 /// The upstreams of a file that is served. Dropping it ends them at once; [`Gateway::stop`] is
 /// polite.
@@ -256,6 +242,18 @@ impl Kept {
         self.offer.is_some() || self.is_down()
     }
 
+    /// A connection cannot be had; whether that is new, or has a new reason.
+    fn is_lost(&mut self, number: usize, reason: &Arc<str>) -> bool {
+        let outage = self.down[number].take();
+        let is_known = outage.as_ref().is_some_and(|outage| outage.reason == *reason);
+        let since = outage.map_or_else(Instant::now, |outage| outage.since);
+        self.down[number] = Some(Outage { reason: Arc::clone(reason), since });
+        if self.is_down() {
+            self.offer = None;
+        }
+        !is_known
+    }
+
     /// There is no way to it.
     fn is_down(&self) -> bool {
         self.down.iter().all(Option::is_some)
@@ -349,45 +347,31 @@ impl Shared {
         let Some(kept) = all.iter_mut().find(|kept| Arc::ptr_eq(&kept.upstream, upstream)) else {
             return;
         };
-        let name = match kept.down.len() {
-            1 => format!("the upstream `{}`", upstream.name()),
-            _ => format!("instance {} of the upstream `{}`", number + 1, upstream.name()),
-        };
-        let is_good = matches!(report, Report::Has(_));
-        let told = match report {
+        let instance = (kept.down.len() > 1).then_some(number + 1);
+        let change = match report {
             Report::Has(offer) => {
-                let outage = kept.down[number].take();
                 // What is the same is not made anew.
+                let is_first = kept.offer.is_none();
                 let before = kept.offer.take().filter(|before| before.is_same(&offer));
                 kept.offer = Some(before.unwrap_or_else(|| Arc::new(offer)));
-                outage.map(|outage| {
-                    format!("{name} is back after {:.1} s", outage.since.elapsed().as_secs_f64())
-                })
+                match kept.down[number].take() {
+                    Some(outage) => Some(Change::Back { after: outage.since.elapsed() }),
+                    None => is_first.then_some(Change::Ready),
+                }
             }
             Report::Restarts(reason) => {
                 upstream.seats.note_restart(number);
-                Some(format!("{name} is started again: {reason}"))
+                Some(Change::Restarts { reason })
             }
             // What there was before the edit is served meanwhile.
-            Report::Full(reason) if kept.before.is_some() => {
-                Some(format!("{name} is served as it was before it was edited: {reason}"))
-            }
+            Report::Full(reason) if kept.before.is_some() => Some(Change::Unedited { reason }),
             Report::Down(reason) | Report::Full(reason) => {
-                let outage = kept.down[number].take();
-                let is_known = outage.as_ref().is_some_and(|outage| outage.reason == reason);
-                let since = outage.map_or_else(Instant::now, |outage| outage.since);
-                kept.down[number] = Some(Outage { reason: Arc::clone(&reason), since });
-                if kept.is_down() {
-                    kept.offer = None;
-                }
-                (!is_known).then(|| format!("{name} is down: {reason}"))
+                kept.is_lost(number, &reason).then_some(Change::Down { reason })
             }
         };
         drop(all);
-        match told {
-            Some(line) if is_good => (self.tell)(News::Recovered(&line)),
-            Some(line) => self.warn(&line),
-            None => {}
+        if let Some(change) = change {
+            (self.tell)(News::Upstream(Event { upstream: upstream.name(), instance, change }));
         }
         self.settled.send_replace(());
         self.changed.notify_one();

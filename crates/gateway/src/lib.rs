@@ -32,6 +32,7 @@ mod lists;
 mod made;
 mod mended;
 mod murmur;
+mod news;
 mod nursery;
 mod own;
 mod ownership;
@@ -50,4 +51,5 @@ mod visits;
 
 pub use admin::Admin;
 pub use circle::started_by_itself;
-pub use gateway::{Gateway, News, Telling};
+pub use gateway::Gateway;
+pub use news::{Change, Event, News, Telling};

@@ -3,8 +3,8 @@
 //! why a process ended. Heard by `upstream`.
 
 use crate::gateway::lock;
-use crate::gateway::{News, Telling};
 use crate::limits::{MURMUR_MAX, MURMUR_TIME};
+use crate::news::{News, Telling};
 use crate::secrets::Secrets;
 use std::sync::{Arc, Mutex};
 use tokio::time::{Instant, sleep_until};
@@ -93,7 +93,7 @@ mod tests {
         let kept = Arc::clone(&told);
         let tell: Telling = Arc::new(move |news| match news {
             News::Stderr { upstream, line } => lock(&kept).push(format!("{upstream} {line}")),
-            News::Odd(line) | News::Recovered(line) => panic!("{line}"),
+            news => panic!("{news:?}"),
         });
         let reach = Reach::Command {
             argv: Vec::new(),

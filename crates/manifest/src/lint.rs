@@ -4,6 +4,7 @@
 mod feed;
 mod http;
 mod pipeline;
+mod program;
 mod prompt;
 mod resource;
 
@@ -21,10 +22,8 @@ use haft_proto::spec::tool::{Annotations, PORTABLE_NAME_BYTES_MAX, is_portable_n
 use haft_server::schema::Schema;
 use serde_json::Value;
 use std::borrow::Cow;
-use std::env;
 use std::fmt;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A warning, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +74,11 @@ pub(crate) fn warnings(meant: &Meant, path: &Path, text: &str) -> Vec<Warning> {
             pipeline::judge(tool, pipeline, &meant.tools, &mut notes);
         }
         keep(Part::Tool, &tool.name.value, notes);
+    }
+    for (upstream, place) in meant.upstreams.iter().zip(&meant.upstream_places) {
+        let mut notes = Notes(Vec::new());
+        program::judge_upstream(*place, upstream, &mut notes);
+        keep(Part::Upstream, &upstream.name, notes);
     }
     for note in &meant.notes {
         keep(Part::Tool, &note.name, Notes(vec![(note.place, note.message.clone())]));
@@ -176,7 +180,7 @@ fn as_read(input: &Input) -> Cow<'_, [Argument]> {
 }
 
 fn judge_command(known: &[Argument], command: &Command, notes: &mut Notes) {
-    judge_program(command, notes);
+    program::judge(command, notes);
     let shell = shell_code(&command.program, &command.arguments);
     if let Some(code) = shell.filter(|code| !code.variables.is_empty()) {
         notes.add(
@@ -210,18 +214,6 @@ fn judge_use(known: &[Argument], templates: &[&Template], notes: &mut Notes) {
     }
     for template in templates {
         notes.spelling(template);
-    }
-}
-
-fn judge_program(command: &Command, notes: &mut Notes) {
-    let Program { path, shown, place } = &command.program;
-    let own_path = command.env.iter().find(|(name, _)| name == "PATH");
-    let own_path = own_path.map(|(_, value)| value.fixed().unwrap_or_default().to_owned());
-    if find_program(path, own_path).is_none() {
-        notes.add(*place, format!("there is no program `{shown}` on this machine"));
-    }
-    if !command.cwd.value.is_dir() {
-        notes.add(command.cwd.place, "this directory does not exist");
     }
 }
 
@@ -340,17 +332,4 @@ fn refers(schema: &Value) -> bool {
         Value::Array(items) => items.iter().any(refers),
         _ => false,
     }
-}
-
-/// Where a program is that a path or name means.
-fn find_program(program: &Path, own_path: Option<String>) -> Option<PathBuf> {
-    let is_program = |path: &PathBuf| {
-        path.metadata()
-            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-    };
-    if program.is_absolute() {
-        return Some(program.to_owned()).filter(is_program);
-    }
-    let path = own_path.map(Into::into).or_else(|| env::var_os("PATH"))?;
-    env::split_paths(&path).map(|directory| directory.join(program)).find(is_program)
 }

@@ -45,6 +45,8 @@ pub(crate) struct Meant {
     pub(crate) prompts: Vec<Prompt>,
     /// Servers that speak MCP.
     pub(crate) upstreams: Vec<Upstream>,
+    /// Where their names stand, one for each.
+    pub(crate) upstream_places: Vec<Place>,
     /// Whose the last of the tools are, one for each: upstreams that have a document.
     pub(crate) described: Vec<Arc<str>>,
     /// Endpoints with a part of all this.
@@ -148,8 +150,9 @@ impl Meant {
             prints.tools.push(seen.print(Some(tree)));
         }
         let upstreams = (file.upstreams, tree.get("upstreams"));
-        let upstream::Checked { upstreams, imported, names, known, notes: overlaps } =
+        let upstream::Checked { upstreams, places, imported, names, known, notes: overlaps } =
             upstream::check(upstreams, (&around, defaults), &server, surroundings, &mut compiler)?;
+        let upstream_places = places;
         prints.tools.extend(&imported.prints);
         let described = imported.owners.clone();
         prints.tools.iter_mut().for_each(|print| *print = print.with(defaults));
@@ -185,7 +188,7 @@ impl Meant {
         #[rustfmt::skip]
         let meant = Self {
             server, listeners, state, tools, resources, prompts, upstreams, described, views,
-            templates, prints, notes, forge,
+            templates, prints, notes, forge, upstream_places,
         };
         Ok(meant)
     }

@@ -198,6 +198,8 @@ struct Taken {
 pub(crate) struct Checked {
     /// Those that speak MCP.
     pub(crate) upstreams: Vec<Upstream>,
+    /// Where their names stand, one for each.
+    pub(crate) places: Vec<Place>,
     /// The tools of those that have a document.
     pub(crate) imported: Imported,
     /// The names that the file gives tools of those that speak MCP; all differ.
@@ -230,7 +232,7 @@ pub(crate) fn check(
         }
         checked.known.push(name.value.clone());
         let prefix = prefix(&name, &written, &mut taken, surroundings)?;
-        let (name, openapi) = (&*name.value, written.openapi.take());
+        let (place, name, openapi) = (name.place, &*name.value, written.openapi.take());
         let Some(openapi) = openapi else {
             let (rules, names) = rules(&mut written, tree, surroundings)?;
             for name in names {
@@ -247,6 +249,7 @@ pub(crate) fn check(
             };
             let rules = Rules { around, name_bytes_max, ..rules };
             let named = (name, prefix, Arc::new(rules));
+            checked.places.push(place);
             checked.upstreams.push(upstream(named, written, defaults, surroundings)?);
             // They are compared themselves.
             _ = surroundings.seen.print(None);

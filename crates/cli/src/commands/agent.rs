@@ -13,6 +13,7 @@ use haft_agent::trust::{Identity, Token, TrustError};
 use haft_agent::{Agent, AgentSettings, Dialled, join};
 use haft_gateway::limits::EARLY;
 use haft_manifest::{Live, Reading};
+use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -64,6 +65,7 @@ fn place(text: &str) -> Result<String, String> {
 
 /// Runs it.
 pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
+    let printer = printer.for_log();
     let runtime = started(runtime::Builder::new_multi_thread().enable_all().build())?;
     // Before anything is read or said: SIGHUP may come at any time from now on.
     let hangups = {
@@ -150,7 +152,9 @@ fn tell(said: &Dialled, printer: Printer) {
     match said {
         Dialled::Linked { address, is_over_tcp, .. } => {
             // A gateway may have named it.
-            printer.always(format_args!("haft: linked to {}", one_line(address)));
+            let address = one_line(address);
+            let told = json!({"linked": {"address": address}});
+            printer.announce(format_args!("haft: linked to {address}"), &told);
             if *is_over_tcp {
                 printer.warn(&format!(
                     "no datagrams pass to {address}: the link is over TCP, where calls may wait \

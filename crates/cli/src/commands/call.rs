@@ -87,13 +87,25 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
     run_async(with_server(&route, printer, async |reached: &Reached| {
         let client = &reached.client;
         let list = client.list_tools().await?;
-        let tool = find(tool, &list)?;
+        let unlisted;
+        // The server has the last word on which tools it has.
+        let (tool, missing) = match find(tool, &list) {
+            Ok(tool) => (tool, None),
+            Err(missing) => {
+                unlisted = Tool::unlisted(tool);
+                (&unlisted, Some(route.outages.explain(missing)))
+            }
+        };
         let arguments = fitting_arguments(typed, tool)?;
         if let Some(level) = &args.log_level {
             client.set_log_level(level).await?;
         }
         let result = call(reached, tool, &arguments, &meter).await;
         person.settle()?;
+        let result = match missing {
+            Some(missing) => result.map_err(|_| missing),
+            None => result,
+        };
         show(&result?, tool, printer)
     }))
 }

@@ -1,13 +1,16 @@
 //! `haft check`: is a file right, what does each part of it cost the clients that list it, and what
-//! in it is allowed but probably not meant. Asks `haft_manifest`; starts no tool.
+//! in it is allowed but probably not meant. Asks `haft_manifest`; starts no
+//! tool, and upstreams only if it is told to.
 
 use crate::exit::{Exit, Failure};
+use crate::meter::Meter;
 use crate::print::{DIM, NAME, Printer};
+use crate::reach::{Reached, route_to_file, run as run_async, with_server};
 use crate::table::{Column, Table};
 use anstyle::Style;
 use haft_manifest::{Cost, Part, Warning};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Check a file, and show what each part of it costs
 #[derive(Debug, clap::Args)]
@@ -15,6 +18,7 @@ use std::path::PathBuf;
   haft check                    the haft.yaml of this directory
   haft check tools.yaml         another file
   haft check --strict           exit code 8 if there is a warning
+  haft check --connect          start and ask the upstreams; exit code 4 if one is down
   haft check --json             for a budget in CI: jq '.total.tokens < 2000'
 
 BYTES are those of a definition in its list. TOKENS is an estimate, mostly within 10 %, of what it
@@ -26,6 +30,9 @@ pub(crate) struct Args {
     /// Let warnings fail, with exit code 8
     #[arg(long)]
     strict: bool,
+    /// Start the file's upstreams, or connect to them, and fail with exit code 4 if one is down
+    #[arg(long)]
+    connect: bool,
 }
 
 /// Runs it.
@@ -35,14 +42,29 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
     manifest.verify()?;
     let (costs, warnings) = (manifest.costs(), manifest.warnings());
     let file = args.file.display().to_string();
+    let down = if args.connect { connect(&args.file, printer)? } else { Vec::new() };
     if printer.is_json() {
-        let report = report(&file, manifest.name(), &costs, &warnings);
+        let mut report = report(&file, manifest.name(), &costs, &warnings);
+        if args.connect {
+            let names = manifest.upstreams().iter().map(|upstream| &upstream.name);
+            let state = |name: &String| {
+                let reason = down.iter().find(|(down, _)| down == name).map(|(_, reason)| reason);
+                let state = if reason.is_some() { "down" } else { "ready" };
+                json!({"name": name, "state": state, "reason": reason})
+            };
+            report["upstreams"] = names.map(state).collect();
+        }
         printer.document(&report.to_string())?;
     } else {
         print_tables(manifest.name(), &costs, printer)?;
         for warning in &warnings {
             printer.warn(&format!("{file}:{warning}"));
         }
+    }
+    if !down.is_empty() {
+        let (count, of) = (down.len(), manifest.upstreams().len());
+        let message = format!("{count} of {of} upstreams cannot be used");
+        return Err(Failure::new(Exit::Unreachable, message));
     }
     match warnings.len() {
         0 => Ok(Exit::Ok),
@@ -53,6 +75,21 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
             Err(Failure::new(Exit::CheckFailed, message))
         }
     }
+}
+
+/// Serves the file until it has told of all upstreams: which are down, and why.
+fn connect(file: &Path, printer: Printer) -> Result<Vec<(String, String)>, Failure> {
+    let route = route_to_file(file, printer)?;
+    let meter = Meter::new(printer);
+    run_async(with_server(&route, printer, async |reached: &Reached| {
+        let all = async {
+            route.outages.settle(route.options.timeout).await;
+            reached.client.list_tools().await
+        };
+        meter.wait("asking the upstreams", all).await?;
+        Ok(())
+    }))?;
+    Ok(route.outages.list())
 }
 
 fn total<'c>(costs: impl IntoIterator<Item = &'c Cost>) -> (usize, usize) {
@@ -119,6 +156,7 @@ fn print_table(part: Part, costs: &[&Cost], printer: Printer) -> Result<(), Fail
         Part::Tool => "TOOL",
         Part::Resource => "RESOURCE",
         Part::Prompt => "PROMPT",
+        Part::Upstream => "UPSTREAM",
         Part::File => "FILE",
     };
     let mut table = Table::new([

@@ -20,6 +20,7 @@ use haft_server::Server;
 use haft_transport::http::{self, Listener, Options, Threads, TwoPaths};
 use haft_transport::stdio;
 use haft_transport::stop::{self, Orders, Stop};
+use serde_json::json;
 use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -129,6 +130,7 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
 
 /// Serves a file, and is looked into meanwhile if somebody wants that.
 pub(crate) fn serve(args: &Args, reading: Reading, printer: Printer) -> Result<Exit, Failure> {
+    let printer = printer.for_log();
     let _instruments = instruments::begin();
     let profiling = args.profile.as_deref().map(Profiling::begin).transpose()?;
     inside::open(printer);
@@ -303,11 +305,9 @@ async fn bind(
         }
     }
     // Programs that start us wait for this line, so that it is there with `--json` too.
-    printer.always(format_args!(
-        "haft: serving {NAME}{}{NAME:#} at {}",
-        server.name(),
-        listener.url()
-    ));
+    let (name, url) = (server.name(), listener.url());
+    let told = json!({"serving": {"name": name, "url": url}});
+    printer.announce(format_args!("haft: serving {NAME}{name}{NAME:#} at {url}"), &told);
     if !address.ip().is_loopback() {
         printer.warn("other machines can reach this address, and nobody is asked who they are");
     }

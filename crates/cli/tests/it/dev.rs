@@ -77,8 +77,12 @@ impl Served {
 
     /// Waits until it does, and notes where.
     async fn listens(&mut self) {
-        let first = self.hear(" at ").await;
-        first.rsplit_once(" at ").expect("it is there").1.clone_into(&mut self.url);
+        let first = self.hear("serving").await;
+        let event: Value = serde_json::from_str(&first).unwrap_or_default();
+        self.url = match event["serving"]["url"].as_str() {
+            Some(url) => url.to_owned(),
+            None => first.rsplit_once(" at ").expect("it is there").1.to_owned(),
+        };
     }
 
     pub(crate) fn file(&self) -> PathBuf {

@@ -52,6 +52,12 @@ pub(crate) fn serve_with(file: &str, more: &[&str]) -> Served {
     started(command)
 }
 
+/// Where a server says in JSON that it is.
+fn served_at(line: &str) -> Option<String> {
+    let event: Value = serde_json::from_str(line).ok()?;
+    event["serving"]["url"].as_str().map(str::to_owned)
+}
+
 /// The same, as it is started.
 pub(crate) fn started(mut command: Command) -> Served {
     let mut child = Guard(command.stderr(Stdio::piped()).spawn().expect("it is built"));
@@ -61,6 +67,10 @@ pub(crate) fn started(mut command: Command) -> Served {
     let url = loop {
         let line = lines.next().unwrap_or_else(|| panic!("{said:?}"));
         // The addresses for whoever runs it are told as well.
+        if let Some(url) = served_at(&line) {
+            said.lock().expect("free").push(line);
+            break url;
+        }
         let of_clients = line.rsplit_once(" at http").filter(|(_, url)| !url.ends_with("/metrics"));
         if let Some((_, url)) = of_clients.filter(|(_, url)| !url.ends_with("/admin/v1")) {
             break format!("http{url}");

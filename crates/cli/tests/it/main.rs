@@ -43,6 +43,7 @@ mod oauth_server;
 #[path = "../../../fetch/tests/it/origin.rs"]
 #[expect(dead_code, reason = "other crates count connections and wait for their ends")]
 mod origin;
+mod outages;
 mod pty;
 mod quickstart;
 mod requests;

@@ -1,6 +1,8 @@
 //! Every warning, and what gives no reason for it.
 
 use crate::fixture::Desk;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 
 /// The warnings of a tool of these lines, which has a description.
 #[track_caller]
@@ -104,6 +106,56 @@ fn a_program_or_directory_that_is_not_there_is_noticed() {
     check("command: [cat]\ncwd: ./nowhere", &["6:10: t: this directory does not exist"]);
     let path = "command: [cat]\nenv: { PATH: /nowhere }";
     check(path, &["5:15: t: there is no program `cat` on this machine"]);
+}
+
+/// What keeps a program from being started, as a tool's and as a server's behind this one.
+#[test]
+fn a_program_that_cannot_be_started_is_noticed_with_the_reason() {
+    for (name, content, mode, expected) in [
+        ("good", "#!/bin/sh\n", 0o755, None),
+        ("machine", "\u{7f}ELF\0\0", 0o755, None),
+        ("plain", "#!/bin/sh\n", 0o644, Some("is not executable; run `chmod +x ./plain`")),
+        ("bare", "echo hello\n", 0o755, Some("has no `#!` in its first line")),
+        ("windows", "#!/bin/sh\r\n", 0o755, Some("ends its lines as Windows does")),
+        ("lost", "#!/no/such/python -u\n", 0o755, Some("is run by `/no/such/python`")),
+    ] {
+        let text = format!(
+            "server: {{ name: s }}\ntools: [{{ name: t, description: Does it., command: [./{name}] \
+             }}]\nupstreams:\n  u: {{ command: [./{name}] }}\n"
+        );
+        let desk = Desk::with(&text);
+        let file = desk.file(name);
+        fs::write(&file, content).expect("a folder of ours");
+        fs::set_permissions(&file, Permissions::from_mode(mode)).expect("a file of ours");
+        let found: Vec<_> = desk.manifest().warnings().iter().map(ToString::to_string).collect();
+        let Some(expected) = expected else {
+            assert_eq!(found, [""; 0], "{name}");
+            continue;
+        };
+        let [tool, upstream] = &*found else { panic!("{name}: {found:?}") };
+        let begins = format!("`./{name}` {}", expected.trim_start_matches("`"));
+        assert!(tool.starts_with("2:") && tool.contains(&begins), "{tool}");
+        assert!(upstream.starts_with("4:3: u: ") && upstream.contains(&begins), "{upstream}");
+    }
+}
+
+#[test]
+fn a_server_behind_this_one_that_cannot_be_started_is_noticed() {
+    for (keys, expected) in [
+        ("command: [cat]", None),
+        ("command: [no-such-server]", Some("there is no program `no-such-server` on this machine")),
+        ("command: [cat, a], cwd: nowhere", Some("nowhere does not exist")),
+        ("command: [cat], env: { PATH: /nowhere }", Some("there is no program `cat`")),
+        ("command: ['cat  a.txt']", Some("write its arguments one by one: [cat, a.txt]")),
+        ("url: 'http://127.0.0.1:1/mcp'", None),
+    ] {
+        let text = format!("server: {{ name: s }}\nupstreams:\n  u: {{ {keys} }}\n");
+        let warnings = Desk::with(&text).manifest().warnings();
+        let found: Vec<_> = warnings.iter().map(ToString::to_string).collect();
+        assert_eq!(found.len(), usize::from(expected.is_some()), "{keys}: {found:?}");
+        let is_as_expected = expected.is_none_or(|words| found[0].contains(words));
+        assert!(is_as_expected, "{keys}: {found:?}");
+    }
 }
 
 #[test]
