@@ -203,6 +203,7 @@ fn judge(error: ClientError) -> Verdict {
             }
         }
         ClientError::AnsweredAnotherId { .. }
+        | ClientError::GarbageInStream { .. }
         | ClientError::GarbageOnStdout { .. }
         | ClientError::HttpStatus { .. }
         | ClientError::MalformedResult { .. }

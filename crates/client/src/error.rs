@@ -99,6 +99,14 @@ pub enum ClientError {
         /// Scheme, host and port of the other one.
         to: String,
     },
+    /// Events of a stream that are not JSON-RPC, and no answer.
+    #[error("the server sent {line:?} in place of an answer to `{method}`, which is no message")]
+    GarbageInStream {
+        /// What was asked.
+        method: &'static str,
+        /// The beginning of the first such event.
+        line: String,
+    },
     /// Lines on stdout that are not JSON-RPC, and no answer.
     #[error("the server wrote {line:?} on stdout, which belongs to MCP; make it log to stderr")]
     GarbageOnStdout {

@@ -61,6 +61,7 @@ mod stdio;
 mod stream;
 mod tasks;
 mod tools;
+mod unreadable;
 mod wire;
 
 pub use answerer::{Answerer, Answering, Asker, Consent, Declined, Elicited, Offers, Root, Visit};

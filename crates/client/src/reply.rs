@@ -155,7 +155,8 @@ pub(crate) fn is_event_stream<T>(response: &Response<T>) -> bool {
 /// The JSON-RPC error that a body holds.
 fn rpc_error(body: &[u8]) -> Option<ReplyError> {
     let limits = haft_proto::limits::Limits::default();
-    match envelope::read(body, &limits) {
+    let mut room = Vec::new();
+    match envelope::read_with_halves(body, &mut room, &limits) {
         Ok(Incoming::One(message)) => match hear(&message) {
             Heard::Reply(_, Err(error)) => Some(error),
             _ => None,

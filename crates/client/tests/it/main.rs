@@ -16,3 +16,4 @@ mod questions_process;
 mod remembering;
 mod scripted_http;
 mod tasks;
+mod unreadable;
