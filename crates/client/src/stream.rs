@@ -3,6 +3,7 @@
 //! taken up again where it broke. Used by `reply` and `standing`; it sends through the HTTP wire.
 
 use crate::changes::Change;
+use crate::coded::unread;
 use crate::error::{ClientError, excerpt};
 use crate::flood::Flood;
 use crate::http::Http;
@@ -12,6 +13,7 @@ use crate::passing::Whom;
 use crate::questions::OpenQuestions;
 use crate::reply::{Body, is_event_stream};
 use crate::unreadable;
+use haft_fetch::Coded;
 use haft_proto::envelope::{self, Envelope, Incoming, Rejected};
 use haft_proto::method::Method;
 use haft_proto::sse::Reader;
@@ -148,7 +150,13 @@ impl<'a> Stream<'a> {
                 frame = body.frame() => frame,
                 error = self.questions.failed() => return Err(error),
             };
-            let Some(Ok(frame)) = frame else { break };
+            let frame = match frame {
+                Some(Ok(frame)) => frame,
+                Some(Err(error)) if error.is::<Coded>() => {
+                    return Err(unread(self.method(), &*error));
+                }
+                Some(Err(_)) | None => break,
+            };
             let Some(data) = frame.data_ref() else { continue };
             reader.feed(data).map_err(|_| ClientError::MessageTooLarge { limit })?;
             while let Some(event) = reader.next() {

@@ -4,7 +4,9 @@
 mod answering;
 mod authorizing;
 mod clients;
+mod compressed;
 mod eras;
+mod forgotten_sessions;
 mod hostile_http;
 mod hostile_process;
 mod listening;
