@@ -81,6 +81,7 @@ pub use eras::Eras;
 pub use error::{ClientError, RpcError};
 pub use form::{Choice, Field, FieldKind, Form};
 pub use formats::Format;
+pub use haft_fetch::Proxies;
 pub use lane::Connections;
 pub use listen::Changes;
 pub use long::{LongResult, Passed};

@@ -13,6 +13,7 @@ mod listening;
 mod oauth_server;
 mod offers;
 mod old_sse;
+mod proxied;
 mod questions_http;
 mod questions_process;
 mod remembering;
