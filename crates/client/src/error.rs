@@ -2,6 +2,7 @@
 //! in this crate; the command line turns each into an exit code. Header values, which may be
 //! secrets, are never part of a message.
 
+use crate::absent;
 use crate::auth::AuthError;
 use crate::plain::steers;
 use haft_proto::method::Method;
@@ -334,7 +335,7 @@ pub struct RpcError {
     /// What kind of error: negative numbers are JSON-RPC's and MCP's own.
     pub code: i64,
     /// One line, from the server.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "absent::or_null")]
     pub message: String,
     /// More about it.
     pub data: Option<Box<RawValue>>,

@@ -16,6 +16,7 @@
 //! # }
 //! ```
 
+mod absent;
 mod answerer;
 mod auth;
 mod carried;

@@ -119,7 +119,7 @@ pub(crate) fn read_page<T>(
     let malformed = |error: serde_json::Error| malformed(method, &error.to_string());
     let mut members: HashMap<String, Box<RawValue>> =
         serde_json::from_str(raw.get()).map_err(malformed)?;
-    let meta = members.remove("_meta");
+    let meta = members.remove("_meta").filter(|meta| meta.get() != "null");
     let Some(written) = members.get(member) else {
         return Err(self::malformed(method, &format!("`{member}` is missing")));
     };

@@ -1,6 +1,7 @@
 //! The prompts of a server: the list of them, one with its arguments filled in, and how an argument
 //! may go on.
 
+use crate::absent;
 use crate::client::Client;
 use crate::error::ClientError;
 use crate::message::{Listener, quoted};
@@ -38,7 +39,7 @@ pub struct PromptArgument {
     /// What it means.
     pub description: Option<String>,
     /// Whether it must be given.
-    #[serde(default, rename = "required")]
+    #[serde(default, deserialize_with = "absent::or_empty", rename = "required")]
     pub is_required: bool,
 }
 
@@ -178,7 +179,9 @@ fn read_completion(raw: Box<RawValue>) -> Result<Completion, ClientError> {
     #[serde(rename_all = "camelCase")]
     struct Values {
         values: Vec<String>,
+        #[serde(default, deserialize_with = "absent::or_empty")]
         total: Option<u64>,
+        #[serde(default, deserialize_with = "absent::or_empty")]
         has_more: Option<bool>,
     }
     let written: Written = serde_json::from_str(raw.get())

@@ -1,5 +1,6 @@
 //! The resources of a server: lists of them and of their templates, and what is in one.
 
+use crate::absent;
 use crate::client::Client;
 use crate::error::ClientError;
 use crate::message::{Listener, quoted};
@@ -134,11 +135,12 @@ impl Client {
 #[serde(rename_all = "camelCase")]
 struct Written {
     uri: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "absent::or_null")]
     name: String,
     title: Option<String>,
     description: Option<String>,
     mime_type: Option<String>,
+    #[serde(default, deserialize_with = "absent::or_empty")]
     size: Option<f64>,
 }
 
@@ -159,7 +161,7 @@ impl Written {
 #[serde(rename_all = "camelCase")]
 struct WrittenTemplate {
     uri_template: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "absent::or_null")]
     name: String,
     title: Option<String>,
     description: Option<String>,

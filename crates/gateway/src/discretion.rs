@@ -14,7 +14,9 @@ pub(crate) fn told(error: &ClientError) -> String {
         ClientError::ForeignEndpoint { .. } => {
             "it wants messages sent to another server".to_owned()
         }
-        ClientError::GarbageInStream { .. } => "it sent an event that is no message".to_owned(),
+        ClientError::GarbageInStream { method, .. } => {
+            format!("its answer to `{method}` is not a JSON-RPC message")
+        }
         ClientError::GarbageOnStdout { .. } => {
             "it wrote something on stdout that is no message".to_owned()
         }

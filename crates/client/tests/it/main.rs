@@ -1,6 +1,7 @@
 //! The client against servers that misbehave on purpose: child processes and raw sockets. Servers
 //! that behave are met by the tests of the command line.
 
+mod absent_members;
 mod answering;
 mod authorizing;
 mod clients;
