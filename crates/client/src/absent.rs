@@ -1,5 +1,5 @@
-//! Members that a server need not send, and sends as `null` or `""`: read as if they were not there.
-//! Named by the types that answers are read into.
+//! Members that a server need not send, and sends as `null` or `""`: read as if they were not
+//! there. Named by the types that answers are read into.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};

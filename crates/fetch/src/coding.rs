@@ -1,5 +1,6 @@
-//! Content codings (RFC 9110, 8.4): what a peer compressed is decoded piece by piece, each piece when
-//! it is wanted, within a limit. Used by whoever reads bodies; it never waits, and never sends.
+//! Content codings (RFC 9110, 8.4): what a peer compressed is decoded piece by piece, each piece
+//! when it is wanted, within a limit. Used by whoever reads bodies; it never waits, and never
+//! sends.
 
 use crate::limits::{CODINGS_MAX, DECODED_PIECE_BYTES, ZSTD_WINDOW_LOG_MAX};
 use bytes::Bytes;

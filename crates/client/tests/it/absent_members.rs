@@ -1,4 +1,5 @@
-//! Answers of servers that write `null`, or `""`, for what they have not: read as if it were absent.
+//! Answers of servers that write `null`, or `""`, for what they have not: read as if it were
+//! absent.
 
 use crate::scripted_http::{Scripted, json, with_headers};
 use haft_client::{Client, ClientError, Options, Target, connect};

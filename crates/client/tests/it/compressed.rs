@@ -129,7 +129,9 @@ async fn compressed_answers_are_asked_for_and_read() {
 
 #[tokio::test]
 async fn an_event_of_a_compressed_stream_is_heard_before_the_next_one_comes() {
-    let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}}"#;
+    let params = r#"{"progressToken":2,"progress":1}"#;
+    let progress =
+        format!(r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{params}}}"#);
     let events = [format!("data: {progress}\n\n"), format!("data: {}\n\n", answer("done"))];
     let parts: Vec<&[u8]> = events.iter().map(String::as_bytes).collect();
     for coding in CODINGS {

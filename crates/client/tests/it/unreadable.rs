@@ -1,5 +1,5 @@
-//! Answers that cannot be read as they are, over stdio, as JSON over HTTP, and as events: what can be
-//! mended is, and everything else ends its own call at once, with the reason.
+//! Answers that cannot be read as they are, over stdio, as JSON over HTTP, and as events: what can
+//! be mended is, and everything else ends its own call at once, with the reason.
 
 use crate::hostile_process::PRELUDE;
 use crate::scripted_http::read;

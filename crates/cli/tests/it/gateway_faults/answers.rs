@@ -1,5 +1,6 @@
-//! An upstream over HTTP that forgets its session, or answers what cannot be read: calls are repeated
-//! in a new session, and every other failure is told with its reason and the upstream's name.
+//! An upstream over HTTP that forgets its session, or answers what cannot be read: calls are
+//! repeated in a new session, and every other failure is told with its reason and the upstream's
+//! name.
 
 use super::bed::{Bed, wait_until};
 use serde_json::{Value, json};
