@@ -160,6 +160,7 @@ fn exit_of(error: &ClientError) -> Exit {
         ClientError::CannotStart { .. }
         | ClientError::ClosedMidAnswer { .. }
         | ClientError::ForeignEndpoint { .. }
+        | ClientError::GarbageInStream { .. }
         | ClientError::GarbageOnStdout { .. }
         | ClientError::HttpStatus { .. }
         | ClientError::LostOnTheWay { .. }

@@ -243,7 +243,8 @@ impl Carried {
         listener: Listener<'_>,
     ) -> Result<Option<Box<RawValue>>, ClientError> {
         let method = ask.method.name();
-        let message = match envelope::read(bytes, &self.limits) {
+        let mut room = Vec::new();
+        let message = match envelope::read_with_halves(bytes, &mut room, &self.limits) {
             Ok(Incoming::One(message)) => message,
             Ok(Incoming::Batch(_)) => {
                 let reason = "it is a batch".to_owned();

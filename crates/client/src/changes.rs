@@ -2,6 +2,7 @@
 //! change once however often it is told, and the hub that fills them. Fed by both wires, emptied
 //! by [`Changes`](crate::Changes). No I/O.
 
+use crate::absent;
 use crate::error::ClientError;
 use crate::limits::{CHANGE_URI_BYTES_MAX, CHANGES_WAITING_MAX};
 use crate::message::quoted;
@@ -30,16 +31,16 @@ pub enum Change {
 #[serde(default)]
 pub struct Interest {
     /// The list of prompts.
-    #[serde(rename = "promptsListChanged")]
+    #[serde(deserialize_with = "absent::or_null", rename = "promptsListChanged")]
     pub prompts: bool,
     /// The list of resources.
-    #[serde(rename = "resourcesListChanged")]
+    #[serde(deserialize_with = "absent::or_null", rename = "resourcesListChanged")]
     pub resources: bool,
     /// The list of tools.
-    #[serde(rename = "toolsListChanged")]
+    #[serde(deserialize_with = "absent::or_null", rename = "toolsListChanged")]
     pub tools: bool,
     /// The content of these resources.
-    #[serde(rename = "resourceSubscriptions")]
+    #[serde(deserialize_with = "absent::or_null", rename = "resourceSubscriptions")]
     pub uris: Vec<String>,
 }
 

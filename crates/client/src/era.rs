@@ -1,6 +1,7 @@
 //! Which era a server speaks: asks it to describe itself in the modern way, and shakes hands in the
 //! legacy way if it cannot. Called once by `connect` for each connection; it does not open any.
 
+use crate::absent;
 use crate::error::{ClientError, era_name};
 use crate::message::notification;
 use crate::road::shown;
@@ -37,8 +38,10 @@ pub struct Handshake {
 #[serde(default, rename_all = "camelCase")]
 pub struct ServerInfo {
     /// The name that programs use.
+    #[serde(deserialize_with = "absent::or_null")]
     pub name: String,
     /// Its version.
+    #[serde(deserialize_with = "absent::or_null")]
     pub version: String,
     /// The name that people read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -203,6 +206,7 @@ fn judge(error: ClientError) -> Verdict {
             }
         }
         ClientError::AnsweredAnotherId { .. }
+        | ClientError::GarbageInStream { .. }
         | ClientError::GarbageOnStdout { .. }
         | ClientError::HttpStatus { .. }
         | ClientError::MalformedResult { .. }
@@ -252,12 +256,16 @@ fn read_discovery(raw: Box<RawValue>) -> Verdict {
         #[serde(default)]
         capabilities: Value,
         instructions: Option<String>,
-        #[serde(default, rename = "_meta")]
+        #[serde(default, deserialize_with = "absent::or_null", rename = "_meta")]
         meta: Meta,
     }
     #[derive(Default, Deserialize)]
     struct Meta {
-        #[serde(default, rename = "io.modelcontextprotocol/serverInfo")]
+        #[serde(
+            default,
+            deserialize_with = "absent::or_null",
+            rename = "io.modelcontextprotocol/serverInfo"
+        )]
         server: ServerInfo,
     }
     let written: Written = match serde_json::from_str(raw.get()) {
@@ -292,7 +300,7 @@ fn read_initialized(raw: Box<RawValue>) -> Result<Handshake, ClientError> {
         protocol_version: String,
         #[serde(default)]
         capabilities: Value,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "absent::or_null")]
         server_info: ServerInfo,
         instructions: Option<String>,
     }

@@ -2,6 +2,7 @@
 //! in this crate; the command line turns each into an exit code. Header values, which may be
 //! secrets, are never part of a message.
 
+use crate::absent;
 use crate::auth::AuthError;
 use crate::plain::steers;
 use haft_proto::method::Method;
@@ -98,6 +99,14 @@ pub enum ClientError {
     ForeignEndpoint {
         /// Scheme, host and port of the other one.
         to: String,
+    },
+    /// Events of a stream that are not JSON-RPC, and no answer.
+    #[error("the server sent {line:?} in place of an answer to `{method}`, which is no message")]
+    GarbageInStream {
+        /// What was asked.
+        method: &'static str,
+        /// The beginning of the first such event.
+        line: String,
     },
     /// Lines on stdout that are not JSON-RPC, and no answer.
     #[error("the server wrote {line:?} on stdout, which belongs to MCP; make it log to stderr")]
@@ -326,7 +335,7 @@ pub struct RpcError {
     /// What kind of error: negative numbers are JSON-RPC's and MCP's own.
     pub code: i64,
     /// One line, from the server.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "absent::or_null")]
     pub message: String,
     /// More about it.
     pub data: Option<Box<RawValue>>,

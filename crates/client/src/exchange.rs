@@ -8,7 +8,9 @@ use crate::flood::Flood;
 use crate::message::{Ask, Heard, Listener, Notice, ReplyError, cancelled, hear, is_asked_in};
 use crate::passing::Whom;
 use crate::questions::{Asked, OpenQuestions};
+use crate::unreadable;
 use haft_proto::envelope::{self, Envelope, Incoming, Rejected};
+use haft_proto::error::Malformed;
 use haft_proto::json::{Cursor, DEPTH_MAX};
 use haft_proto::limits::Limits;
 use serde_json::value::RawValue;
@@ -193,6 +195,15 @@ impl Exchange {
         is_awaited
     }
 
+    /// Everybody who waits has that for an answer.
+    fn fail_all(&self, reply: impl Fn() -> Reply) {
+        let all = lock(&self.pending).as_mut().map(std::mem::take).unwrap_or_default();
+        for waiting in all.into_values() {
+            // It may have been dropped in this moment.
+            _ = waiting.reply.send(reply());
+        }
+    }
+
     fn was_sent(&self, id: &str) -> bool {
         id.parse().is_ok_and(|id: u64| id <= self.id_max.load(Ordering::Relaxed))
     }
@@ -281,24 +292,48 @@ impl Inbox {
         self.flood.ebb().await;
     }
 
+    /// Takes what comes before the end of all, which may be a message that was cut off: then it is
+    /// false.
+    pub(crate) fn take_last(&mut self, message: &[u8]) -> bool {
+        let mut room = Vec::new();
+        match envelope::read_with_halves(message, &mut room, &self.exchange.limits) {
+            Err(Rejected {
+                reason: Malformed::NotJson { .. } | Malformed::NotUtf8 { .. }, ..
+            }) => false,
+            _ => self.take(message),
+        }
+    }
+
     /// Takes one message, or none, or a batch; false if it is no JSON-RPC.
     pub(crate) fn take(&mut self, message: &[u8]) -> bool {
         self.flood.count();
         if message.trim_ascii().is_empty() {
             return true;
         }
-        match envelope::read(message, &self.exchange.limits) {
+        let mut room = Vec::new();
+        match envelope::read_with_halves(message, &mut room, &self.exchange.limits) {
             Ok(Incoming::One(message)) => self.take_message(&message),
             Ok(Incoming::Batch(messages)) => {
-                for message in messages.into_iter().flatten() {
-                    self.take_message(&message);
+                for message in messages {
+                    match message {
+                        Ok(message) => self.take_message(&message),
+                        Err(rejected) => _ = self.take_unreadable(&rejected, &[]),
+                    }
                 }
             }
-            Err(Rejected { id: Some(id), reason }) => {
-                let reason = Err(ReplyError::Unreadable(reason.to_string()));
-                self.exchange.take_reply(id.raw(), reason);
-            }
-            Err(Rejected { id: None, .. }) => return false,
+            Err(rejected) => return self.take_unreadable(&rejected, message),
+        }
+        true
+    }
+
+    /// Ends the request that such a message should answer, or all of them, if it should answer one
+    /// and does not say which; false if it is none of JSON-RPC.
+    fn take_unreadable(&self, Rejected { id, reason }: &Rejected<'_>, message: &[u8]) -> bool {
+        let unreadable = || Err(ReplyError::Unreadable(reason.to_string()));
+        match id {
+            Some(id) => _ = self.exchange.take_reply(id.raw(), unreadable()),
+            None if unreadable::is_answer(message) => self.exchange.fail_all(unreadable),
+            None => return false,
         }
         true
     }

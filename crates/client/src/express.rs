@@ -3,6 +3,7 @@
 //! it was read into. What is no plain answer goes the long way, through `reply` and `rounds`. Made
 //! by `client` once hands are shaken.
 
+use crate::coded::decoding;
 use crate::error::ClientError;
 use crate::http::{Http, lock};
 use crate::lane::{Answer, Lane, Unread, write_line};
@@ -134,9 +135,13 @@ impl Express {
         };
         let reading = Box::pin(async {
             match answer {
-                Reading::Body(body) => reply::read_body(&self.http, &ask, &body, listener).await,
+                Reading::Body(body) => {
+                    let answer = reply::read_body(&self.http, &ask, &body, listener).await;
+                    self.http.doubt(&ask, answer).await
+                }
                 Reading::Answer(answer) => {
-                    let response = reply::Body::response(*answer);
+                    let limit = self.http.limits().message_bytes;
+                    let response = decoding(reply::Body::response(*answer), limit);
                     self.http.hear(&ask, response, listener).await
                 }
             }
@@ -156,7 +161,7 @@ impl Express {
         let asked = self.lane.ask([&head, &body]).await;
         let answer = asked.map_err(|why| unasked(method, &self.http.url(), &why))?;
         match answer.head.status {
-            StatusCode::OK if answer.head.is_json => {
+            StatusCode::OK if answer.head.is_json && !answer.head.is_coded => {
                 let limit = self.http.limits().message_bytes;
                 let (mut body, mut begun) = (answer.body, Bytes::new());
                 let limit_bytes = u64::try_from(limit).unwrap_or(u64::MAX);

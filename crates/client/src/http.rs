@@ -3,9 +3,11 @@
 //! answers is `reply`'s business.
 
 use crate::auth::{Keeper, asking_nobody};
+use crate::coded::decoding;
 use crate::desk::Desk;
 use crate::error::{ClientError, excerpt};
 use crate::farewell::Farewells;
+use crate::forgotten;
 use crate::lane::{self, Connections, Lane};
 use crate::limits::FAREWELL;
 use crate::message::{Ask, Listener, Notice, cancelled};
@@ -16,7 +18,7 @@ use bytes::Bytes;
 use haft_proto::limits::Limits;
 use haft_proto::mirror::{METHOD_HEADER, NAME_HEADER, VERSION_HEADER, encode};
 use haft_proto::version::{Era, Revision};
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
+use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body_util::Full;
 use serde_json::value::RawValue;
@@ -164,10 +166,29 @@ impl Http {
         if status == StatusCode::NOT_FOUND && !is_handshake && self.has_session() {
             return Err(ClientError::SessionLost);
         }
-        if status.is_success() {
+        let answer = if status.is_success() {
             reply::read(self, ask, response, listener).await
         } else {
             Err(reply::read_failure(ask, response).await)
+        };
+        self.doubt(ask, answer).await
+    }
+
+    /// The same answer, unless it is a refusal by a server that has forgotten the session: many say
+    /// that in another way than by 404. Whether it has, a `ping` in that session tells.
+    pub(crate) async fn doubt(
+        &self,
+        ask: &Ask,
+        answer: Result<Box<RawValue>, ClientError>,
+    ) -> Result<Box<RawValue>, ClientError> {
+        match answer {
+            Err(error) if ask.is_cancellable() && forgotten::may_be(&error) => {
+                match self.has_session() && Box::pin(forgotten::is(self)).await {
+                    true => Err(ClientError::SessionLost),
+                    false => Err(error),
+                }
+            }
+            answer => answer,
         }
     }
 
@@ -315,6 +336,7 @@ impl Http {
         for _ in 0..=REDIRECTS_MAX {
             let request = self.request(method, &url, body.clone(), headers);
             let response = self.0.road.send(what, request, body).await?;
+            let response = decoding(response, self.0.limits.message_bytes);
             match redirect(&url, &response)? {
                 Some(next) => url = next,
                 None => {
@@ -362,6 +384,7 @@ impl Http {
             USER_AGENT,
             HeaderValue::from_static(concat!("haft/", env!("CARGO_PKG_VERSION"))),
         );
+        all.insert(ACCEPT_ENCODING, haft_fetch::ACCEPTED_CODINGS);
         all.extend(self.0.headers.clone());
         if method == Method::POST {
             all.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

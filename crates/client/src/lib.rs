@@ -16,11 +16,13 @@
 //! # }
 //! ```
 
+mod absent;
 mod answerer;
 mod auth;
 mod carried;
 mod changes;
 mod client;
+mod coded;
 mod connect;
 mod content;
 mod desk;
@@ -32,6 +34,7 @@ mod exchange;
 mod express;
 mod farewell;
 mod flood;
+mod forgotten;
 mod form;
 mod formats;
 mod http;
@@ -62,6 +65,7 @@ mod stdio;
 mod stream;
 mod tasks;
 mod tools;
+mod unreadable;
 mod wire;
 
 pub use answerer::{Answerer, Answering, Asker, Consent, Declined, Elicited, Offers, Root, Visit};
@@ -79,6 +83,7 @@ pub use eras::Eras;
 pub use error::{ClientError, RpcError};
 pub use form::{Choice, Field, FieldKind, Form};
 pub use formats::Format;
+pub use haft_fetch::Proxies;
 pub use lane::Connections;
 pub use listen::Changes;
 pub use long::{LongResult, Passed};

@@ -143,3 +143,7 @@ pub(crate) const LANE_BUFFER_MAX: usize = 64 * 1024;
 pub(crate) const TCP_KEEP_ALIVE: Duration = Duration::from_secs(30);
 /// How long what was sent may be unconfirmed.
 pub(crate) const TCP_SILENCE_MAX: Duration = Duration::from_secs(60);
+/// As how many messages of the longest kind a piece of a compressed stream may turn out.
+pub(crate) const DECODED_MESSAGES_MAX: usize = 16;
+/// How long a server is waited for that may have forgotten a session, and is asked.
+pub(crate) const SESSION_TRIED_MAX: Duration = Duration::from_secs(5);

@@ -122,8 +122,8 @@ impl OldSse {
     /// What may explain that no answer came.
     pub(crate) fn oddity(&self, ask: &Ask) -> Option<ClientError> {
         Some(match self.exchange.oddity()? {
-            Oddity::Garbage(reason) => {
-                ClientError::NotJsonRpc { method: ask.method.name(), reason }
+            Oddity::Garbage(line) => {
+                ClientError::GarbageInStream { method: ask.method.name(), line }
             }
             Oddity::OtherId(theirs) => {
                 ClientError::AnsweredAnotherId { ours: ask.id.clone(), theirs }

@@ -3,6 +3,7 @@
 use crate::answerer::Answerer;
 use crate::auth::{Authorizer, OAuth};
 use crate::eras::Eras;
+use haft_fetch::Proxies;
 use haft_proto::limits::Limits;
 use haft_proto::version::Era;
 use http::HeaderMap;
@@ -25,6 +26,8 @@ pub struct Options {
     pub limits: Limits,
     /// Headers that every HTTP request carries. Mark secrets as sensitive.
     pub headers: HeaderMap,
+    /// Which servers are reached through a proxy; `None` does as the environment says.
+    pub proxies: Option<Proxies>,
     /// The least severe log message that is wanted from a modern server; `None` wants none.
     pub log_level: Option<String>,
     /// Who answers what servers ask back; `None` answers nothing, and servers are told so.
@@ -56,6 +59,7 @@ impl Default for Options {
             discover_timeout: Duration::from_secs(5),
             limits,
             headers: HeaderMap::new(),
+            proxies: None,
             log_level: None,
             answerer: None,
             passes: false,

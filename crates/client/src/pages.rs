@@ -9,7 +9,7 @@ use haft_proto::json::{JsonStr, member};
 use haft_proto::method::Method;
 use haft_proto::version::Revision;
 use serde_json::value::RawValue;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 /// All entries of a list, from all pages.
@@ -68,6 +68,7 @@ pub(crate) async fn all<T>(
 ) -> Result<Listing<T>, ClientError> {
     let mut list = Listing::default();
     let mut cursor: Option<String> = None;
+    let (mut followed, mut before) = (HashSet::new(), None);
     loop {
         let quoted = cursor.as_deref().map(quoted);
         let members: Vec<_> = quoted.iter().map(|cursor| ("cursor", &**cursor)).collect();
@@ -75,19 +76,35 @@ pub(crate) async fn all<T>(
         let page = read(&raw)?;
         list.pages += 1;
         list.bytes += raw.get().len();
-        list.entries.extend(page.entries);
-        list.dropped.extend(page.dropped);
+        let is_again = before.replace(raw.get().to_owned()).is_some_and(|text| text == raw.get());
+        // Who does not heed cursors sends the same page again.
+        if !is_again {
+            list.entries.extend(page.entries);
+            list.dropped.extend(page.dropped);
+        }
         list.ttl = list.ttl.into_iter().chain(page.ttl).min();
         list.meta = list.meta.or(page.meta);
-        let is_stuck = page.next_cursor.is_some() && page.next_cursor == cursor;
-        if is_stuck || list.pages == PAGES_MAX || list.bytes > LIST_BYTES_MAX {
-            return Err(ClientError::ListWithoutEnd { pages: list.pages });
-        }
-        cursor = page.next_cursor;
-        if cursor.is_none() {
+        let Some(next) = page.next_cursor else { return Ok(list) };
+        if let Some(reason) = is_stuck(&next, &followed) {
+            let name = format!("page {} and later", list.pages + 1);
+            list.dropped.push(Dropped { name, reason });
             return Ok(list);
         }
+        if list.pages == PAGES_MAX || list.bytes > LIST_BYTES_MAX {
+            return Err(ClientError::ListWithoutEnd { pages: list.pages });
+        }
+        followed.insert(next.clone());
+        cursor = Some(next);
     }
+}
+
+/// Why a cursor leads nowhere, if it does; what came so far is all that there is.
+fn is_stuck(next: &str, followed: &HashSet<String>) -> Option<String> {
+    if next.is_empty() {
+        return Some("the server's `nextCursor` is empty; it must leave it out".to_owned());
+    }
+    let is_known = followed.contains(next);
+    is_known.then(|| "the server's `nextCursor` leads back to a page that was read".to_owned())
 }
 
 /// Reads a page whose entries are `member`, each by `entry`, which says what is wrong with one that
@@ -101,7 +118,7 @@ pub(crate) fn read_page<T>(
     let malformed = |error: serde_json::Error| malformed(method, &error.to_string());
     let mut members: HashMap<String, Box<RawValue>> =
         serde_json::from_str(raw.get()).map_err(malformed)?;
-    let meta = members.remove("_meta");
+    let meta = members.remove("_meta").filter(|meta| meta.get() != "null");
     let Some(written) = members.get(member) else {
         return Err(self::malformed(method, &format!("`{member}` is missing")));
     };

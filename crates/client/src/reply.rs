@@ -1,6 +1,7 @@
 //! What an HTTP response holds: the answer as JSON, or a failure; a stream of events is read by
 //! `stream`. Called by the HTTP wire for each request; bounded by the limit of a message.
 
+use crate::coded::{CodedBody, unread};
 use crate::error::{ClientError, excerpt};
 use crate::http::Http;
 use crate::lane;
@@ -8,6 +9,7 @@ use crate::message::{Ask, Heard, Listener, ReplyError, hear};
 use crate::stream::Stream;
 use bytes::Bytes;
 use haft_proto::envelope::{self, Incoming};
+use haft_proto::sse::Reader;
 use http::header::CONTENT_TYPE;
 use http::{Response, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -20,6 +22,7 @@ use std::task::{Context, Poll, ready};
 /// The body of a response.
 #[derive(Debug)]
 pub(crate) enum Body {
+    Coded(Box<CodedBody>),
     Lane(lane::Body),
     Tls(hyper::body::Incoming),
 }
@@ -36,8 +39,10 @@ impl Body {
     /// What matters has come. Where the rest, which mostly is its end, comes soon, the connection
     /// can be used again.
     pub(crate) fn leave(self) {
-        if let Self::Lane(body) = self {
-            body.leave();
+        match self {
+            Self::Coded(coded) => coded.into_inner().leave(),
+            Self::Lane(body) => body.leave(),
+            Self::Tls(_) => {}
         }
     }
 }
@@ -51,6 +56,7 @@ impl hyper::body::Body for Body {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         match self.get_mut() {
+            Self::Coded(coded) => coded.poll_frame(cx),
             Self::Lane(body) => {
                 let piece = ready!(body.poll_piece(cx));
                 Poll::Ready(piece.map(|piece| piece.map(Frame::data).map_err(Into::into)))
@@ -88,7 +94,7 @@ pub(crate) async fn read(
         Err(error) if error.is::<LengthLimitError>() => {
             return Err(ClientError::MessageTooLarge { limit });
         }
-        Err(_) => return Err(ClientError::ClosedMidAnswer { method }),
+        Err(error) => return Err(unread(method, &*error)),
     };
     read_body(http, ask, &body, listener).await
 }
@@ -152,10 +158,20 @@ pub(crate) fn is_event_stream<T>(response: &Response<T>) -> bool {
     content_type(response) == "text/event-stream"
 }
 
+/// Whether a body is a JSON-RPC error, or an event that is one.
+pub(crate) fn is_refusal(body: &[u8]) -> bool {
+    let mut events = Reader::new(FAILURE_BYTES_MAX);
+    // What is no stream of events has none.
+    _ = events.feed(body);
+    let event = std::iter::from_fn(|| events.next()).find(|event| rpc_error(&event.data).is_some());
+    event.is_some() || rpc_error(body).is_some()
+}
+
 /// The JSON-RPC error that a body holds.
 fn rpc_error(body: &[u8]) -> Option<ReplyError> {
     let limits = haft_proto::limits::Limits::default();
-    match envelope::read(body, &limits) {
+    let mut room = Vec::new();
+    match envelope::read_with_halves(body, &mut room, &limits) {
         Ok(Incoming::One(message)) => match hear(&message) {
             Heard::Reply(_, Err(error)) => Some(error),
             _ => None,

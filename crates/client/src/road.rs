@@ -7,6 +7,7 @@ use crate::limits::TCP_KEEP_ALIVE;
 use crate::options::Options;
 use crate::reply::Body;
 use bytes::Bytes;
+use haft_fetch::{FetchError, Proxied, Proxies};
 use http::header::LOCATION;
 use http::{Request, Response, StatusCode, Uri};
 use http_body_util::Full;
@@ -21,6 +22,8 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) enum Road {
     Lane(Arc<Lane>),
+    /// Through the proxy that the environment names.
+    Proxied(Box<Proxied>),
     Tls(Box<TlsClient>),
 }
 
@@ -29,6 +32,10 @@ type TlsClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 impl Road {
     /// The way to an address; nothing is sent yet.
     pub(crate) fn to(url: &Uri, options: &Options) -> Result<Self, ClientError> {
+        let proxies = options.proxies.clone().unwrap_or_else(Proxies::from_env);
+        if let Some(proxied) = Proxied::to(url, &proxies) {
+            return Ok(Self::Proxied(Box::new(proxied)));
+        }
         if url.scheme_str() == Some("https") {
             return Ok(Self::Tls(Box::new(tls(options.timeout)?)));
         }
@@ -39,7 +46,7 @@ impl Road {
     pub(crate) fn lane(&self) -> Option<&Arc<Lane>> {
         match self {
             Self::Lane(lane) => Some(lane),
-            Self::Tls(_) => None,
+            Self::Proxied(_) | Self::Tls(_) => None,
         }
     }
 
@@ -55,6 +62,18 @@ impl Road {
                 let head = lane::write(&request, body.len());
                 let answer = lane.ask([&head, body]).await;
                 answer.map(Body::response).map_err(|why| unasked(method, request.uri(), &why))
+            }
+            Self::Proxied(proxied) => {
+                let authority = request.uri().authority().map(ToString::to_string);
+                let answer = proxied.send(request).await.map_err(|error| match error {
+                    FetchError::Broken { .. } => ClientError::ClosedMidAnswer { method },
+                    FetchError::NoTrustedRoots => ClientError::NoTrustedRoots,
+                    error => ClientError::Unreachable {
+                        authority: authority.unwrap_or_default(),
+                        reason: error.to_string(),
+                    },
+                });
+                answer.map(|response| response.map(Body::Tls))
             }
             Self::Tls(client) => by_tls(method, client, request).await,
         }

@@ -201,7 +201,7 @@ async fn read(mut mouth: Mouth<impl Future<Output = ()> + Unpin>, exchange: Arc<
             Ok(count @ 1..) => lines.filled(count),
             Ok(0) | Err(_) => {
                 let rest = lines.rest();
-                let is_whole = rest.is_none_or(|rest| inbox.take(rest));
+                let is_whole = rest.is_none_or(|rest| inbox.take_last(rest));
                 break if is_whole { Ended::AtMessageEnd } else { Ended::MidMessage };
             }
         }

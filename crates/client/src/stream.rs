@@ -3,6 +3,7 @@
 //! taken up again where it broke. Used by `reply` and `standing`; it sends through the HTTP wire.
 
 use crate::changes::Change;
+use crate::coded::unread;
 use crate::error::{ClientError, excerpt};
 use crate::flood::Flood;
 use crate::http::Http;
@@ -11,7 +12,9 @@ use crate::message::{Ask, Heard, Listener, Notice, hear, is_asked_in};
 use crate::passing::Whom;
 use crate::questions::OpenQuestions;
 use crate::reply::{Body, is_event_stream};
-use haft_proto::envelope::{self, Envelope, Incoming};
+use crate::unreadable;
+use haft_fetch::CodingError;
+use haft_proto::envelope::{self, Envelope, Incoming, Rejected};
 use haft_proto::method::Method;
 use haft_proto::sse::Reader;
 use haft_proto::version::Era;
@@ -35,6 +38,8 @@ pub(crate) struct Stream<'a> {
     retry: Duration,
     /// How often in a row nothing came of that.
     failures: u32,
+    /// Why the first event that was no message is none.
+    stray: Option<String>,
 }
 
 impl<'a> Stream<'a> {
@@ -46,6 +51,7 @@ impl<'a> Stream<'a> {
             last_id: None,
             retry: RETRY_DEFAULT,
             failures: 0,
+            stray: None,
         }
     }
 
@@ -83,25 +89,51 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Takes what one body or event holds; the answer, if it is there.
+    /// Takes what one body holds; the answer, if it is there.
     pub(crate) async fn take(
         &mut self,
         bytes: &[u8],
         listener: Listener<'_>,
     ) -> Result<Option<Box<RawValue>>, ClientError> {
-        let messages = match envelope::read(bytes, self.http.limits()) {
-            Ok(Incoming::One(message)) => vec![message],
-            Ok(Incoming::Batch(messages)) => messages.into_iter().flatten().collect(),
-            Err(rejected) => {
-                let (method, reason) = (self.method(), rejected.reason.to_string());
-                return Err(ClientError::NotJsonRpc { method, reason });
-            }
+        self.take_text(bytes, false, listener).await
+    }
+
+    /// The same of a body or an event.
+    async fn take_text(
+        &mut self,
+        bytes: &[u8],
+        is_event: bool,
+        listener: Listener<'_>,
+    ) -> Result<Option<Box<RawValue>>, ClientError> {
+        let mut room = Vec::new();
+        let messages = match envelope::read_with_halves(bytes, &mut room, self.http.limits()) {
+            Ok(Incoming::One(message)) => vec![Ok(message)],
+            Ok(Incoming::Batch(messages)) => messages,
+            Err(rejected) => vec![Err(rejected)],
         };
         let mut result = None;
         for message in &messages {
-            result = self.take_message(message, listener).await?.or(result);
+            result = match message {
+                Ok(message) => self.take_message(message, listener).await?.or(result),
+                Err(rejected) if is_event && !self.is_awaited(rejected, bytes) => result,
+                Err(rejected) => {
+                    let (method, reason) = (self.method(), rejected.reason.to_string());
+                    return Err(ClientError::NotJsonRpc { method, reason });
+                }
+            };
         }
         Ok(result)
+    }
+
+    /// Whether an event that cannot be read should have been the answer; others are none of our
+    /// business, like a word that keeps the connection open.
+    fn is_awaited(&mut self, rejected: &Rejected<'_>, bytes: &[u8]) -> bool {
+        self.stray.get_or_insert_with(|| rejected.reason.to_string());
+        let Some(ask) = self.ask else { return false };
+        match rejected.id {
+            Some(id) => id.raw() == ask.id,
+            None => unreadable::is_answer(bytes),
+        }
     }
 
     /// Reads one response to its end, or to the answer.
@@ -118,7 +150,13 @@ impl<'a> Stream<'a> {
                 frame = body.frame() => frame,
                 error = self.questions.failed() => return Err(error),
             };
-            let Some(Ok(frame)) = frame else { break };
+            let frame = match frame {
+                Some(Ok(frame)) => frame,
+                Some(Err(error)) if error.is::<CodingError>() => {
+                    return Err(unread(self.method(), &*error));
+                }
+                Some(Err(_)) | None => break,
+            };
             let Some(data) = frame.data_ref() else { continue };
             reader.feed(data).map_err(|_| ClientError::MessageTooLarge { limit })?;
             while let Some(event) = reader.next() {
@@ -127,7 +165,7 @@ impl<'a> Stream<'a> {
                 if event.kind != "message" || event.data.is_empty() {
                     continue;
                 }
-                let taken = self.take(&event.data, listener).await.transpose();
+                let taken = self.take_text(&event.data, true, listener).await.transpose();
                 if let Some(answer) = taken {
                     body.leave();
                     return answer.map(Some);
@@ -242,6 +280,12 @@ impl<'a> Stream<'a> {
     }
 
     fn closed(&self) -> ClientError {
-        ClientError::ClosedMidAnswer { method: self.method() }
+        let method = self.method();
+        // While hands are shaken, what came in place of an answer tells more than that it ended.
+        let is_begun = self.ask.is_none_or(Ask::is_cancellable);
+        match self.stray.as_ref().filter(|_| !is_begun) {
+            Some(reason) => ClientError::NotJsonRpc { method, reason: reason.clone() },
+            None => ClientError::ClosedMidAnswer { method },
+        }
     }
 }

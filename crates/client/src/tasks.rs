@@ -2,6 +2,7 @@
 //! is cancelled if nobody waits any more (the extension `io.modelcontextprotocol/tasks`). Used by
 //! `client`, only if the options ask for tasks.
 
+use crate::absent;
 use crate::answerer::Declined;
 use crate::error::{ClientError, RpcError};
 use crate::limits::{
@@ -54,6 +55,7 @@ struct Task {
     task_id: String,
     status: Status,
     status_message: Option<String>,
+    #[serde(default, deserialize_with = "absent::or_empty")]
     poll_interval_ms: Option<f64>,
     input_requests: Option<Questions>,
     result: Option<Box<RawValue>>,

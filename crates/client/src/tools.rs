@@ -1,6 +1,7 @@
 //! What a server says of its tools and what they answer, kept as the JSON text that came beside the
 //! members that a client reads. Made by `client`.
 
+use crate::absent;
 use crate::content::{Content, read_content};
 use crate::error::ClientError;
 use crate::members::Members;
@@ -114,10 +115,10 @@ pub(crate) fn read_call(raw: Box<RawValue>) -> Result<CallResult, ClientError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Written {
-        #[serde(default)]
+        #[serde(default, deserialize_with = "absent::or_null")]
         content: Vec<Value>,
         structured_content: Option<Box<RawValue>>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "absent::or_empty")]
         is_error: bool,
     }
     let written: Written = serde_json::from_str(raw.get())

@@ -24,7 +24,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use std::error::Error;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-type Pool = legacy::Client<Connector, Full<Bytes>>;
+pub(crate) type Pool = legacy::Client<Connector, Full<Bytes>>;
 
 /// Connections to all servers within a [`Reach`]. Cheap to clone; nothing is set up before the
 /// first request.
@@ -177,7 +177,7 @@ impl Inner {
     }
 }
 
-fn pool(connector: Connector) -> Pool {
+pub(crate) fn pool(connector: Connector) -> Pool {
     legacy::Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .timer(TokioTimer::new())
@@ -211,7 +211,7 @@ fn is_cut_off(error: &legacy::Error) -> bool {
     cause.is_some_and(hyper::Error::is_incomplete_message)
 }
 
-fn said(host: &str, error: &legacy::Error) -> FetchError {
+pub(crate) fn said(host: &str, error: &legacy::Error) -> FetchError {
     let own = error.source().and_then(|source| source.downcast_ref::<FetchError>());
     match own {
         Some(own) => own.clone(),

@@ -85,7 +85,7 @@ impl Coding {
 
     /// A decoder for a body that begins with this byte. What is called deflate is zlib (RFC 9110,
     /// 8.4.1.2), or raw deflate from servers that take the name at its word.
-    fn decoder(self, first: u8) -> Box<dyn DecodeV2 + Send> {
+    fn decoder(self, first: u8) -> Box<dyn DecodeV2 + Send + Sync> {
         match self {
             Self::Gzip => Box::new(GzipDecoder::new()),
             Self::Deflate if first & 0x0f == 8 => Box::new(ZlibDecoder::new()),
@@ -176,7 +176,7 @@ struct Stage {
 }
 
 struct Started {
-    codec: Box<dyn DecodeV2 + Send>,
+    codec: Box<dyn DecodeV2 + Send + Sync>,
     buffer: Box<[u8]>,
 }
 

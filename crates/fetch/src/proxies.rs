@@ -7,13 +7,19 @@ use std::sync::Arc;
 
 /// The proxies of a process.
 #[derive(Clone, Debug)]
-pub struct Proxies(Arc<Matcher>);
+pub struct Proxies {
+    matcher: Arc<Matcher>,
+    /// `NO_PROXY` is `*`: everything is reached without.
+    is_off: bool,
+}
 
 impl Proxies {
     /// Those that the environment names.
     #[must_use]
     pub fn from_env() -> Self {
-        Self(Arc::new(Matcher::from_env()))
+        let off = ["NO_PROXY", "no_proxy"].iter().find_map(|name| std::env::var(name).ok());
+        let is_off = off.is_some_and(|hosts| is_all(&hosts));
+        Self { matcher: Arc::new(Matcher::from_env()), is_off }
     }
 
     /// One for `http:` and one for `https:` addresses, and the hosts and networks, separated by
@@ -21,12 +27,13 @@ impl Proxies {
     #[must_use]
     pub fn new(http: &str, https: &str, no_proxy: &str) -> Self {
         let builder = Matcher::builder().no(no_proxy.to_owned());
-        Self(Arc::new(builder.http(http.to_owned()).https(https.to_owned()).build()))
+        let matcher = builder.http(http.to_owned()).https(https.to_owned()).build();
+        Self { matcher: Arc::new(matcher), is_off: is_all(no_proxy) }
     }
 
     /// The proxy for an address.
     pub(crate) fn of(&self, url: &Uri) -> Option<Intercept> {
-        self.0.intercept(url)
+        self.matcher.intercept(url).filter(|_| !self.is_off)
     }
 
     /// What a request that goes through a proxy in plain text tells it.
@@ -34,4 +41,9 @@ impl Proxies {
         let is_plain = url.scheme_str() == Some("http");
         self.of(url).filter(|_| is_plain)?.basic_auth().cloned()
     }
+}
+
+/// Whether hosts that are reached without a proxy are all that there are, addresses too.
+fn is_all(hosts: &str) -> bool {
+    hosts.split(',').any(|host| host.trim() == "*")
 }

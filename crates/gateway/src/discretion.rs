@@ -14,6 +14,9 @@ pub(crate) fn told(error: &ClientError) -> String {
         ClientError::ForeignEndpoint { .. } => {
             "it wants messages sent to another server".to_owned()
         }
+        ClientError::GarbageInStream { method, .. } => {
+            format!("its answer to `{method}` is not a JSON-RPC message")
+        }
         ClientError::GarbageOnStdout { .. } => {
             "it wrote something on stdout that is no message".to_owned()
         }
@@ -24,8 +27,9 @@ pub(crate) fn told(error: &ClientError) -> String {
         ClientError::NotAnEndpoint { status, .. } => {
             format!("no MCP server answers there (HTTP {status})")
         }
-        ClientError::NotJsonRpc { method, .. } => {
-            format!("its answer to `{method}` is not a JSON-RPC message")
+        // The reason says where it cannot be read, and nothing of what stands there.
+        ClientError::NotJsonRpc { method, reason } => {
+            format!("its answer to `{method}` cannot be read: {reason}")
         }
         ClientError::OutputEnded { .. } => "it closed its stdout".to_owned(),
         ClientError::ProcessEnded { status, .. } => format!("its process ended ({status})"),
@@ -57,7 +61,7 @@ mod tests {
             ClientError::HttpStatus { method, status: 500, said: secret() },
             ClientError::NoEndpoint { url: secret(), reason: secret() },
             ClientError::NotAnEndpoint { url: secret(), status: 404 },
-            ClientError::NotJsonRpc { method, reason: secret() },
+            ClientError::GarbageInStream { method, line: secret() },
             ClientError::OutputEnded { words: secret() },
             ClientError::ProcessEnded { status: "exit status: 1".into(), words: secret() },
             ClientError::Redirected { to: secret() },

@@ -92,7 +92,12 @@ pub(crate) async fn keep(seat: Seat, mut first: Option<Place>, report: impl Fn(R
             End::Failed { error, up } => {
                 let reason: Arc<str> = upstream.secrets.hide(&error.to_string()).into();
                 let had_answered = up.is_some();
-                pause.lost(up.map_or(Duration::ZERO, |up| up.elapsed()), seats.has_served(number));
+                let has_served = seats.has_served(number);
+                pause.lost(up.map_or(Duration::ZERO, |up| up.elapsed()), has_served);
+                // Whoever forgets sessions and serves in each new one is not waited for longer.
+                if has_served && matches!(error, ClientError::SessionLost) {
+                    pause.reset();
+                }
                 // One that has answered is back at once, most often: its calls wait for that.
                 has_answered |= had_answered;
                 is_down = !has_answered || pause.next() > PATIENCE;

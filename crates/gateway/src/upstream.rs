@@ -371,7 +371,12 @@ impl Upstream {
                     None => refusal,
                 }
             }
-            error => self.failed(&discretion::told(&error)),
+            error => {
+                if is_unreadable(&error) {
+                    self.murmur.hear(&error.to_string());
+                }
+                self.failed(&discretion::told(&error))
+            }
         }
     }
 
@@ -401,6 +406,19 @@ impl Upstream {
     fn told(&self, why: &str) -> String {
         format!("Upstream `{}`: {why}", self.name())
     }
+}
+
+/// Whether something is wrong with what the upstream says, which whoever runs it should know of.
+fn is_unreadable(error: &ClientError) -> bool {
+    matches!(
+        error,
+        ClientError::AnsweredAnotherId { .. }
+            | ClientError::GarbageInStream { .. }
+            | ClientError::GarbageOnStdout { .. }
+            | ClientError::MalformedResult { .. }
+            | ClientError::NotJsonRpc { .. }
+            | ClientError::UnknownContentType { .. }
+    )
 }
 
 /// The agents that have what is there.

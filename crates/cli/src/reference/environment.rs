@@ -4,7 +4,7 @@ use super::{page as titled, root, table};
 
 /// Every variable that haft, or a library for it, reads.
 const VARIABLES: &[(&str, &str, &str)] = &[
-    ("ALL_PROXY", "tools with `http`", "the proxy for every address; lower case counts too"),
+    ("ALL_PROXY", "what is asked over HTTP", "the proxy for every address; lower case counts too"),
     ("APPDATA", "`discover`, `install`, targets by name", "where editors keep files on Windows"),
     ("CI", "all", "colours in a terminal that has no `TERM`"),
     ("CLICOLOR", "all", "`0` is no colours, as with `NO_COLOR`"),
@@ -42,10 +42,10 @@ const VARIABLES: &[(&str, &str, &str)] = &[
         "`discover`, `install`, targets by name; verbs that take a URL",
         "where editors' files are looked for, and credentials are kept",
     ),
-    ("HTTP_PROXY", "tools with `http`", "the proxy for `http:`; lower case counts too"),
-    ("HTTPS_PROXY", "tools with `http`", "the proxy for `https:`; lower case counts too"),
+    ("HTTP_PROXY", "what is asked over HTTP", "the proxy for `http:`; lower case counts too"),
+    ("HTTPS_PROXY", "what is asked over HTTP", "the proxy for `https:`; lower case counts too"),
     ("NO_COLOR", "all", "no colours, unless it is empty"),
-    ("NO_PROXY", "tools with `http`", "hosts and networks that are reached without a proxy"),
+    ("NO_PROXY", "what is asked over HTTP", "hosts and networks that are reached without a proxy"),
     (
         "PATH",
         "`serve`, `call`, `check`, `doctor`",

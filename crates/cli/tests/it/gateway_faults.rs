@@ -3,6 +3,7 @@
 //! neither memory, processes nor descriptors are left.
 
 mod alike;
+mod answers;
 pub(crate) mod bed;
 mod crowds;
 mod entries;

@@ -12,6 +12,8 @@ pub(crate) struct Head {
     pub(crate) status: StatusCode,
     /// Whether the body is one JSON text, by its type.
     pub(crate) is_json: bool,
+    /// Whether the body is compressed, or encoded in another way.
+    pub(crate) is_coded: bool,
     pub(super) bytes: usize,
     pub(super) length: Length,
     /// The server takes no further request on this connection.
@@ -45,6 +47,7 @@ impl Head {
         let mut head = Self {
             status: status.map_err(|_| Fault::NotHttp)?,
             is_json: false,
+            is_coded: false,
             bytes,
             length: Length::Rest,
             is_last: response.version == Some(0),
@@ -77,6 +80,9 @@ impl Head {
                     Length::Chunks => self.is_last = true,
                     _ => self.length = Length::Known(length),
                 }
+            }
+            16 if is(name, "content-encoding") => {
+                self.is_coded |= !value.trim_ascii().eq_ignore_ascii_case(b"identity");
             }
             17 if is(name, "transfer-encoding") => {
                 // Beside a length, one of the two is somebody's mistake.
@@ -200,6 +206,8 @@ mod tests {
         let head = |rest| read(rest).expect("HTTP").expect("a head");
         assert!(head("content-type: Application/JSON; charset=utf-8\r\n").is_json);
         assert!(!head("content-type: text/event-stream\r\n").is_json);
+        assert!(head("Content-Encoding: gzip\r\n").is_coded);
+        assert!(!head("content-encoding: Identity \r\n").is_coded);
         let patience = head("keep-alive: max=100, timeout=5\r\n").idle_max;
         assert_eq!(patience, Some(Duration::from_secs(5)));
         let all = headers(b"HTTP/1.1 200 OK\r\nX-A: 1\r\nx-a: 2\r\n\r\n");

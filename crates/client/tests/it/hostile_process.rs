@@ -228,8 +228,8 @@ async fn requests_in_flight_are_bounded() {
 
 #[tokio::test]
 async fn a_list_without_end_is_given_up() {
-    let body = r#"shake; while read -r line; do
-        answer "$(id_of "$line")" '{"tools":[],"nextCursor":"again"}'; done"#;
+    let body = r#"shake; while read -r line; do id="$(id_of "$line")"
+        answer "$id" '{"tools":[],"nextCursor":"'"$id"'"}'; done"#;
     let client = connected(body, &legacy(PATIENT_MS)).await;
     let error = client.list_tools().await.expect_err("no end");
     assert!(matches!(error, ClientError::ListWithoutEnd { .. }), "{error}");

@@ -34,7 +34,7 @@ fn params(request: &Request) -> Value {
 #[tokio::test]
 async fn all_pages_of_every_list_are_asked_for() {
     let turns = vec![
-        answer(2, r#"{"resources":[{"uri":"file:///a","name":"a","size":3}],"nextCursor":""}"#),
+        answer(2, r#"{"resources":[{"uri":"file:///a","name":"a","size":3}],"nextCursor":"1"}"#),
         answer(3, r#"{"resources":[{"uri":"file:///b","name":"b"}]}"#),
         answer(4, r#"{"resourceTemplates":[{"uriTemplate":"x:{y}","name":"t"}],"nextCursor":"n"}"#),
         answer(5, r#"{"resourceTemplates":[]}"#),
@@ -47,7 +47,7 @@ async fn all_pages_of_every_list_are_asked_for() {
     assert_eq!((&*uris, resources.pages), (&["file:///a", "file:///b"][..], 2));
     assert_eq!(resources.entries[0].size, Some(3));
     server.request().await;
-    assert_eq!(params(&server.request().await), value!({"cursor": ""}), "an empty cursor is one");
+    assert_eq!(params(&server.request().await), value!({"cursor": "1"}));
     let templates = client.list_resource_templates().await.expect("templates");
     assert_eq!(templates.entries[0].uri_template, "x:{y}");
     let prompts = client.list_prompts().await.expect("prompts");
@@ -70,11 +70,34 @@ async fn what_a_server_does_not_offer_is_an_empty_list() {
 }
 
 #[tokio::test]
-async fn a_list_of_resources_without_end_is_given_up() {
-    let page = |id| answer(id, r#"{"resources":[],"nextCursor":"again"}"#);
-    let (client, _server) = connected("{}", vec![page(2), page(3), page(4)]).await;
-    let error = client.list_resources().await.expect_err("no end");
-    assert!(matches!(error, ClientError::ListWithoutEnd { pages: 2 }), "{error}");
+async fn a_list_ends_where_its_cursor_leads_back() {
+    let page = |n: u32, name: &str, cursor: &str| {
+        let entry = format!(r#"{{"uri":"x:{name}","name":"{name}"}}"#);
+        answer(n, &format!(r#"{{"resources":[{entry}],"nextCursor":{cursor}}}"#))
+    };
+    let back = "the server's `nextCursor` leads back to a page that was read";
+    let empty = "the server's `nextCursor` is empty; it must leave it out";
+    for (pages, names, warned) in [
+        (&[("a", "null")][..], "a", None),
+        (&[("a", "\"\"")], "a", Some(("page 2 and later", empty))),
+        (&[("a", "\"1\""), ("b", "\"\"")], "a b", Some(("page 3 and later", empty))),
+        // Whoever does not heed cursors sends the first page again.
+        (&[("a", "\"1\""), ("a", "\"1\"")], "a", Some(("page 3 and later", back))),
+        (&[("a", "\"1\""), ("b", "\"1\"")], "a b", Some(("page 3 and later", back))),
+        (
+            &[("a", "\"1\""), ("b", "\"2\""), ("c", "\"3\""), ("d", "\"2\"")],
+            "a b c d",
+            Some(("page 5 and later", back)),
+        ),
+    ] {
+        let turns = (2..).zip(pages).map(|(id, (name, cursor))| page(id, name, cursor));
+        let (client, _server) = connected("{}", turns.collect()).await;
+        let list = client.list_resources().await.expect(names);
+        let found: Vec<&str> = list.entries.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(found.join(" "), names);
+        let dropped: Vec<_> = list.dropped.iter().map(|one| (&*one.name, &*one.reason)).collect();
+        assert_eq!(dropped, Vec::from_iter(warned), "{names}");
+    }
 }
 
 #[tokio::test]

@@ -209,8 +209,8 @@ async fn what_is_no_message_hurts_nobody_and_explains_a_silence() {
     assert!(call(&client).await.expect("an answer").contains("tried"));
     let client = connected(&noise, &options(IMPATIENCE)).await;
     let error = call(&client).await.expect_err("no answer");
-    let ClientError::NotJsonRpc { reason, .. } = &error else { panic!("{error}") };
-    assert_eq!(reason, "nonsense");
+    let ClientError::GarbageInStream { line, .. } = &error else { panic!("{error}") };
+    assert_eq!(line, "nonsense");
 }
 
 #[tokio::test]

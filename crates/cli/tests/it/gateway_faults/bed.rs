@@ -123,7 +123,7 @@ impl Bed {
         let desk = Desk::with("");
         let mark = json!({ MARK: desk.file() });
         let mut bad = bad.clone();
-        if far.is_none() {
+        if far.is_none() && bad["url"].is_null() {
             bad["env"] = mark.clone();
         }
         let file = json!({

@@ -12,8 +12,7 @@ fn list(tools: &str) -> String {
 fn lists_without_end_are_named() {
     let page = r#"tools/list send {"jsonrpc":"2.0","id":$id,"result":{"tools":[],"nextCursor":""#;
     let other = format!("{page}$n\"}} }}");
-    let same = format!("{page}1\"}} }}");
-    let rules: [&'static str; 2] = [other.leak(), same.leak()];
+    let rules: [&'static str; 1] = [other.leak()];
     let slow: &'static [&'static str] = vec!["tools/list wait 400", rules[0]].leak();
     let begin = RESULT.replace("tools/call", "tools/list");
     let begin =
@@ -21,17 +20,22 @@ fn lists_without_end_are_named() {
     let end = r#"tools/list send "}],"nextCursor":"$n"} }"#;
     let large = vec![&*begin.leak(), "tools/list fill 4000000", end];
     let without_end = &["`bad`", "did not end"];
-    check(
-        Bed::piped,
-        &[
-            Case(vec![rules[0]].leak(), without_end),
-            Case(vec![rules[1]].leak(), without_end),
-            Case(large.leak(), without_end),
-        ],
-    );
+    check(Bed::piped, &[Case(vec![rules[0]].leak(), without_end), Case(large.leak(), without_end)]);
     let bed = Bed::piped(slow);
     assert!(wait_until(|| bed.call("bad_try").said().contains("no answer to `tools/list`")));
     bed.stop().expect("an orderly end");
+}
+
+#[test]
+fn a_list_whose_cursor_leads_back_is_served_as_far_as_it_came() {
+    let page = r#"tools/list send {"jsonrpc":"2.0","id":$id,"result":{"tools":[
+        {"name":"try","inputSchema":{"type":"object"} }],"nextCursor":"#;
+    for cursor in ["\"again\"", "\"\""] {
+        let bed = Bed::piped(&[&format!("{}{cursor}}} }}", page.replace('\n', " "))]);
+        assert_eq!(bed.call("bad_try").said(), "tried", "{cursor}");
+        bed.gate.told(&["`bad`", "and later", "nextCursor"]);
+        bed.stop().expect("an orderly end");
+    }
 }
 
 #[test]
