@@ -2,7 +2,7 @@
 //! Used by `client`, `resources` and `prompts`, which read the entries.
 
 use crate::error::{ClientError, excerpt};
-use crate::limits::{LIST_BYTES_MAX, PAGES_MAX};
+use crate::limits::PAGES_MAX;
 use crate::message::quoted;
 use crate::wire::{Question, Wire, nobody};
 use haft_proto::json::{JsonStr, member};
@@ -59,9 +59,9 @@ pub(crate) struct Page<T> {
 /// Asks for all pages; `read` reads one.
 ///
 /// # Errors
-/// [`ClientError::ListWithoutEnd`] if they do not end, and what asking and reading return.
+/// [`ClientError::ListWithoutEnd`] if they do not end, [`ClientError::ListTooLong`], and what asking and reading return.
 pub(crate) async fn all<T>(
-    wire: &Wire,
+    (wire, list_bytes): (&Wire, usize),
     method: Method,
     revision: Revision,
     mut read: impl FnMut(&RawValue) -> Result<Page<T>, ClientError>,
@@ -80,7 +80,10 @@ pub(crate) async fn all<T>(
         list.ttl = list.ttl.into_iter().chain(page.ttl).min();
         list.meta = list.meta.or(page.meta);
         let is_stuck = page.next_cursor.is_some() && page.next_cursor == cursor;
-        if is_stuck || list.pages == PAGES_MAX || list.bytes > LIST_BYTES_MAX {
+        if list.bytes > list_bytes {
+            return Err(ClientError::ListTooLong { limit: list_bytes });
+        }
+        if is_stuck || list.pages == PAGES_MAX {
             return Err(ClientError::ListWithoutEnd { pages: list.pages });
         }
         cursor = page.next_cursor;

@@ -20,6 +20,12 @@ pub(crate) fn told(error: &ClientError) -> String {
         ClientError::HttpStatus { method, status, .. } => {
             format!("it answered `{method}` with HTTP {status}")
         }
+        ClientError::ListTooLong { limit } => {
+            format!("a list of it has more than {limit} bytes; raise `list_limit` of the upstream")
+        }
+        ClientError::MessageTooLarge { limit } => {
+            format!("a message of it has more than {limit} bytes; raise `limit` of the upstream")
+        }
         ClientError::NoEndpoint { .. } => "it does not say where messages go".to_owned(),
         ClientError::NotAnEndpoint { status, .. } => {
             format!("no MCP server answers there (HTTP {status})")
@@ -69,6 +75,8 @@ mod tests {
             assert!(!told.contains("s3cret") && !told.is_empty(), "{told}");
         }
         let late = ClientError::MessageTooLarge { limit: 7 };
-        assert!(told(&late).contains('7'));
+        assert!(told(&late).contains("more than 7 bytes; raise `limit`"));
+        let long = ClientError::ListTooLong { limit: 7 };
+        assert!(told(&long).contains("more than 7 bytes; raise `list_limit`"));
     }
 }

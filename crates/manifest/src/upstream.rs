@@ -12,8 +12,9 @@ use crate::http;
 use crate::http::mistake::HttpMistake;
 use crate::keys::Kinds;
 use crate::limits::{
-    AGENT_NAME_MAX, INSTANCES_MAX, PREFIX_BYTES_MAX, SESSIONS, SESSIONS_IDLE, SESSIONS_IDLE_MAX,
-    SESSIONS_MAX, TOLD_NAME_BYTES_MIN, UPSTREAM_NAME_MAX,
+    AGENT_NAME_MAX, ANSWER_BYTES_MAX, INSTANCES_MAX, LIST_BYTES_MAX, PREFIX_BYTES_MAX, SESSIONS,
+    SESSIONS_IDLE, SESSIONS_IDLE_MAX, SESSIONS_MAX, TOLD_NAME_BYTES_MIN, TOOLS, TOOLS_MAX,
+    UPSTREAM_NAME_MAX,
 };
 use crate::meant::{Server, duplicate};
 use crate::openapi::{self, Described, Imported, Note};
@@ -68,6 +69,10 @@ pub struct Upstream {
     pub sessions_max: usize,
     /// How long one may ask nothing of it before it is ended.
     pub sessions_idle: Duration,
+    /// How many bytes a message of it may have, if the file says so.
+    pub answer_bytes: Option<usize>,
+    /// How many bytes a list of it may have, if the file says so.
+    pub list_bytes: Option<usize>,
     /// Where it is.
     pub reach: Reach,
     /// What of it is served, and what is other of its tools here.
@@ -155,10 +160,13 @@ const KINDS: Kinds = Kinds {
                 "start",
                 "tools",
                 "names",
+                "limit",
+                "list_limit",
+                "tools_max",
             ],
         ),
-        ("url", &["headers", "era", "start", "tools", "names"]),
-        ("agent", &["start", "tools", "names"]),
+        ("url", &["headers", "era", "start", "tools", "names", "limit", "list_limit", "tools_max"]),
+        ("agent", &["start", "tools", "names", "limit", "list_limit", "tools_max"]),
         (
             "openapi",
             &[
@@ -242,7 +250,10 @@ pub(crate) fn check(
                 Naming::Keep => None,
                 Naming::Portable => Some(room_for_names(&server.name)),
             };
-            let rules = Rules { around, name_bytes_max, ..rules };
+            let tools_max = written.tools_max.as_ref();
+            let tools_max = tools_max
+                .map_or(Ok(TOOLS), |written| amount::number("tools_max", written, 1, TOOLS_MAX))?;
+            let rules = Rules { around, name_bytes_max, tools_max, ..rules };
             let named = (name, prefix, Arc::new(rules));
             checked.upstreams.push(upstream(named, written, defaults, surroundings)?);
             // They are compared themselves.
@@ -363,6 +374,11 @@ fn upstream(
         return Err(Wrong::new(instances.place, Problem::TwoOfOne { key, other }));
     }
     let (sessions_max, sessions_idle) = of_sessions(&written, surroundings)?;
+    let size = |key, written: Option<&Placed<Scalar>>, max| {
+        written.map(|written| amount::bytes(key, written, max, surroundings)).transpose()
+    };
+    let answer_bytes = size("limit", written.limit.as_ref(), ANSWER_BYTES_MAX)?;
+    let list_bytes = size("list_limit", written.list_limit.as_ref(), LIST_BYTES_MAX)?;
     let reach = if let Some(command) = written.command {
         let env = (written.env, written.inherit_env);
         program(&command, env, written.cwd.as_ref(), surroundings)?
@@ -378,7 +394,7 @@ fn upstream(
     #[rustfmt::skip]
     let upstream = Upstream {
         name, prefix, timeout, era, start, instances, sessions, sessions_max, sessions_idle, reach,
-        rules,
+        rules, answer_bytes, list_bytes,
     };
     Ok(upstream)
 }
