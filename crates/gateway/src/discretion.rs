@@ -47,6 +47,14 @@ pub(crate) fn told(error: &ClientError) -> String {
     }
 }
 
+/// The failure in a line for whoever runs the gateway: with the key that helps, if one does.
+pub(crate) fn said(error: &ClientError) -> String {
+    match error {
+        ClientError::ListTooLong { .. } | ClientError::MessageTooLarge { .. } => told(error),
+        error => error.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

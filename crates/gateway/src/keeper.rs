@@ -91,7 +91,7 @@ pub(crate) async fn keep(seat: Seat, mut first: Option<Place>, report: impl Fn(R
                 circle::apart(pause.next())
             }
             End::Failed { error, up } => {
-                let reason: Arc<str> = upstream.secrets.hide(&error.to_string()).into();
+                let reason: Arc<str> = upstream.secrets.hide(&discretion::said(&error)).into();
                 let had_answered = up.is_some();
                 pause.lost(up.map_or(Duration::ZERO, |up| up.elapsed()), seats.has_served(number));
                 // One that has answered is back at once, most often: its calls wait for that.

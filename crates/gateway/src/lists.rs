@@ -111,12 +111,7 @@ impl Had<'_> {
             }
             Some(Err(error)) if is_end(&error, self.is_far) => Err(error),
             Some(Err(error)) => {
-                let reason = match &error {
-                    ClientError::ListTooLong { .. } | ClientError::MessageTooLarge { .. } => {
-                        discretion::told(&error)
-                    }
-                    error => error.to_string(),
-                };
+                let reason = discretion::said(&error);
                 self.offer.dropped.push(("list", name.to_owned(), reason));
                 self.offer.is_partial = true;
                 self.error.get_or_insert(error);
