@@ -24,7 +24,7 @@ pub(crate) fn told(error: &ClientError) -> String {
             format!("a list of it has more than {limit} bytes; raise `list_limit` of the upstream")
         }
         ClientError::MessageTooLarge { limit } => {
-            format!("a message of it has more than {limit} bytes; raise `limit` of the upstream")
+            format!("it sent a message larger than {limit} bytes; raise `limit` of the upstream")
         }
         ClientError::NoEndpoint { .. } => "it does not say where messages go".to_owned(),
         ClientError::NotAnEndpoint { status, .. } => {
@@ -83,7 +83,7 @@ mod tests {
             assert!(!told.contains("s3cret") && !told.is_empty(), "{told}");
         }
         let late = ClientError::MessageTooLarge { limit: 7 };
-        assert!(told(&late).contains("more than 7 bytes; raise `limit`"));
+        assert!(told(&late).contains("larger than 7 bytes; raise `limit`"));
         let long = ClientError::ListTooLong { limit: 7 };
         assert!(told(&long).contains("more than 7 bytes; raise `list_limit`"));
     }
