@@ -59,7 +59,8 @@ pub(crate) struct Page<T> {
 /// Asks for all pages; `read` reads one.
 ///
 /// # Errors
-/// [`ClientError::ListWithoutEnd`] if they do not end, [`ClientError::ListTooLong`], and what asking and reading return.
+/// [`ClientError::ListWithoutEnd`] if they do not end, [`ClientError::ListTooLong`], and what
+/// asking and reading return.
 pub(crate) async fn all<T>(
     (wire, list_bytes): (&Wire, usize),
     method: Method,

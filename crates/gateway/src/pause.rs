@@ -36,8 +36,8 @@ impl Pause {
         self.next
     }
 
-    /// How long to wait really: no longer than that, and at least half of it, so that those who lost
-    /// the same thing at once do not come back to it at once.
+    /// How long to wait really: no longer than that, and at least half of it, so that those who
+    /// lost the same thing at once do not come back to it at once.
     pub(crate) fn spread(&self) -> Duration {
         let half = self.next / 2;
         let number = RandomState::new().hash_one(self.next);

@@ -99,14 +99,14 @@ pub(crate) struct Upstream {
     pub(crate) headers: Option<Placed<Env>>,
     /// How long a call may take, like 5s; 1m without this key.
     pub(crate) timeout: Option<Placed<Scalar>>,
-    /// How many bytes of an answer are read, like 1MB; of a server that speaks MCP, how long a message
-    /// may be, and 4MiB without this key.
+    /// How many bytes of an answer are read, like 1MB; of a server that speaks MCP, how long a
+    /// message may be, and 4MiB without this key.
     pub(crate) limit: Option<Placed<Scalar>>,
-    /// How many bytes a list of a server that speaks MCP may have, all pages together; 32MiB without
-    /// this key.
+    /// How many bytes a list of a server that speaks MCP may have, all pages together; 32MiB
+    /// without this key.
     pub(crate) list_limit: Option<Placed<Scalar>>,
-    /// How many tools of a server that speaks MCP are served at most, from 1 to 100000; 4096 without
-    /// this key. Those that it lists after these are left out.
+    /// How many tools of a server that speaks MCP are served at most, from 1 to 100000; 4096
+    /// without this key. Those that it lists after these are left out.
     #[schemars(range(min = 1, max = TOOLS_MAX))]
     pub(crate) tools_max: Option<Placed<u32>>,
     /// How many redirects are followed, from 0 to 20; 5 without this key.
