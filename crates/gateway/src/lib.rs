@@ -9,10 +9,10 @@
 //! by `ownership`, `tailor` what is other of it in views, each tool a `fit`, and `idle` knows rules
 //! that do nothing; `altered` is what upstreams say otherwise than before; `told` is what all of
 //! them say of that; `forward` passes a request on, once for all that are `alike`, and counts its
-//! long result while that is `arriving`; `asking` is what is asked because of it;
-//! `subscriptions` hears of what changes; `murmur` is what processes say on stderr, without `secrets`; `circle` knows the
-//! gateway's own things when they come back; `early` answers while upstreams begin; `admin` says
-//! what becomes of it all.
+//! long result while that is `arriving`; `asking` is what is asked because of it; `subscriptions`
+//! hears of what changes; `murmur` is what processes say on stderr, without `secrets`; `circle`
+//! knows the gateway's own things when they come back; `early` answers while upstreams begin;
+//! `admin` says what becomes of it all.
 
 mod admin;
 mod alike;
