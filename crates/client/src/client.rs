@@ -7,7 +7,7 @@ use crate::era::Handshake;
 use crate::error::ClientError;
 use crate::express::{Express, Expressed};
 use crate::lane::Connections;
-use crate::limits::STANDING_TIME_MAX;
+use crate::limits::{LIST_BYTES_MAX, STANDING_TIME_MAX};
 use crate::long::Passed;
 use crate::message::{Listener, quoted};
 use crate::pages::{self, Listing, Page, malformed};
@@ -42,6 +42,8 @@ pub struct Client {
     logged: AtomicU8,
     /// By tool, which arguments HTTP repeats in headers; filled by listing.
     param_headers: Mutex<HashMap<String, ParamHeaders>>,
+    /// How many bytes a list may have.
+    list_bytes: usize,
 }
 
 impl Client {
@@ -57,7 +59,14 @@ impl Client {
         let express = Express::new(&wire, handshake.revision);
         let (logged, param_headers) = (AtomicU8::new(u8::MAX), Mutex::default());
         let wire = Arc::new(wire);
-        Self { wire, handshake, _standing: standing, express, logged, param_headers }
+        let list_bytes = LIST_BYTES_MAX;
+        Self { wire, handshake, _standing: standing, express, logged, param_headers, list_bytes }
+    }
+
+    /// The same with another bound for all pages of a list together, in bytes; 32 MiB without this.
+    #[must_use]
+    pub fn list_bytes(self, list_bytes: usize) -> Self {
+        Self { list_bytes, ..self }
     }
 
     /// Who the server is and how it is spoken with.
@@ -220,7 +229,8 @@ impl Client {
         read: impl FnMut(&RawValue) -> Result<Page<T>, ClientError>,
     ) -> Result<Listing<T>, ClientError> {
         // In a box: some lists are asked for at once, and the way of a request is long.
-        match Box::pin(pages::all(&self.wire, method, self.handshake.revision, read)).await {
+        let (wire, revision) = (&self.wire, self.handshake.revision);
+        match Box::pin(pages::all((wire, self.list_bytes), method, revision, read)).await {
             Err(error) if self.has_none(capability, method, &error) => Ok(Listing::default()),
             listing => listing,
         }

@@ -130,6 +130,12 @@ pub enum ClientError {
         /// The methods that it would have called.
         kinds: String,
     },
+    /// A list that is longer than may be.
+    #[error("the list has more than {limit} bytes on its pages")]
+    ListTooLong {
+        /// The limit.
+        limit: usize,
+    },
     /// A list whose pages do not end.
     #[error("the list did not end after {pages} pages; the server must stop sending `nextCursor`")]
     ListWithoutEnd {

@@ -1,6 +1,7 @@
 //! The members of an entry of a list. What it is known by has to be there; what else it says is
 //! taken where it is what it must be, and is as good as not said where it is not: one flawed entry
-//! must not cost a list, nor one flawed member an entry. Used by `tools`, `resources` and `prompts`.
+//! must not cost a list, nor one flawed member an entry. Used by `tools`, `resources` and
+//! `prompts`.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;

@@ -2,7 +2,7 @@
 //! Used by `client`, `resources` and `prompts`, which read the entries.
 
 use crate::error::{ClientError, excerpt};
-use crate::limits::{LIST_BYTES_MAX, PAGES_MAX};
+use crate::limits::PAGES_MAX;
 use crate::message::quoted;
 use crate::wire::{Question, Wire, nobody};
 use haft_proto::json::{JsonStr, member};
@@ -59,9 +59,10 @@ pub(crate) struct Page<T> {
 /// Asks for all pages; `read` reads one.
 ///
 /// # Errors
-/// [`ClientError::ListWithoutEnd`] if they do not end, and what asking and reading return.
+/// [`ClientError::ListWithoutEnd`] if they do not end, [`ClientError::ListTooLong`], and what
+/// asking and reading return.
 pub(crate) async fn all<T>(
-    wire: &Wire,
+    (wire, list_bytes): (&Wire, usize),
     method: Method,
     revision: Revision,
     mut read: impl FnMut(&RawValue) -> Result<Page<T>, ClientError>,
@@ -76,6 +77,9 @@ pub(crate) async fn all<T>(
         let page = read(&raw)?;
         list.pages += 1;
         list.bytes += raw.get().len();
+        if list.bytes > list_bytes {
+            return Err(ClientError::ListTooLong { limit: list_bytes });
+        }
         let is_again = before.replace(raw.get().to_owned()).is_some_and(|text| text == raw.get());
         // Who does not heed cursors sends the same page again.
         if !is_again {
@@ -90,7 +94,7 @@ pub(crate) async fn all<T>(
             list.dropped.push(Dropped { name, reason });
             return Ok(list);
         }
-        if list.pages == PAGES_MAX || list.bytes > LIST_BYTES_MAX {
+        if list.pages == PAGES_MAX {
             return Err(ClientError::ListWithoutEnd { pages: list.pages });
         }
         followed.insert(next.clone());

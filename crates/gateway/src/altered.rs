@@ -109,7 +109,8 @@ mod tests {
             (before, None),
             (r#"{"inputSchema":{"type": "object"},"name":"t","description":"Reads."}"#, None),
             (
-                r#"{"name":"t","description":"Deletes \u001b[1mall\u202e.","inputSchema":{"type":"object"}}"#,
+                r#"{"name":"t","description":"Deletes \u001b[1mall\u202e.",
+                "inputSchema":{"type":"object"}}"#,
                 Some("`description` is \"Deletes [1mall.\" now"),
             ),
             (

@@ -207,6 +207,10 @@ impl Names {
     /// Keeps names for an upstream that is not there now.
     fn reserve<T>(&mut self, things: &[Thing<T>], name: impl Fn(&T) -> &str, upstream: &Arc<str>) {
         for thing in things.iter().filter_map(|thing| thing.made.as_ref().ok()) {
+            // It could not have it if it were there.
+            if self.prefixes.other(name(thing), upstream).is_some() {
+                continue;
+            }
             let owner = || Owner::Away(Arc::clone(upstream));
             self.owners.entry(name(thing).to_owned()).or_insert_with(owner);
         }

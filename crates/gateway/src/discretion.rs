@@ -23,6 +23,12 @@ pub(crate) fn told(error: &ClientError) -> String {
         ClientError::HttpStatus { method, status, .. } => {
             format!("it answered `{method}` with HTTP {status}")
         }
+        ClientError::ListTooLong { limit } => {
+            format!("a list of it has more than {limit} bytes; raise `list_limit` of the upstream")
+        }
+        ClientError::MessageTooLarge { limit } => {
+            format!("it sent a message larger than {limit} bytes; raise `limit` of the upstream")
+        }
         ClientError::NoEndpoint { .. } => "it does not say where messages go".to_owned(),
         ClientError::NotAnEndpoint { status, .. } => {
             format!("no MCP server answers there (HTTP {status})")
@@ -41,6 +47,14 @@ pub(crate) fn told(error: &ClientError) -> String {
             format!("it closed its stdout before it answered `{method}`")
         }
         ClientError::Unreachable { .. } => "it cannot be reached".to_owned(),
+        error => error.to_string(),
+    }
+}
+
+/// The failure in a line for whoever runs the gateway: with the key that helps, if one does.
+pub(crate) fn said(error: &ClientError) -> String {
+    match error {
+        ClientError::ListTooLong { .. } | ClientError::MessageTooLarge { .. } => told(error),
         error => error.to_string(),
     }
 }
@@ -73,6 +87,8 @@ mod tests {
             assert!(!told.contains("s3cret") && !told.is_empty(), "{told}");
         }
         let late = ClientError::MessageTooLarge { limit: 7 };
-        assert!(told(&late).contains('7'));
+        assert!(told(&late).contains("larger than 7 bytes; raise `limit`"));
+        let long = ClientError::ListTooLong { limit: 7 };
+        assert!(told(&long).contains("more than 7 bytes; raise `list_limit`"));
     }
 }

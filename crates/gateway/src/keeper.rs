@@ -90,7 +90,7 @@ pub(crate) async fn keep(seat: Seat, mut first: Option<Place>, report: impl Fn(R
                 pause.jittered()
             }
             End::Failed { error, up } => {
-                let reason: Arc<str> = upstream.secrets.hide(&error.to_string()).into();
+                let reason: Arc<str> = upstream.secrets.hide(&discretion::said(&error)).into();
                 let had_answered = up.is_some();
                 let has_served = seats.has_served(number);
                 pause.lost(up.map_or(Duration::ZERO, |up| up.elapsed()), has_served);

@@ -87,7 +87,8 @@ pub const ODD_MAX: usize = 256;
 /// How many definitions that an upstream has altered are told of at once; of others, how many they
 /// are.
 pub const ALTERED_MAX: usize = 16;
-/// Of how many definitions of one upstream it is told what was mended; of others, how many they are.
+/// Of how many definitions of one upstream it is told what was mended; of others, how many they
+/// are.
 pub const MENDED_MAX: usize = 16;
 /// How many bytes of a name or a reason they are told.
 pub const TOLD_BYTES_MAX: usize = 512;

@@ -4,6 +4,7 @@
 
 use crate::catalogue::{Listed, Offer};
 use crate::circle::{self, Came, Mark};
+use crate::discretion;
 use crate::limits::GATEWAYS_MAX;
 use crate::upstream::Loss;
 use haft_client::{Client, ClientError, Listing};
@@ -110,7 +111,8 @@ impl Had<'_> {
             }
             Some(Err(error)) if is_end(&error, self.is_far) => Err(error),
             Some(Err(error)) => {
-                self.offer.dropped.push(("list", name.to_owned(), error.to_string()));
+                let reason = discretion::said(&error);
+                self.offer.dropped.push(("list", name.to_owned(), reason));
                 self.offer.is_partial = true;
                 self.error.get_or_insert(error);
                 Ok(Vec::new())

@@ -54,7 +54,14 @@ impl Made {
         let mut mended = Mended::default();
         let mut tools = Vec::new();
         let here = tool_names(&upstream.settings.prefix, rules, &offer.tools);
-        for ((name, told), here) in chosen(rules, What::Tool, &offer.tools).zip(&here) {
+        let wanted = chosen(rules, What::Tool, &offer.tools).zip(&here);
+        odd.extend(here.len().checked_sub(rules.tools_max).filter(|more| *more > 0).map(|more| {
+            let most = rules.tools_max;
+            format!(
+                "{more} of its tools are left out, as it has more than {most}; raise `tools_max`"
+            )
+        }));
+        for ((name, told), here) in wanted.take(rules.tools_max) {
             let made = mended.fit(Of::Tool, name, told).and_then(|told| {
                 let named = (name.as_str(), here.as_str(), &*told);
                 let made = tool(upstream, rules, named, (&mut odd, &mut mended))?;

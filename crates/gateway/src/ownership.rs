@@ -1,6 +1,6 @@
 //! Whose names and addresses are before anybody has said them: those that begin as the file says
-//! are its upstream's, and those of a family are of who has the family first, also while that one is
-//! away. Asked by `catalogue`; what is there twice is for its names.
+//! are its upstream's, and those of a family are of who has the family first, also while that one
+//! is away. Asked by `catalogue`; what is there twice is for its names.
 
 use haft_server::uri_matched;
 use std::collections::HashSet;

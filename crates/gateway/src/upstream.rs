@@ -22,6 +22,7 @@ use haft_client::{
 };
 use haft_manifest::{Reach, Sessions, Upstream as Settings};
 use haft_proto::error::{Mistake, Refusal};
+use haft_proto::limits::Limits;
 use haft_server::{Context, Missing};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -321,22 +322,41 @@ impl Upstream {
     ) -> Result<Option<Client>, ClientError> {
         let Reach::Agent { .. } = self.settings.reach else {
             let (target, options) = self.target(place);
-            return Box::pin(connect_unless(&target, &options, given_up)).await;
+            let client = Box::pin(connect_unless(&target, &options, given_up)).await?;
+            return Ok(client.map(|client| self.bounded(client)));
         };
         let Some(agents) = &self.agents else {
             let reason = "no agent can dial this server; start it with --agents ADDRESS".to_owned();
             return Err(ClientError::NotCarried { reason });
         };
         let carrier: Arc<dyn Carrier> = Arc::new(agents.clone());
-        let options = Options { timeout: self.timeout(), passes: true, ..Options::default() };
-        Box::pin(connect_carried(&carrier, &options, given_up)).await
+        let (timeout, limits) = (self.timeout(), self.limits());
+        let options = Options { timeout, limits, passes: true, ..Options::default() };
+        let client = Box::pin(connect_carried(&carrier, &options, given_up)).await?;
+        Ok(client.map(|client| self.bounded(client)))
+    }
+
+    /// What it may make this server hold.
+    fn limits(&self) -> Limits {
+        let mut limits = Options::default().limits;
+        limits.message_bytes = self.settings.answer_bytes.unwrap_or(limits.message_bytes);
+        limits
+    }
+
+    fn bounded(&self, client: Client) -> Client {
+        match self.settings.list_bytes {
+            Some(list_bytes) => client.list_bytes(list_bytes),
+            None => client,
+        }
     }
 
     /// Where and how it is connected to.
     fn target(&self, place: Option<Place>) -> (Target, Options) {
         let (era, timeout) = (self.settings.era, self.timeout());
         let eras = self.eras.clone();
-        let mut options = Options { era, eras, timeout, passes: true, ..Options::default() };
+        let limits = self.limits();
+        let mut options =
+            Options { era, eras, timeout, limits, passes: true, ..Options::default() };
         let target = match &self.settings.reach {
             Reach::Command { argv, env, inherit, directory } => {
                 let mut words = argv.iter();

@@ -97,6 +97,15 @@ pub const AGENT_NAME_MAX: usize = 64;
 pub const UPSTREAM_NAME_MAX: usize = 31;
 /// The most processes that share the calls of one upstream.
 pub const INSTANCES_MAX: usize = 64;
+/// The largest `limit` of an upstream that speaks MCP: how many bytes a message of it may have.
+/// Without the key it is `message_bytes`.
+pub const ANSWER_BYTES_MAX: usize = 1024 * 1024 * 1024;
+/// The largest `list_limit` of an upstream: how many bytes one of its lists may have.
+pub const LIST_BYTES_MAX: usize = 1024 * 1024 * 1024;
+/// How many tools of one upstream are served at most without `tools_max`.
+pub const TOOLS: usize = 4096;
+/// And with it.
+pub const TOOLS_MAX: usize = 100_000;
 /// How many sessions of one upstream have a process of their own at most without `sessions_max`.
 pub const SESSIONS: usize = 64;
 /// And with it.

@@ -125,6 +125,8 @@ pub struct Rules {
     /// How long the names of its tools are at most as clients are told them, which are those that
     /// all clients take; with nothing, they are told as they are.
     pub name_bytes_max: Option<usize>,
+    /// How many of its tools are served at most.
+    pub tools_max: usize,
 }
 
 /// What is other of tools whose names fit, in the order of the file.

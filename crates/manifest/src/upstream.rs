@@ -3,6 +3,7 @@
 //! tools, by `openapi`. Called by `meant`; starts no program and asks no server itself.
 
 pub(crate) mod mistake;
+mod names;
 
 use crate::amount;
 use crate::around::Around;
@@ -13,8 +14,8 @@ use crate::http;
 use crate::http::mistake::HttpMistake;
 use crate::keys::Kinds;
 use crate::limits::{
-    AGENT_NAME_MAX, INSTANCES_MAX, PREFIX_BYTES_MAX, SESSIONS, SESSIONS_IDLE, SESSIONS_IDLE_MAX,
-    SESSIONS_MAX, TOLD_NAME_BYTES_MIN, UPSTREAM_NAME_MAX,
+    ANSWER_BYTES_MAX, INSTANCES_MAX, LIST_BYTES_MAX, PREFIX_BYTES_MAX, SESSIONS, SESSIONS_IDLE,
+    SESSIONS_IDLE_MAX, SESSIONS_MAX, TOOLS, TOOLS_MAX, UPSTREAM_NAME_MAX,
 };
 use crate::meant::{Server, duplicate};
 use crate::openapi::{self, Described, Imported, Note};
@@ -27,17 +28,15 @@ use crate::template::Compiler;
 use crate::tool::typed;
 use crate::tree::Tree;
 use crate::upstream::mistake::UpstreamMistake;
+use crate::upstream::names::{agents, is_plain, overlaps, room_for_names};
 use crate::written::Naming;
 use crate::written::Scalar;
 use crate::written::environ::{Environ, Inherit};
 use crate::written::tool::Env;
-use crate::written::upstream::{
-    self as written, AgentNames, InheritEnv, Sessions, Start, Upstreams,
-};
+use crate::written::upstream::{self as written, InheritEnv, Sessions, Start, Upstreams};
 use ::http::{HeaderMap, HeaderName, HeaderValue, header};
 use haft_fetch::Url;
 use haft_proto::mirror::{METHOD_HEADER, NAME_HEADER, PARAM_HEADER_PREFIX, VERSION_HEADER};
-use haft_proto::spec::tool::PORTABLE_NAME_BYTES_MAX;
 use haft_proto::version::Era;
 use std::ffi::OsString;
 use std::fmt;
@@ -70,6 +69,10 @@ pub struct Upstream {
     pub sessions_max: usize,
     /// How long one may ask nothing of it before it is ended.
     pub sessions_idle: Duration,
+    /// How many bytes a message of it may have, if the file says so.
+    pub answer_bytes: Option<usize>,
+    /// How many bytes a list of it may have, if the file says so.
+    pub list_bytes: Option<usize>,
     /// Where it is.
     pub reach: Reach,
     /// What of it is served, and what is other of its tools here.
@@ -157,10 +160,13 @@ const KINDS: Kinds = Kinds {
                 "start",
                 "tools",
                 "names",
+                "limit",
+                "list_limit",
+                "tools_max",
             ],
         ),
-        ("url", &["headers", "era", "start", "tools", "names"]),
-        ("agent", &["start", "tools", "names"]),
+        ("url", &["headers", "era", "start", "tools", "names", "limit", "list_limit", "tools_max"]),
+        ("agent", &["start", "tools", "names", "limit", "list_limit", "tools_max"]),
         (
             "openapi",
             &[
@@ -247,7 +253,10 @@ pub(crate) fn check(
                 Naming::Keep => None,
                 Naming::Portable => Some(room_for_names(&server.name)),
             };
-            let rules = Rules { around, name_bytes_max, ..rules };
+            let tools_max = written.tools_max.as_ref();
+            let tools_max = tools_max
+                .map_or(Ok(TOOLS), |written| amount::number("tools_max", written, 1, TOOLS_MAX))?;
+            let rules = Rules { around, name_bytes_max, tools_max, ..rules };
             let named = (name, prefix, Arc::new(rules));
             checked.places.push(place);
             checked.upstreams.push(upstream(named, written, defaults, surroundings)?);
@@ -261,36 +270,6 @@ pub(crate) fn check(
     }
     checked.notes = overlaps(&checked.upstreams, &taken);
     Ok(checked)
-}
-
-/// Prefixes that begin with those of others: the names are of who has the longest.
-fn overlaps(upstreams: &[Upstream], taken: &[Taken]) -> Vec<Note> {
-    let mut notes = Vec::new();
-    for longer in upstreams {
-        let begins = |other: &&Upstream| {
-            other.name != longer.name
-                && !other.prefix.is_empty()
-                && longer.prefix.starts_with(&other.prefix)
-        };
-        let place = taken.iter().find(|taken| taken.speaks_mcp && taken.prefix == longer.prefix);
-        let Some(place) = place.map(|taken| taken.place) else { continue };
-        for shorter in upstreams.iter().filter(begins) {
-            let (name, prefix) = (&longer.name, &longer.prefix);
-            let message = format!(
-                "names that begin with `{prefix}` are those of `{name}`; what `{}` calls so, as its \
-                 names begin with `{}`, is left out",
-                shorter.name, shorter.prefix
-            );
-            notes.push(Note { place, name: name.clone(), message });
-        }
-    }
-    notes
-}
-
-/// How long a name may be that clients put the name of this server before, as `mcp__NAME__`.
-fn room_for_names(server: &str) -> usize {
-    let taken = "mcp__".len() + server.len() + "__".len();
-    PORTABLE_NAME_BYTES_MAX.saturating_sub(taken).max(TOLD_NAME_BYTES_MIN)
 }
 
 /// What of it is served, and what is other of its tools here; and the names that these get.
@@ -343,10 +322,6 @@ fn prefix(
     Ok(prefix)
 }
 
-fn is_plain(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
-}
-
 fn is_name(text: &str) -> bool {
     (1..=UPSTREAM_NAME_MAX).contains(&text.len()) && is_plain(text)
 }
@@ -369,6 +344,11 @@ fn upstream(
         return Err(Wrong::new(instances.place, Problem::TwoOfOne { key, other }));
     }
     let (sessions_max, sessions_idle) = of_sessions(&written, surroundings)?;
+    let size = |key, written: Option<&Placed<Scalar>>, max| {
+        written.map(|written| amount::bytes(key, written, max, surroundings)).transpose()
+    };
+    let answer_bytes = size("limit", written.limit.as_ref(), ANSWER_BYTES_MAX)?;
+    let list_bytes = size("list_limit", written.list_limit.as_ref(), LIST_BYTES_MAX)?;
     let reach = if let Some(command) = written.command {
         let env = (written.env, written.inherit_env);
         program(&command, env, written.cwd.as_ref(), surroundings)?
@@ -384,32 +364,9 @@ fn upstream(
     #[rustfmt::skip]
     let upstream = Upstream {
         name, prefix, timeout, era, start, instances, sessions, sessions_max, sessions_idle, reach,
-        rules,
+        rules, answer_bytes, list_bytes,
     };
     Ok(upstream)
-}
-
-/// The names of agents.
-fn agents(Placed { value, place }: Placed<AgentNames>) -> Result<Vec<String>, Wrong> {
-    let names = match value {
-        AgentNames::One(name) => vec![Placed { value: name, place }],
-        AgentNames::Any(names) => names,
-    };
-    if names.is_empty() {
-        let help = "name the agents: [plant-7, plant-8]";
-        return Err(Wrong::new(place, Problem::EmptyList { key: "agent", help }));
-    }
-    let mut known: Vec<String> = Vec::new();
-    for Placed { value: name, place } in names {
-        if !is_plain(&name) || !(1..=AGENT_NAME_MAX).contains(&name.len()) {
-            return Err(bad(place, UpstreamMistake::BadAgentName { name }));
-        }
-        if known.contains(&name) {
-            return Err(bad(place, UpstreamMistake::AgentTwice { name }));
-        }
-        known.push(name);
-    }
-    Ok(known)
 }
 
 /// How many sessions have a process of their own, and for how long after they last asked.

@@ -245,9 +245,9 @@ impl ResourceTemplate {
         &self.spec.uri_template
     }
 
-    /// Reads another address in place of one that is asked for, and no other: the one that `address`
-    /// gives, where that fits the template. With nothing, the address is not in the family. Adds to
-    /// those before.
+    /// Reads another address in place of one that is asked for, and no other: the one that
+    /// `address` gives, where that fits the template. With nothing, the address is not in the
+    /// family. Adds to those before.
     #[must_use]
     pub fn addressed(
         mut self,

@@ -27,6 +27,7 @@ mod gateway_eras;
 mod gateway_faults;
 mod gateway_foreign;
 mod gateway_long;
+mod gateway_names;
 mod gateway_rules;
 mod gateway_tailor;
 mod gateway_views;

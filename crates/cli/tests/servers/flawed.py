@@ -3,7 +3,8 @@
     python flawed.py 'tools=[{"name":"x","inputSchema":true}]' 'prompts=[null]'
 
 The texts become part of its answers as they are, so they need not even be JSON. A call is answered
-with the name of its tool.
+with the name of its tool, as often as `times` among its arguments says, and a resource is read as
+its address.
 """
 
 import json
@@ -29,7 +30,10 @@ def result(method, params):
         member = METHODS[method]
         return '{"%s":%s}' % (member, LISTS.get(member, "[]"))
     if method == "tools/call":
-        return json.dumps({"content": [{"type": "text", "text": params["name"]}]})
+        times = (params.get("arguments") or {}).get("times", 1)
+        return json.dumps({"content": [{"type": "text", "text": params["name"] * times}]})
+    if method == "resources/read":
+        return json.dumps({"contents": [{"uri": params["uri"], "text": params["uri"]}]})
     return "{}"
 
 

@@ -1,7 +1,7 @@
 //! A server behind this one, as it is typed: one that speaks MCP, or a document that describes an
 //! API. Read by `upstream`, and by `openapi` for what has a document.
 
-use crate::limits::{INSTANCES_MAX, SESSIONS_MAX};
+use crate::limits::{INSTANCES_MAX, SESSIONS_MAX, TOOLS_MAX};
 use crate::place::Placed;
 use crate::written::by_name::by_name;
 use crate::written::environ::Environ;
@@ -105,8 +105,16 @@ pub(crate) struct Upstream {
     pub(crate) headers: Option<Placed<Env>>,
     /// How long a call may take, like 5s; 1m without this key.
     pub(crate) timeout: Option<Placed<Scalar>>,
-    /// How many bytes of an answer are read, like 1MB.
+    /// How many bytes of an answer are read, like 1MB; of a server that speaks MCP, how long a
+    /// message may be, and 4MiB without this key.
     pub(crate) limit: Option<Placed<Scalar>>,
+    /// How many bytes a list of a server that speaks MCP may have, all pages together; 32MiB
+    /// without this key.
+    pub(crate) list_limit: Option<Placed<Scalar>>,
+    /// How many tools of a server that speaks MCP are served at most, from 1 to 100000; 4096
+    /// without this key. Those that it lists after these are left out.
+    #[schemars(range(min = 1, max = TOOLS_MAX))]
+    pub(crate) tools_max: Option<Placed<u32>>,
     /// How many redirects are followed, from 0 to 20; 5 without this key.
     pub(crate) redirects: Option<Placed<u32>>,
     /// Reach this machine and private networks too, for the document and for calls: `true`, or a

@@ -92,7 +92,7 @@ fn a_list_that_could_not_be_had_is_asked_for_again() {
     let later = PROMPTS.replace("prompts/list", "prompts/list@2");
     let bed = bed(&[HAS_ALL, TOOLS, RESOURCES, TEMPLATES, failed, &later], Bed::piped);
     assert_eq!(bed.call("bad_try").said(), "tried");
-    assert!(wait_until(|| listed(&bed, "prompts", "name") == ["bad_ask"]));
+    assert!(wait_until(|| listed(&bed, "prompts", "name") == ["bad_ask", "bad_odd"]));
     assert_eq!(bed.see("upstreams")[0]["restarts"], 0);
     bed.stop().expect("an orderly end");
 }

@@ -20,7 +20,13 @@ fn lists_without_end_are_named() {
     let end = r#"tools/list send "}],"nextCursor":"$n"} }"#;
     let large = vec![&*begin.leak(), "tools/list fill 4000000", end];
     let without_end = &["`bad`", "did not end"];
-    check(Bed::piped, &[Case(vec![rules[0]].leak(), without_end), Case(large.leak(), without_end)]);
+    check(
+        Bed::piped,
+        &[
+            Case(vec![rules[0]].leak(), without_end),
+            Case(large.leak(), &["`bad`", "raise `list_limit`"]),
+        ],
+    );
     let bed = Bed::piped(slow);
     assert!(wait_until(|| bed.call("bad_try").said().contains("no answer to `tools/list`")));
     bed.stop().expect("an orderly end");
@@ -39,7 +45,7 @@ fn a_list_whose_cursor_leads_back_is_served_as_far_as_it_came() {
 }
 
 #[test]
-fn a_tool_that_cannot_be_served_is_left_out_alone() {
+fn a_tool_is_mended_or_left_out_alone() {
     let tools = r#"{"name":"try","inputSchema":{"type":"object"}},
         {"name":"list","inputSchema":[]},
         {"name":"kind","inputSchema":{"type":"object","properties":{"a":{"type":"nothing"} } } },
@@ -51,8 +57,10 @@ fn a_tool_that_cannot_be_served_is_left_out_alone() {
     let bed = Bed::piped(&[&list(&tools.replace('\n', " "))]);
     let names = bed.tools();
     assert!(names.contains(&"bad_try".to_owned()), "{names:?}");
-    for name in ["list", "kind", "try"] {
-        bed.gate.told(&[&format!("the tool `{name}` of the upstream `bad` is left out: ")]);
+    bed.gate.told(&["the tool `try` of the upstream `bad` is left out: "]);
+    for name in ["list", "kind", "pattern", "none"] {
+        bed.gate.told(&[&format!("the upstream `bad`: `{name}` is mended for clients: ")]);
+        assert!(names.contains(&format!("bad_{name}")), "{names:?}");
     }
     assert_eq!(bed.call("bad_try").said(), "tried");
     assert_eq!(bed.call("good_try").said(), "tried");

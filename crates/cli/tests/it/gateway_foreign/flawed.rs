@@ -44,17 +44,21 @@ const FLAWS: [(&str, &str, Fate); 50] = [
     ),
     (
         "tools",
-        r#"{"name":"x","inputSchema":{"type":"object","properties":{"a":{"minimum":0,"exclusiveMinimum":true}}}}"#,
+        r#"{"name":"x","inputSchema":{"type":"object","properties":{
+            "a":{"minimum":0,"exclusiveMinimum":true}}}}"#,
         Mended,
     ),
     (
         "tools",
-        r#"{"name":"x","inputSchema":{"type":"object","properties":{"a":{}},"required":["a","a"]}}"#,
+        r#"{"name":"x","inputSchema":{"type":"object",
+            "properties":{"a":{}},"required":["a","a"]}}"#,
         Mended,
     ),
     (
         "tools",
-        r##"{"name":"x","inputSchema":{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","definitions":{"A":{"type":"string"}},"properties":{"a":{"$ref":"#/definitions/A"}}}}"##,
+        r##"{"name":"x","inputSchema":{"$schema":"http://json-schema.org/draft-07/schema#",
+            "type":"object","definitions":{"A":{"type":"string"}},
+            "properties":{"a":{"$ref":"#/definitions/A"}}}}"##,
         Mended,
     ),
     ("tools", r#"{"name":"x","inputSchema":{"type":"object"},"outputSchema":null}"#, Mended),
@@ -72,7 +76,8 @@ const FLAWS: [(&str, &str, Fate); 50] = [
     ("tools", r#"{"name":"x","inputSchema":{"type":"object"},"annotations":"none"}"#, Mended),
     (
         "tools",
-        r#"{"name":"x","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"yes","title":5}}"#,
+        r#"{"name":"x","inputSchema":{"type":"object"},
+            "annotations":{"readOnlyHint":"yes","title":5}}"#,
         Mended,
     ),
     ("tools", r#"{"name":"x","inputSchema":{"type":"object"},"icons":null}"#, Mended),
@@ -117,7 +122,8 @@ fn upstreams() -> String {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/flawed.py");
     let mut entries = String::new();
     for (row, (list, flaw, _)) in FLAWS.iter().enumerate() {
-        let with_flaw = format!("{list}=[{},{flaw}]", healthy(list));
+        // A message is one line.
+        let with_flaw = format!("{list}=[{},{flaw}]", healthy(list)).replace('\n', "");
         let tools = format!("tools=[{}]", healthy("tools"));
         // The last of two lists with one name counts.
         let command = json!(["python3", script, tools, with_flaw]);
