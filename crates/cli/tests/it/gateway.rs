@@ -342,7 +342,8 @@ fn parallel_requests_of_one_id_in_a_session_are_all_answered() {
     ));
     let gate = serve(desk.file());
     let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{
-        "protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+        "protocolVersion":"2025-06-18","capabilities":{},
+        "clientInfo":{"name":"t","version":"1"}}}"#;
     let hello = bed::ask(&gate.url, "", hello);
     let id = hello.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
     let session = format!("mcp-session-id: {}\r\n", id.expect("a session"));
