@@ -122,6 +122,8 @@ mod tests {
             ("localhost", None, true),
             ("[::1]:7301", None, true),
             ("evil.example", None, false),
+            ("localhost@evil.example", None, false),
+            ("evil.example@localhost", None, false),
             ("127.0.0.1.evil.example", None, false),
             ("127.0.0.1:7301", Some("http://127.0.0.1:7301"), true),
             ("127.0.0.1:7301", Some("http://127.0.0.1:80"), false),
@@ -136,6 +138,21 @@ mod tests {
             let request = request.body(()).expect("a request");
             let turned_away = turned_away(&request, true);
             assert_eq!(turned_away.is_none(), is_answered, "{host} {origin:?}");
+        }
+        // RFC 9112, section 3.2: one and no more, but for HTTP/1.0.
+        for (version, hosts, status) in [
+            (Version::HTTP_11, 0, Some(StatusCode::BAD_REQUEST)),
+            (Version::HTTP_11, 1, None),
+            (Version::HTTP_11, 2, Some(StatusCode::BAD_REQUEST)),
+            (Version::HTTP_10, 0, None),
+        ] {
+            let mut request = Request::builder().version(version);
+            for _ in 0..hosts {
+                request = request.header(HOST, "localhost");
+            }
+            let request = request.body(()).expect("a request");
+            let told = turned_away(&request, true).map(|(status, _)| status);
+            assert_eq!(told, status, "{version:?} {hosts}");
         }
     }
 }

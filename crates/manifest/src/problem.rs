@@ -159,6 +159,9 @@ impl Problem {
     pub fn message(&self) -> String {
         match (self, self.not_one()) {
             (Self::Around(mistake), _) => mistake.message(),
+            (Self::Unmatchable { key, shown, .. }, _) => {
+                format!("`{key}`: no request can have {shown}")
+            }
             (Self::NoState { reason }, _) => reason.clone(),
             (Self::Http(mistake), _) => mistake.message(),
             (Self::Feed(mistake), _) => mistake.message(),
@@ -243,9 +246,6 @@ impl Problem {
                 format!("`${{{word}:…}}` is no known substitution")
             }
             Self::UnknownWord { key, word, .. } => format!("`{key}` cannot be {word:?}"),
-            Self::Unmatchable { key, shown, .. } => {
-                format!("`{key}`: no request can have {shown}")
-            }
             Self::UnreadableFill { path, reason } => format!("cannot read {path:?}: {reason}"),
             Self::Unreadable { reason } => format!("cannot read the file: {reason}"),
             Self::WrongType { key, expected, found, .. } if key.is_empty() => {

@@ -99,7 +99,8 @@ pub(crate) struct Server {
     #[schemars(range(min = 1, max = PROCESSES_MAX))]
     pub(crate) processes: Option<Placed<u32>>,
     /// Refuse arguments that do not fit as they are. Without this key, what models are known to get
-    /// wrong is mended: a number, boolean, list or object in quotes, and null for what is left out.
+    /// wrong is mended: a number, boolean, list or object in quotes, and null or an empty text for
+    /// what is left out.
     #[serde(default)]
     pub(crate) strict_arguments: bool,
     /// How clients are told the names of tools: as all clients take them (`portable`), with `_` for

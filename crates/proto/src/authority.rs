@@ -1,9 +1,9 @@
-//! Hosts and origins as browsers write them (URL, "Host writing"; RFC 6454, section 6.2): which host
-//! an authority names, and which texts no request can have. Asked by whoever lets requests in or
-//! reads a list of those that may come; looks nothing up.
+//! Hosts and origins as browsers write them (URL, "Host writing"; RFC 6454, section 6.2): which
+//! host an authority names, and which texts no request can have. Asked by whoever lets requests in
+//! or reads a list of those that may come; looks nothing up.
 
+use core::net::{Ipv4Addr, Ipv6Addr};
 use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// The host of an authority, without its port and brackets; `None` if that is not one host and
 /// perhaps a port, as with a user before it. What the URL standard forbids in a host is in none

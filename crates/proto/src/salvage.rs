@@ -11,10 +11,11 @@ pub(crate) fn id(bytes: &[u8], id_bytes: usize) -> Option<Id<'_>> {
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     let mut at = space_end(bytes, 0);
     let (mut depth, mut is_key, mut found) = (0_usize, false, None);
-    while let Some(byte) = bytes.get(at) {
+    loop {
+        let byte = bytes.get(at)?;
         match byte {
             b'"' => {
-                let Some(end) = string_end(bytes, at) else { break };
+                let end = string_end(bytes, at)?;
                 let colon = space_end(bytes, end);
                 if depth == 1 && is_key && bytes.get(colon) == Some(&b':') {
                     is_key = false;
@@ -56,7 +57,8 @@ pub(crate) fn id(bytes: &[u8], id_bytes: usize) -> Option<Id<'_>> {
 ///
 /// ```
 /// use haft_proto::salvage::with_whole_pairs;
-/// assert_eq!(with_whole_pairs(br#""\ud83d \ud83d\ude00""#), Some(br#""\ufffd \ud83d\ude00""#.to_vec()));
+/// let mended = with_whole_pairs(br#""\ud83d \ud83d\ude00""#);
+/// assert_eq!(mended.as_deref(), Some(&br#""\ufffd \ud83d\ude00""#[..]));
 /// assert_eq!(with_whole_pairs(br#""\\ud83d""#), None);
 /// ```
 #[must_use]
@@ -125,20 +127,22 @@ mod tests {
 
     #[test]
     fn the_id_of_what_is_no_json_is_that_of_the_message_itself() {
-        let deep = format!("{{\"id\":1,\"a\":{}", "[".repeat(100_000));
+        let (open, close) = ("[".repeat(100_000), "]".repeat(100_000));
+        let deep = format!("{{\"id\":1,\"a\":{open}{close}}}");
         for (text, expected) in [
             (&br#"{"id":7,"a":NaN}"#[..], Some("7")),
             (br#"{"a":NaN,"id":"x"}"#, Some("\"x\"")),
             (b"\xef\xbb\xbf {\"a\":\"caf\xe9\" , \"id\" : -3 }", Some("-3")),
             (b"{\"a\":\"one\ntwo\",\"id\":1}", Some("1")),
-            (br#"{"a":{"id":1,"b":[{"id":2}]},"id":3,"#, Some("3")),
+            (br#"{"a":{"id":1,"b":[{"id":2}]},"id":3,}"#, Some("3")),
             (br#"{"a":"\"id\":1","id":4,x}"#, Some("4")),
-            (br#"{"id":5,"a":"cut sh"#, Some("5")),
             (br#"{"id":"a\"b","c":}"#, Some(r#""a\"b""#)),
             (deep.as_bytes(), Some("1")),
             // In another object, twice, no id, cut short, or no object at all.
             (br#"{"a":{"id":1},}"#, None),
             (br#"{"id":1,"id":2,}"#, None),
+            (br#"{"id":5,"a":"cut sh"#, None),
+            (br#"{"id":5,"a":1"#, None),
             (br#"{"id":1.5,}"#, None),
             (br#"{"id":NaN}"#, None),
             (br#"{"id":[1],x}"#, None),

@@ -475,19 +475,19 @@ fn read_sampled(raw: &str) -> Result<Sampled, String> {
     #[serde(rename_all = "camelCase")]
     struct Written {
         content: Box<RawValue>,
-        #[serde(default)]
-        model: String,
+        model: Option<String>,
         stop_reason: Option<String>,
     }
     let written: Written = serde_json::from_str(raw).map_err(said)?;
     let pieces: Vec<Box<RawValue>> = match written.content.get().trim_start().starts_with('[') {
         true => serde_json::from_str(written.content.get()).map_err(said)?,
-        false => vec![written.content],
+        false => vec![written.content.clone()],
     };
     if let Some(bad) = pieces.iter().find(|piece| member(piece.get(), "type").is_none()) {
         let shown: String = bad.get().chars().take(40).collect();
         return Err(format!("`content` has a piece without a `type`: {shown}"));
     }
     let content = pieces.into_iter().map(SampleContent::Raw).collect();
-    Ok(Sampled { content, model: written.model, stop_reason: written.stop_reason })
+    let Written { model, stop_reason, .. } = written;
+    Ok(Sampled { content, model: model.unwrap_or_default(), stop_reason })
 }

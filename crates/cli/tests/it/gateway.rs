@@ -2,6 +2,7 @@
 //! what becomes of them.
 
 use crate::desk::Desk;
+use crate::gateway_faults::bed::{self, exchange, posted};
 use crate::guard::Guard;
 use crate::haft::haft;
 use serde_json::{Value, json};
@@ -336,6 +337,41 @@ fn what_a_process_says_on_stderr_is_in_the_log_and_moves_no_cursor() {
     let line = started(command).told(&["done"]);
     let said: Value = serde_json::from_str(&line).expect("a JSON line");
     assert_eq!(said["said"]["upstream"], "north", "{said}");
+}
+
+#[test]
+fn parallel_requests_of_one_id_in_a_session_are_all_answered() {
+    let tool = "  - name: late\n    description: Waits.\n    input: { text: string }\n    \
+                command: [sh, -c, 'sleep 1; echo \"$1\"', sh, '{{ text }}']\nresources:";
+    let north = Desk::with(&city("north").replace("resources:", tool));
+    let far = serve(north.file());
+    let desk = gate(&format!(
+        "  near: {{ {} }}\n  far: {{ url: {:?}, era: legacy }}\n",
+        pipe(&north),
+        far.url
+    ));
+    let gate = serve(desk.file());
+    let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{
+        "protocolVersion":"2025-06-18","capabilities":{},
+        "clientInfo":{"name":"t","version":"1"}}}"#;
+    let hello = bed::ask(&gate.url, "", hello);
+    let id = hello.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+    let session = format!("mcp-session-id: {}\r\n", id.expect("a session"));
+    let ask = &|tool: &str, text: &str| {
+        let call = json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call",
+            "params": {"name": tool, "arguments": {"text": text}}});
+        let answer = exchange(&gate.url, &posted(&gate.url, &session, &call.to_string())).message;
+        assert_eq!(answer["id"], 5, "{answer}");
+        let said = answer["result"]["content"][0]["text"].as_str();
+        assert_eq!(said.map(str::trim), Some(text), "{tool}: {answer}");
+    };
+    thread::scope(|scope| {
+        for way in ["near", "far"] {
+            for text in ["one", "two", "three"] {
+                scope.spawn(move || ask(&format!("{way}_late"), text));
+            }
+        }
+    });
 }
 
 #[test]

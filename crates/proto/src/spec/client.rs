@@ -96,7 +96,8 @@ fn object<'a>(raw: &'a str, name: &str) -> Option<&'a str> {
 /// Whether a client that shows user interfaces shows pages (MCP Apps, "Client<>Server Capability
 /// Negotiation": `mimeTypes`); one that does not say what it shows does.
 fn shows_pages(settings: &str) -> bool {
-    let Some(types) = member(settings, "mimeTypes") else { return true };
+    let types = member(settings, "mimeTypes").filter(|types| types.trim() != "null");
+    let Some(types) = types else { return true };
     let types = serde_json::from_str::<Vec<serde_json::Value>>(types);
     types.is_ok_and(|types| types.iter().any(|one| one == UI_MIME_TYPE))
 }
@@ -159,7 +160,8 @@ mod tests {
         };
         assert!(ui("{}") && ui(r#"{"mimeTypes":["text/html;profile=mcp-app"]}"#));
         assert!(ui(r#"{"mimeTypes":["image/png", 7, "text/html;profile=mcp-app"]}"#));
-        for other in [r#"[]"#, r#"["text/html"]"#, "null", r#""text/html;profile=mcp-app""#] {
+        assert!(ui(r#"{"mimeTypes":null}"#));
+        for other in [r#"[]"#, r#"["text/html"]"#, r#""text/html;profile=mcp-app""#] {
             assert!(!ui(&format!(r#"{{"mimeTypes":{other}}}"#)), "{other}");
         }
     }

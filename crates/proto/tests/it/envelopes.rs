@@ -81,7 +81,7 @@ fn a_mistake_of_meaning_keeps_the_id_wherever_it_stands() {
         (r#"{"params":[],"jsonrpc":"2.0","method":"m","id":"x"}"#, Some("\"x\"")),
         (r#"{"jsonrpc":"1.0","id":4,"method":"m"}"#, Some("4")),
         (r#"{"jsonrpc":"2.0","id":4,"params":{"name":1,"name":2},"method":"m"}"#, Some("4")),
-        (r#"{"jsonrpc":"2.0","id":4,"#, Some("4")),
+        (r#"{"jsonrpc":"2.0","id":4,"#, None),
         (r#"{"jsonrpc":"2.0","method":"m","params":{"a":NaN},"id":"x"}"#, Some("\"x\"")),
     ];
     for (text, id) in cases {

@@ -288,10 +288,11 @@ impl<'a> Viewer<'a> {
         let alone = View { all: view.all.clone(), any: Vec::new() };
         for member in members {
             let below = self.key(&alone, &member.key)?;
-            if !below.is_free() && !is_possible(self, &below, member)? {
-                if !self.may_leave_out(&alone, &below, &member.key, member.seen)? {
-                    return Ok(true);
-                }
+            if !below.is_free()
+                && !is_possible(self, &below, member)?
+                && !self.may_leave_out(&alone, &below, &member.key, member.seen)?
+            {
+                return Ok(true);
             }
         }
         Ok(false)

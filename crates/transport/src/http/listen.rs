@@ -42,8 +42,8 @@ impl Listener {
     /// Binds an address; port 0 is any free one.
     ///
     /// # Errors
-    /// The address is in use or not ours; a host or origin is listed that no request can have; or each thread wants a socket
-    /// ([`Threads::Own`], `is_accepting`), and the system is not Linux.
+    /// The address is in use or not ours; a host or origin is listed that no request can have; or
+    /// each thread wants a socket ([`Threads::Own`], `is_accepting`), and the system is not Linux.
     pub async fn bind(address: SocketAddr, options: Options) -> io::Result<Self> {
         check_lists(&options)?;
         let is_at_any_port = address.port() == 0;

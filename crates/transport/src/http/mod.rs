@@ -51,11 +51,12 @@ pub struct Options {
     /// The path of the endpoint.
     pub path: String,
     /// The web origins that may call, like `https://app.example`, and read the answers (CORS);
-    /// `*` is any. One that no request can have is an error as the address is bound. Pages served from this machine may call a loopback address in any case.
+    /// `*` is any. Pages served from this machine may call a loopback address in any case. One that
+    /// no request can have is an error as the address is bound.
     pub origins: Vec<String>,
-    /// The names that requests may be addressed to, without a port; `*` is any. One that no request
-    /// can have is an error as the address is bound. Without a list, an
-    /// address of loopback answers to loopback names only, and others answer to any name.
+    /// The names that requests may be addressed to, without a port; `*` is any. Without a list, an
+    /// address of loopback answers to loopback names only, and others answer to any name. One that
+    /// no request can have is an error as the address is bound.
     pub hosts: Vec<String>,
     /// Whether `initialize` over HTTP begins a session, as a legacy client's requests then need it.
     /// Without, each request is answered for itself, as a load balancer before several servers

@@ -1,6 +1,6 @@
-//! What the endpoint does for a request that stands alone, as all of the modern era do, and those of
-//! the legacy era where there are no sessions: it waits for no lock. Its client cancels it by going
-//! away.
+//! What the endpoint does for a request that stands alone, as all of the modern era do, and those
+//! of the legacy era where there are no sessions: it waits for no lock. Its client cancels it by
+//! going away.
 
 use super::answer::{self, Answer};
 use super::endpoint::{Asking, Endpoint};

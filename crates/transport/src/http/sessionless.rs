@@ -43,8 +43,8 @@ pub(super) fn admit(message: &Envelope<'_>, heads: &Heads<'_>) -> Result<Admitte
 }
 
 /// Why there is no GET.
-pub(super) const NO_GET: &str = "Method not allowed: this server keeps no sessions and tells nothing unasked; send messages by \
-     POST";
+pub(super) const NO_GET: &str = "Method not allowed: this server keeps no sessions and tells \
+    nothing unasked; send messages by POST";
 /// Why there is no DELETE.
 pub(super) const NO_DELETE: &str =
     "Method not allowed: this server keeps no sessions; send messages by POST";

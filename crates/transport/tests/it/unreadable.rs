@@ -33,7 +33,7 @@ async fn what_can_be_read_is_and_else_the_error_has_the_id() {
         (
             "cut short",
             br#"{"jsonrpc":"2.0","id":"r","method":"ping"#.to_vec(),
-            error("Parse error"),
+            (Value::Null, Err("Parse error")),
         ),
         (
             "the wrong version",
