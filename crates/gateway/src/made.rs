@@ -138,6 +138,10 @@ fn tool(
             }
         }
     };
+    let tool = match rules.leaves_out_extra {
+        Some(true) => tool.leave_out_extra_arguments(),
+        _ => tool,
+    };
     let tool = match &rules.around {
         Some(around) => around.wrap(tool),
         None => tool,

@@ -23,6 +23,7 @@ use crate::upstream::{self, Upstream};
 use crate::view::mistake::ViewMistake;
 use crate::view::{self, Beside, View};
 use crate::written::search::Search;
+use crate::written::upstream::ExtraArguments;
 use crate::written::{self, Scalar};
 use haft_proto::encode::fields::Caching;
 use haft_proto::spec::icon::Icon;
@@ -78,6 +79,8 @@ pub(crate) struct Server {
     /// How many of upstreams there may be together.
     pub(crate) processes: usize,
     pub(crate) strict_arguments: bool,
+    /// Arguments that a tool does not have are left out.
+    pub(crate) leaves_out_extra: bool,
     /// From how many tools on they are found, and not listed.
     pub(crate) search: Option<usize>,
 }
@@ -142,8 +145,12 @@ impl Meant {
             prints.tools.push(seen.print(Some(tree)));
         }
         let upstreams = (file.upstreams, tree.get("upstreams"));
-        let upstream::Checked { upstreams, imported, names, known } =
+        let upstream::Checked { mut upstreams, imported, names, known } =
             upstream::check(upstreams, (&around, defaults), surroundings, &mut compiler)?;
+        for upstream in &mut upstreams {
+            let rules = Arc::make_mut(&mut upstream.rules);
+            rules.leaves_out_extra.get_or_insert(server.leaves_out_extra);
+        }
         prints.tools.extend(&imported.prints);
         let described = imported.owners.clone();
         prints.tools.iter_mut().for_each(|print| *print = print.with(defaults));
@@ -311,6 +318,7 @@ impl Server {
                 amount::number("processes", &processes, 1, PROCESSES_MAX)
             })?,
             strict_arguments: written.strict_arguments,
+            leaves_out_extra: written.extra_arguments == ExtraArguments::LeaveOut,
             search: written.search.map(|search| self::search(&search)).transpose()?.flatten(),
         })
     }

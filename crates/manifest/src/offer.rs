@@ -126,14 +126,14 @@ fn tools(
     };
     let (shown, others): (Vec<_>, Vec<_>) = meant.tools.iter().enumerate().partition(is_shown);
     let make = |tools: Vec<(usize, &Tool)>| {
-        tools.into_iter().map(|(_, tool)| self::tool(tool, &meant.templates, means)).collect()
+        tools.into_iter().map(|(_, tool)| self::tool(tool, meant, means)).collect()
     };
     let has_pipelines = shown.iter().any(|(_, tool)| matches!(tool.kind, Kind::Pipeline(_)));
     let others = if has_pipelines { others } else { Vec::new() };
     (make(shown), make(others))
 }
 
-fn tool(tool: &Tool, templates: &Arc<Environment<'static>>, means: &Means) -> haft_server::Tool {
+fn tool(tool: &Tool, meant: &Meant, means: &Means) -> haft_server::Tool {
     let name = tool.name.value.clone();
     let defaults: Map<String, Value> = tool
         .input
@@ -144,9 +144,12 @@ fn tool(tool: &Tool, templates: &Arc<Environment<'static>>, means: &Means) -> ha
     let aliases = tool.input.aliases().map(|(name, alias)| (name.to_owned(), alias.to_owned()));
     let aliases = aliases.collect();
     let (templates, clients, store) =
-        (Arc::clone(templates), means.clients.clone(), means.store.clone());
+        (Arc::clone(&meant.templates), means.clients.clone(), means.store.clone());
     let mut built = tool.kind.tool(Setting { name, defaults, aliases, templates, clients, store });
     built = built.annotations(tool.annotations).prepared_input(tool.input.schema.clone());
+    if tool.leaves_out_extra.unwrap_or(meant.server.leaves_out_extra) {
+        built = built.leave_out_extra_arguments();
+    }
     if let Some(title) = &tool.title {
         built = built.title(title);
     }

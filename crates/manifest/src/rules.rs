@@ -102,6 +102,9 @@ pub struct Rules {
     pub tools: ToolRules,
     /// What the file's `defaults` put around all of its tools, but for their time limit.
     pub around: Option<Surrounding>,
+    /// Arguments that a tool does not have are left out; `None` before it is known what the file
+    /// says.
+    pub leaves_out_extra: Option<bool>,
 }
 
 /// What is other of tools whose names fit, in the order of the file.
@@ -202,7 +205,7 @@ pub(crate) fn check(
     };
     let selection = Selection::check(lists(typed.include), lists(typed.exclude), surroundings)?;
     let (tools, names) = tools(typed.tools, tree, surroundings)?;
-    Ok((Rules { selection, tools, around: None }, names))
+    Ok((Rules { selection, tools, around: None, leaves_out_extra: None }, names))
 }
 
 /// Checks what is other of tools, and returns the names that they get as well. `tree` is what has

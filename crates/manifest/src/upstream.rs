@@ -29,7 +29,7 @@ use crate::upstream::mistake::UpstreamMistake;
 use crate::written::Scalar;
 use crate::written::tool::Env;
 use crate::written::upstream::{
-    self as written, AgentNames, InheritEnv, Sessions, Start, Upstreams,
+    self as written, AgentNames, ExtraArguments, InheritEnv, Sessions, Start, Upstreams,
 };
 use ::http::{HeaderMap, HeaderName, HeaderValue, header};
 use haft_fetch::Url;
@@ -232,7 +232,10 @@ pub(crate) fn check(
                 checked.names.push(name);
             }
             let is_shared = written.sessions == Sessions::Shared;
-            let rules = Rules { around: defaults.surrounding(print, is_shared), ..rules };
+            let around = defaults.surrounding(print, is_shared);
+            let said = written.extra_arguments;
+            let leaves_out_extra = said.map(|said| said == ExtraArguments::LeaveOut);
+            let rules = Rules { around, leaves_out_extra, ..rules };
             let named = (name, prefix, Arc::new(rules));
             checked.upstreams.push(upstream(named, written, defaults, surroundings)?);
             // They are compared themselves.

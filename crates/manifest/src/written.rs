@@ -26,6 +26,7 @@ use serde::de::{Deserialize, Deserializer, Visitor};
 use shown::{Caching, Icon};
 use std::borrow::Cow;
 use std::fmt;
+use upstream::ExtraArguments;
 
 /// A server for AI clients: who it is, where it listens, what its tools do, what there is to read
 /// and to ask. In texts `${env:NAME}` and `${file:PATH}` are replaced when the file is read; `$${`
@@ -101,6 +102,10 @@ pub(crate) struct Server {
     /// wrong is mended: a number, boolean, list or object in quotes, and null for what is left out.
     #[serde(default)]
     pub(crate) strict_arguments: bool,
+    /// What becomes of arguments that a tool does not have, as some clients send their own with
+    /// every call: they are refused (`refuse`), or left out (`leave_out`); `refuse` without this key.
+    #[serde(default)]
+    pub(crate) extra_arguments: ExtraArguments,
 }
 
 /// An address that the server listens on.

@@ -40,7 +40,7 @@ use crate::seen::Print;
 use crate::template::{Compiler, Known};
 use crate::tool::Tool;
 use crate::tree::Tree;
-use crate::written::upstream::Upstream;
+use crate::written::upstream::{ExtraArguments, Upstream};
 use haft_fetch::Url;
 use std::sync::Arc;
 
@@ -161,6 +161,7 @@ fn import(
         redirects,
         reach: reach.clone(),
         has_output_schemas: written.output_schemas,
+        leaves_out_extra: written.extra_arguments.map(|said| said == ExtraArguments::LeaveOut),
     };
     let selection = Selection::new(written.include, written.exclude);
     Import::new(&document, settings, security).run(&selection)

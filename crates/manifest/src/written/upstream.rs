@@ -108,6 +108,9 @@ pub(crate) struct Upstream {
     /// Reach this machine and private networks too, for the document and for calls: `true`, or a
     /// list of hosts, addresses and networks.
     pub(crate) allow_private: Option<Placed<AllowPrivate>>,
+    /// What becomes of arguments that its tools do not have: they are refused (`refuse`), or left out
+    /// (`leave_out`); without this key, as the server says.
+    pub(crate) extra_arguments: Option<ExtraArguments>,
     /// Tell clients what answers look like, where the document is exact enough to be believed.
     /// Clients may refuse answers that differ, and models pay for every word.
     #[serde(default)]
@@ -221,6 +224,17 @@ pub enum Start {
     /// At once.
     #[default]
     Eager,
+}
+
+/// What becomes of arguments that a tool does not have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ExtraArguments {
+    /// A call that has one is refused, as far as the schema of the tool does not take it.
+    #[default]
+    Refuse,
+    /// They are left out.
+    LeaveOut,
 }
 
 /// Which files a document may refer to.

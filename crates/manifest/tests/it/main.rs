@@ -5,6 +5,7 @@ mod around;
 mod asked;
 mod command_lines;
 mod directories;
+mod extra_arguments;
 mod faults_in_feeds;
 mod faults_in_openapi;
 mod faults_in_pipelines;
