@@ -3,6 +3,7 @@
 
 use crate::answer::Answer;
 use crate::auth::Auth;
+use crate::coding::ACCEPTED_CODINGS;
 use crate::dial::{Connector, causes};
 use crate::error::FetchError;
 use crate::limits::{
@@ -194,8 +195,8 @@ fn headers(own: &HeaderMap) -> HeaderMap {
     let mut headers = own.clone();
     headers.entry(USER_AGENT).or_insert(agent);
     headers.entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
-    // What is not packed cannot be a thousand times as large when it is unpacked.
-    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    // What comes in another one cannot be read here, whatever the caller says.
+    headers.insert(ACCEPT_ENCODING, ACCEPTED_CODINGS);
     headers
 }
 

@@ -1,6 +1,7 @@
 //! Why a request failed: one variant for each mistake. Callers show the text to models and people,
 //! so it never holds a header, a body or a secret.
 
+use crate::coding::CodingError;
 use std::net::IpAddr;
 use std::time::Duration;
 use thiserror::Error;
@@ -16,6 +17,9 @@ pub enum FetchError {
     /// The connection ended before the answer did.
     #[error("the connection to `{host}` ended before the answer did: {reason}")]
     Broken { host: String, reason: String },
+    /// The body is not what its headers say.
+    #[error("the answer of `{host}` cannot be read: {error}")]
+    Coding { host: String, error: CodingError },
     /// The machine trusts nobody.
     #[error("no certificate is trusted on this machine; install ca-certificates")]
     NoTrustedRoots,

@@ -38,3 +38,9 @@ pub(crate) const TOKEN_LIFE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 pub(crate) const TOKEN_KEPT_MIN: Duration = Duration::from_secs(5);
 /// How long the refusal of a token is told again before it is asked for anew.
 pub(crate) const TOKEN_REFUSAL_KEPT: Duration = Duration::from_secs(1);
+/// The most content codings of a body, one upon the other.
+pub const CODINGS_MAX: usize = 2;
+/// How many bytes of a body are decoded at once: so much memory each coding of it takes.
+pub(crate) const DECODED_AT_ONCE: usize = 16 * 1024;
+/// The most that a zstd body may look back, as a power of two: 8 MiB, as all may use (RFC 9659).
+pub(crate) const ZSTD_WINDOW_LOG_MAX: u32 = 23;

@@ -63,7 +63,7 @@ async fn a_connection_is_kept_and_used_again() {
     assert_eq!((origin.seen().len(), origin.connections()), (3, 1));
     let seen = &origin.seen()[0];
     assert!(seen.header("user-agent").is_some_and(|agent| agent.starts_with("haft/")));
-    assert_eq!(seen.header("accept-encoding"), Some("identity"));
+    assert_eq!(seen.header("accept-encoding"), Some("gzip, br, zstd, deflate"));
 }
 
 #[tokio::test]

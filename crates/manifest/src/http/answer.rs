@@ -13,7 +13,7 @@ use bytes::Bytes;
 use haft_fetch::{Answer, Auth, FetchError};
 use haft_proto::spec::content::{Content, ResourceContents};
 use haft_proto::spec::tool_result::{Cause, ToolResult};
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE, LOCATION, RETRY_AFTER};
+use http::header::{CONTENT_TYPE, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, Method, StatusCode};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -117,7 +117,6 @@ impl Http {
     /// All of an answer, within the limit.
     pub(crate) async fn receive(&self, answer: Answer, auth: &Auth) -> Result<Received, Failure> {
         let host = answer.url.host().to_owned();
-        refuse_packed(&answer)?;
         let mime_type = header(&answer.headers, &CONTENT_TYPE).unwrap_or_default().to_owned();
         let uri = match self.address.is_filled {
             true => answer.url.origin(),
@@ -196,15 +195,6 @@ pub(crate) async fn body(answer: Answer, limit: usize) -> Result<Bytes, Failure>
         }
         error => Failure { cause: cause(&error), ..failed(&error).into() },
     })
-}
-
-pub(crate) fn refuse_packed(answer: &Answer) -> Result<(), Failure> {
-    let coding = header(&answer.headers, &CONTENT_ENCODING);
-    if coding.is_some_and(|coding| !coding.eq_ignore_ascii_case("identity")) {
-        let host = answer.url.host();
-        return Err(format!("`{host}` packed its answer, which nobody asked for.").into());
-    }
-    Ok(())
 }
 
 fn one(content: Content) -> ToolResult {

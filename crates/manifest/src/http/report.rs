@@ -2,7 +2,7 @@
 //! with `output: report`.
 
 use crate::http::Http;
-use crate::http::answer::{Kind, body, decode, header, kind, refuse_packed};
+use crate::http::answer::{Kind, body, decode, header, kind};
 use crate::json_text;
 use crate::limits::RESULT_DEPTH_MAX;
 use crate::output::Failure;
@@ -11,8 +11,8 @@ use base64::engine::general_purpose::STANDARD;
 use haft_fetch::{Answer, Auth};
 use haft_proto::json::Cursor;
 use haft_proto::spec::tool_result::{Cause, ToolResult};
-use http::HeaderMap;
-use http::header::{CONTENT_TYPE, SET_COOKIE};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, SET_COOKIE};
+use http::{HeaderMap, HeaderName};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
@@ -26,7 +26,6 @@ pub(crate) const REPORT_SCHEMA: &str = concat!(
 impl Http {
     /// The report; a status that is a failure makes it one.
     pub(crate) async fn report(&self, answer: Answer, auth: &Auth) -> Result<ToolResult, Failure> {
-        refuse_packed(&answer)?;
         let status = answer.status.as_u16();
         let is_error = !self.is_ok(status);
         let secrets = self.auth.secrets(auth);
@@ -58,7 +57,11 @@ impl Http {
 
 /// Names and values, but for cookies, which are the connection's.
 pub(crate) fn headers(headers: &HeaderMap) -> impl Iterator<Item = (&str, String)> {
-    let names = headers.keys().filter(|name| **name != SET_COOKIE);
+    // They speak of the body as it came, and it is reported as it was decoded.
+    let is_coded = headers.contains_key(CONTENT_ENCODING);
+    let speaks_of_code =
+        move |name: &HeaderName| is_coded && [CONTENT_ENCODING, CONTENT_LENGTH].contains(name);
+    let names = headers.keys().filter(move |name| **name != SET_COOKIE && !speaks_of_code(name));
     names.map(|name| {
         let values = headers.get_all(name).iter();
         let values: Vec<_> =
