@@ -3,6 +3,7 @@
 mod answered;
 mod around;
 mod asked;
+mod codings;
 mod command_lines;
 mod directories;
 mod extra_arguments;
