@@ -88,7 +88,8 @@ fn main() -> ExitCode {
             println!("{count:>8}  {what}  ({place})");
         }
     }
-    let is_clean = findings.violations.0.is_empty() && findings.counts.0.contains_key("documents");
+    // Nothing that is read is nothing that is shown.
+    let is_clean = findings.violations.0.is_empty() && findings.counts.0.contains_key("tools");
     if is_clean { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
