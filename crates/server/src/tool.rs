@@ -264,8 +264,8 @@ impl Tool {
         self
     }
 
-    /// Arguments that the tool does not have are left out, as some clients send their own with every
-    /// call; a schema that takes any keeps them.
+    /// Arguments that the tool does not have are left out, as some clients send their own with
+    /// every call; a schema that takes any keeps them.
     #[must_use]
     pub fn leave_out_extra_arguments(mut self) -> Self {
         self.leaves_out_extra = true;

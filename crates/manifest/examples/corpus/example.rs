@@ -58,7 +58,9 @@ impl<'s> Maker<'s> {
         match kind(members) {
             Some("object") => self.object(members, depth),
             Some("array") => {
-                let least = count(members, "minItems").unwrap_or(0);
+                // A list of nothing is sent as nothing, which is no list that somebody must give.
+                let given = usize::from(depth <= 1);
+                let least = count(members, "minItems").unwrap_or(0).max(given);
                 let wanted =
                     if depth < DEPTH_MAX { least.max(usize::from(self.is_full)) } else { least };
                 let wanted = wanted.min(count(members, "maxItems").unwrap_or(usize::MAX));

@@ -1,5 +1,5 @@
-//! Whether a request is one that a document describes, judged by the document alone: nothing of what
-//! makes requests is asked.
+//! Whether a request is one that a document describes, judged by the document alone: nothing of
+//! what makes requests is asked.
 
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashSet};

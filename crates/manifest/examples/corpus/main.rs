@@ -1,5 +1,6 @@
-//! Reads every document of a directory as an upstream, calls every tool with an example made from its
-//! schema, and holds what is sent against the document. `cargo xtask corpus` builds and starts it.
+//! Reads every document of a directory as an upstream, calls every tool with an example made from
+//! its schema, and holds what is sent against the document. `cargo xtask corpus` builds and starts
+//! it.
 
 #![expect(clippy::print_stdout, reason = "a chore talks to the person who started it")]
 
@@ -145,26 +146,7 @@ async fn read(file: &Path, base: &str, recorded: &Recorded, findings: &mut Findi
         file.parent().and_then(Path::file_name).unwrap_or_default().display()
     );
     findings.counts.add("documents", &place);
-    let yaml = format!(
-        "server: {{ name: corpus }}\nupstreams:\n  api:\n    openapi: {:?}\n    base_url: {base}\n    \
-         prefix: ''\n    allow_private: [127.0.0.1]\n",
-        file.display().to_string()
-    );
-    let directory = std::env::temp_dir();
-    let loaded = catch_unwind(AssertUnwindSafe(|| {
-        let manifest = haft_manifest::parse(&directory.join("haft.yaml"), &yaml)?;
-        let server = manifest.server()?;
-        Ok::<_, haft_manifest::Fault>((manifest, server))
-    }));
-    let (manifest, server) = match loaded {
-        Err(_) => return findings.violations.add("a panic", &place),
-        Ok(Err(fault)) => {
-            let reason = fault.problem().message();
-            let reason = reason.split([':', '`', '"']).next().unwrap_or_default().to_owned();
-            return findings.counts.add(format!("documents refused: {reason}"), &place);
-        }
-        Ok(Ok(loaded)) => loaded,
-    };
+    let Some((manifest, server)) = load(file, base, &place, findings) else { return };
     let warnings = manifest.warnings();
     let left_out: Vec<(String, String)> = warnings
         .iter()
@@ -296,5 +278,39 @@ impl Outlet for Deaf {
 
     fn ask(&self, _: Method, _: String) -> Asked {
         Box::pin(std::future::ready(Err(Unanswered::Gone)))
+    }
+}
+
+/// A server with the tools of a document.
+fn load(
+    file: &Path,
+    base: &str,
+    place: &str,
+    findings: &mut Findings,
+) -> Option<(haft_manifest::Manifest, Server)> {
+    let yaml = format!(
+        "server: {{ name: corpus }}\nupstreams:\n  api:\n    openapi: {:?}\n    \
+         base_url: {base}\n    \
+         prefix: ''\n    allow_private: [127.0.0.1]\n",
+        file.display().to_string()
+    );
+    let directory = std::env::temp_dir();
+    let loaded = catch_unwind(AssertUnwindSafe(|| {
+        let manifest = haft_manifest::parse(&directory.join("haft.yaml"), &yaml)?;
+        let server = manifest.server()?;
+        Ok::<_, haft_manifest::Fault>((manifest, server))
+    }));
+    match loaded {
+        Err(_) => {
+            findings.violations.add("a panic", place);
+            return None;
+        }
+        Ok(Err(fault)) => {
+            let reason = fault.problem().message();
+            let reason = reason.split([':', '`', '"']).next().unwrap_or_default().to_owned();
+            findings.counts.add(format!("documents refused: {reason}"), place);
+            None
+        }
+        Ok(Ok(loaded)) => Some(loaded),
     }
 }

@@ -1,5 +1,6 @@
 //! Documents of OpenAPI 3.0 and 3.1, and of Swagger 2.0, become tools: `source` finds a document,
-//! `references` takes in the files that it refers to, `document` reads it, with `yaml` and `swagger`,
+//! `references` takes in the files that it refers to, `document` reads it, with `yaml` and
+//! `swagger`,
 //! `import` goes through its operations, `operation` plans the request of each (`parameter`,
 //! `body`, `security`), and `schema` says what its arguments may be. Called by `upstream`;
 //! the tools that come of it are those of the `http` kind.
