@@ -8,6 +8,7 @@ mod bench;
 mod callgrind;
 mod command;
 mod conformance;
+mod corpus;
 mod counts;
 mod deny;
 mod dependencies;
@@ -73,6 +74,12 @@ const CHORES: &[Chore] = &[
         arguments: "[TABLE|table|NAME] [ARGS...]",
         purpose: "measure, alone or beside others; `table` writes the pages",
         run: bench::run,
+    },
+    Chore {
+        name: "corpus",
+        arguments: "[--documents N]",
+        purpose: "documents of real APIs, and what is sent for them",
+        run: corpus::run,
     },
     Chore {
         name: "counts",

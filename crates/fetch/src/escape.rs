@@ -1,8 +1,8 @@
 //! Text becomes part of an address: everything but letters, digits and `-._~` in percent escapes
 //! (RFC 3986, 2.3). Used for path segments, queries and forms, so that no value can end its place.
 
-/// What RFC 3986 reserves and a query may hold. `&` and `#` would end a value, and brackets stand in
-/// no query (3.4).
+/// What RFC 3986 reserves and a query may hold. `&` and `#` would end a value, and brackets stand
+/// in no query (3.4).
 const RESERVED: &[u8] = b":/?@!$'()*+,;=";
 
 const HEX: &[u8; 16] = b"0123456789ABCDEF";

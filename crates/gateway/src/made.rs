@@ -184,6 +184,10 @@ fn shaped(
             tool.told_as(&here)
         }
     };
+    let tool = match rules.leaves_out_extra {
+        Some(true) => tool.leave_out_extra_arguments(),
+        _ => tool,
+    };
     let tool = match &rules.around {
         Some(around) => around.wrap(tool),
         None => tool,

@@ -1,6 +1,6 @@
-//! JSON as programs and servers really write it, made one value that every client reads: what can be
-//! repaired is, and for all else the reason names what stands there. Called by `output` and by those
-//! who have bytes.
+//! JSON as programs and servers really write it, made one value that every client reads: what can
+//! be repaired is, and for all else the reason names what stands there. Called by `output` and by
+//! those who have bytes.
 
 use crate::limits::OUTPUT_DEPTH_MAX;
 use haft_proto::json::Cursor;

@@ -23,6 +23,7 @@ use crate::upstream::{self, Upstream};
 use crate::view::mistake::ViewMistake;
 use crate::view::{self, Beside, View};
 use crate::written::search::Search;
+use crate::written::upstream::ExtraArguments;
 use crate::written::{self, Naming, Scalar};
 use haft_proto::authority::{Unmatchable, check_host, check_origin};
 use haft_proto::encode::fields::Caching;
@@ -83,6 +84,8 @@ pub(crate) struct Server {
     pub(crate) processes: usize,
     pub(crate) strict_arguments: bool,
     pub(crate) names: Naming,
+    /// Arguments that a tool does not have are left out.
+    pub(crate) leaves_out_extra: bool,
     /// From how many tools on they are found, and not listed.
     pub(crate) search: Option<usize>,
 }
@@ -150,9 +153,12 @@ impl Meant {
             prints.tools.push(seen.print(Some(tree)));
         }
         let upstreams = (file.upstreams, tree.get("upstreams"));
-        let upstream::Checked { upstreams, places, imported, names, known, notes: overlaps } =
+        let checked =
             upstream::check(upstreams, (&around, defaults), &server, surroundings, &mut compiler)?;
+        let upstream::Checked { mut upstreams, places, imported, names, known, notes: overlaps } =
+            checked;
         let upstream_places = places;
+        upstreams.iter_mut().for_each(|upstream| server.tell(upstream));
         prints.tools.extend(&imported.prints);
         let described = imported.owners.clone();
         prints.tools.iter_mut().for_each(|print| *print = print.with(defaults));
@@ -310,6 +316,12 @@ fn state_keys(
 }
 
 impl Server {
+    /// Tells an upstream what holds where it says nothing itself.
+    fn tell(&self, upstream: &mut Upstream) {
+        let rules = Arc::make_mut(&mut upstream.rules);
+        rules.leaves_out_extra.get_or_insert(self.leaves_out_extra);
+    }
+
     fn new(written: written::Server, surroundings: &Surroundings<'_>) -> Result<Self, Wrong> {
         let fill = |text: Option<Placed<String>>| {
             text.map(|text| surroundings.fill(&text).map(|filled| filled.value)).transpose()
@@ -331,6 +343,7 @@ impl Server {
             })?,
             strict_arguments: written.strict_arguments,
             names: written.names,
+            leaves_out_extra: written.extra_arguments == ExtraArguments::LeaveOut,
             search: written.search.map(|search| self::search(&search)).transpose()?.flatten(),
         })
     }

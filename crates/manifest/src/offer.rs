@@ -128,7 +128,7 @@ fn tools(
     let told = meant.told_names();
     let make = |tools: Vec<(usize, &Tool)>| {
         let make = |(place, tool): (usize, &Tool)| {
-            self::tool(tool, &meant.templates, means).told_as(&told[place])
+            self::tool(tool, meant, means).told_as(&told[place])
         };
         tools.into_iter().map(make).collect()
     };
@@ -137,7 +137,7 @@ fn tools(
     (make(shown), make(others))
 }
 
-fn tool(tool: &Tool, templates: &Arc<Environment<'static>>, means: &Means) -> haft_server::Tool {
+fn tool(tool: &Tool, meant: &Meant, means: &Means) -> haft_server::Tool {
     let name = tool.name.value.clone();
     let defaults: Map<String, Value> = tool
         .input
@@ -148,9 +148,12 @@ fn tool(tool: &Tool, templates: &Arc<Environment<'static>>, means: &Means) -> ha
     let aliases = tool.input.aliases().map(|(name, alias)| (name.to_owned(), alias.to_owned()));
     let aliases = aliases.collect();
     let (templates, clients, store) =
-        (Arc::clone(templates), means.clients.clone(), means.store.clone());
+        (Arc::clone(&meant.templates), means.clients.clone(), means.store.clone());
     let mut built = tool.kind.tool(Setting { name, defaults, aliases, templates, clients, store });
     built = built.annotations(tool.annotations).prepared_input(tool.input.schema.clone());
+    if tool.leaves_out_extra.unwrap_or(meant.server.leaves_out_extra) {
+        built = built.leave_out_extra_arguments();
+    }
     if let Some(title) = &tool.title {
         built = built.title(title);
     }

@@ -127,6 +127,9 @@ pub struct Rules {
     pub name_bytes_max: Option<usize>,
     /// How many of its tools are served at most.
     pub tools_max: usize,
+    /// Arguments that a tool does not have are left out; `None` before it is known what the file
+    /// says.
+    pub leaves_out_extra: Option<bool>,
 }
 
 /// What is other of tools whose names fit, in the order of the file.

@@ -32,6 +32,8 @@ pub(crate) struct Tool {
     pub(crate) input: Input,
     pub(crate) output_schema: Option<Prepared>,
     pub(crate) around: Around,
+    /// Arguments that it does not have are left out; `None` as the server says.
+    pub(crate) leaves_out_extra: Option<bool>,
     pub(crate) kind: Kind,
 }
 
@@ -95,6 +97,7 @@ pub(crate) fn check(
     around::check_use(repeats, annotations)?;
     let output_schema = output_schema.or_else(|| kind.output_schema().map(Prepared::deferred));
     Ok(Tool {
+        leaves_out_extra: None,
         name,
         title,
         description,

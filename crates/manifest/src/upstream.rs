@@ -33,7 +33,9 @@ use crate::written::Naming;
 use crate::written::Scalar;
 use crate::written::environ::{Environ, Inherit};
 use crate::written::tool::Env;
-use crate::written::upstream::{self as written, InheritEnv, Sessions, Start, Upstreams};
+use crate::written::upstream::{
+    self as written, ExtraArguments, InheritEnv, Sessions, Start, Upstreams,
+};
 use ::http::{HeaderMap, HeaderName, HeaderValue, header};
 use haft_fetch::Url;
 use haft_proto::mirror::{METHOD_HEADER, NAME_HEADER, PARAM_HEADER_PREFIX, VERSION_HEADER};
@@ -256,7 +258,9 @@ pub(crate) fn check(
             let tools_max = written.tools_max.as_ref();
             let tools_max = tools_max
                 .map_or(Ok(TOOLS), |written| amount::number("tools_max", written, 1, TOOLS_MAX))?;
-            let rules = Rules { around, name_bytes_max, tools_max, ..rules };
+            let said = written.extra_arguments;
+            let leaves_out_extra = said.map(|said| said == ExtraArguments::LeaveOut);
+            let rules = Rules { around, name_bytes_max, tools_max, leaves_out_extra, ..rules };
             let named = (name, prefix, Arc::new(rules));
             checked.places.push(place);
             checked.upstreams.push(upstream(named, written, defaults, surroundings)?);

@@ -27,6 +27,7 @@ use serde::de::{Deserialize, Deserializer, Visitor};
 use shown::{Caching, Icon};
 use std::borrow::Cow;
 use std::fmt;
+use upstream::ExtraArguments;
 
 /// A server for AI clients: who it is, where it listens, what its tools do, what there is to read
 /// and to ask. In texts `${env:NAME}` and `${file:PATH}` are replaced when the file is read; `$${`
@@ -108,6 +109,11 @@ pub(crate) struct Server {
     /// tool can be called by either name.
     #[serde(default)]
     pub(crate) names: Naming,
+    /// What becomes of arguments that a tool does not have, as some clients send their own with
+    /// every call: they are refused (`refuse`), or left out (`leave_out`); `refuse` without this
+    /// key.
+    #[serde(default)]
+    pub(crate) extra_arguments: ExtraArguments,
 }
 
 /// How clients are told the names of tools.

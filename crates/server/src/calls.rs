@@ -54,6 +54,8 @@ pub(crate) fn call(
         Err(refusal) => return refuse(out, ask.id, &refusal),
     };
     let calling = Calling { core, snapshot, tool, ask, rounds: Cell::new(rounds) };
+    let kept = left_out(tool, arguments);
+    let arguments = kept.as_deref().unwrap_or(arguments);
     if tool.is_relayed {
         return calling.run_checked(arguments, out);
     }
@@ -71,6 +73,11 @@ pub(crate) fn call(
     let result = ToolResult::error(explain(&tool.tool.name, &violations));
     write(face, ask, &result, out);
     Turn::Done(Outcome::Result)
+}
+
+/// The arguments without those that the tool does not have, if they are to be left out.
+pub(crate) fn left_out(tool: &Registered, arguments: &str) -> Option<String> {
+    tool.extra.as_ref()?.left_out(tool.checks.input_text(), arguments)
 }
 
 /// Everything that is wrong with a call apart from its arguments' values is told as an error of the

@@ -85,6 +85,11 @@ impl Checks {
         Ok(Self { told, input, output, param_headers, far })
     }
 
+    /// The schema of arguments, as clients are told it.
+    pub(crate) fn input_text(&self) -> &str {
+        member(self.told.get(), INPUT).unwrap_or("{}")
+    }
+
     /// The same for a tool of which this is told, if its schemas are the same: compiling is most of
     /// the work, and most tools of a file that changes stay as they are.
     pub(crate) fn again(

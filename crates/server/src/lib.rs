@@ -27,6 +27,7 @@ mod context;
 mod core;
 mod dispatch;
 mod driver;
+mod extra;
 mod face;
 pub mod handler;
 mod headers;

@@ -2,7 +2,7 @@
 //! a client's call goes through, this one does too, but for the middleware of the server and the
 //! wire; the caller, its principal and its cancellation are those of the call that it is part of.
 
-use crate::calls::{explain, mend, misfit};
+use crate::calls::{explain, left_out, mend, misfit};
 use crate::context::{Context, Place};
 use crate::driver::panicked;
 use crate::layers;
@@ -205,6 +205,9 @@ impl Context {
             return Ok(ToolResult::error(text));
         }
         let mut arguments = String::from(Box::<str>::from(arguments));
+        if let Some(kept) = left_out(&tool, &arguments) {
+            arguments = kept;
+        }
         if !tool.is_relayed
             && let Err(violations) = tool.checks.input().check(&arguments)
         {

@@ -3,6 +3,7 @@
 
 use crate::builder::BuildError;
 use crate::checks::Checks;
+use crate::extra::Extra;
 use crate::handler::Handler;
 use crate::middleware::Middleware;
 use crate::normal::of_own;
@@ -38,6 +39,7 @@ pub struct Tool {
     meta: Option<Meta>,
     timeout: Option<Duration>,
     wants_headers: bool,
+    leaves_out_extra: bool,
     task_use: TaskUse,
     task_ttl: Option<Duration>,
     needs: Vec<Needed>,
@@ -89,6 +91,7 @@ impl Tool {
             meta: None,
             timeout: None,
             wants_headers: false,
+            leaves_out_extra: false,
             task_use: TaskUse::Never,
             task_ttl: None,
             needs: Vec::new(),
@@ -279,6 +282,14 @@ impl Tool {
         self
     }
 
+    /// Arguments that the tool does not have are left out, as some clients send their own with
+    /// every call; a schema that takes any keeps them.
+    #[must_use]
+    pub fn leave_out_extra_arguments(mut self) -> Self {
+        self.leaves_out_extra = true;
+        self
+    }
+
     /// When calls become tasks, for clients that take tasks.
     #[must_use]
     pub fn task(mut self, task_use: TaskUse) -> Self {
@@ -431,6 +442,7 @@ impl Tool {
             timeout: self.timeout.unwrap_or(default_timeout),
             is_relayed: self.relayed.is_some(),
             wants_headers: self.wants_headers,
+            extra: self.leaves_out_extra.then(Box::default),
             task_use: self.task_use,
             task_ttl: self.task_ttl,
             middleware: self.middleware.into(),
@@ -453,6 +465,8 @@ pub(crate) struct Registered {
     /// Another server has it.
     pub(crate) is_relayed: bool,
     pub(crate) wants_headers: bool,
+    /// What is left out of arguments.
+    pub(crate) extra: Option<Box<Extra>>,
     pub(crate) task_use: TaskUse,
     pub(crate) task_ttl: Option<Duration>,
     pub(crate) middleware: Box<[Arc<dyn Middleware>]>,

@@ -1,4 +1,5 @@
-//! Arguments that a body takes beside those that it names: members of its own names. Used by `body`,
+//! Arguments that a body takes beside those that it names: members of its own names. Used by
+//! `body`,
 //! `json` and `slot`.
 
 use crate::http::slot::Filling;

@@ -135,7 +135,8 @@ impl Document {
     }
 }
 
-/// The value of a text. What is no JSON is read on a thread whose stack has room for the deepest one.
+/// The value of a text. What is no JSON is read on a thread whose stack has room for the deepest
+/// one.
 pub(crate) fn parse(text: &[u8]) -> Result<Value, String> {
     let text = std::str::from_utf8(text)
         .map_err(|_| "it is not UTF-8".to_owned())?

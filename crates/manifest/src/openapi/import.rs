@@ -45,6 +45,7 @@ pub(crate) struct Settings<'a> {
     pub(crate) redirects: usize,
     pub(crate) reach: Reach,
     pub(crate) has_output_schemas: bool,
+    pub(crate) leaves_out_extra: Option<bool>,
 }
 
 /// A document on its way to tools.
@@ -283,6 +284,7 @@ impl<'d, 'a> Import<'d, 'a> {
             input,
             output_schema,
             around: self.settings.around.clone(),
+            leaves_out_extra: self.settings.leaves_out_extra,
             kind: Kind::Http(Box::new(self.http(operation, plan, &base, asking.who))),
         })
     }

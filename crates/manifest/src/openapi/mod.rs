@@ -1,5 +1,6 @@
 //! Documents of OpenAPI 3.0 and 3.1, and of Swagger 2.0, become tools: `source` finds a document,
-//! `references` takes in the files that it refers to, `document` reads it, with `yaml` and `swagger`,
+//! `references` takes in the files that it refers to, `document` reads it, with `yaml` and
+//! `swagger`,
 //! `import` goes through its operations, `operation` plans the request of each (`parameter`,
 //! `body`, `security`), and `schema` says what its arguments may be. Called by `upstream`;
 //! the tools that come of it are those of the `http` kind.
@@ -40,7 +41,7 @@ use crate::seen::Print;
 use crate::template::{Compiler, Known};
 use crate::tool::Tool;
 use crate::tree::Tree;
-use crate::written::upstream::Upstream;
+use crate::written::upstream::{ExtraArguments, Upstream};
 use haft_fetch::Url;
 use std::sync::Arc;
 
@@ -161,6 +162,7 @@ fn import(
         redirects,
         reach: reach.clone(),
         has_output_schemas: written.output_schemas,
+        leaves_out_extra: written.extra_arguments.map(|said| said == ExtraArguments::LeaveOut),
     };
     let selection = Selection::new(written.include, written.exclude);
     Import::new(&document, settings, security).run(&selection)

@@ -66,8 +66,8 @@ pub(crate) struct Upstream {
     /// `eager` without this key.
     #[serde(default)]
     pub(crate) start: Start,
-    /// A document of OpenAPI 3.0 or 3.1, or of Swagger 2.0, in JSON or YAML, that describes the server: a file, or an
-    /// address that is asked once, when this file is read.
+    /// A document of OpenAPI 3.0 or 3.1, or of Swagger 2.0, in JSON or YAML, that describes the
+    /// server: a file, or an address that is asked once, when this file is read.
     pub(crate) openapi: Option<Placed<String>>,
     /// What of other files that the document refers to is read: those in its directory and below
     /// (`below`), those on the web too, as far as `allow_private` reaches (`web`), or any
@@ -120,6 +120,9 @@ pub(crate) struct Upstream {
     /// Reach this machine and private networks too, for the document and for calls: `true`, or a
     /// list of hosts, addresses and networks.
     pub(crate) allow_private: Option<Placed<AllowPrivate>>,
+    /// What becomes of arguments that its tools do not have: they are refused (`refuse`), or left
+    /// out (`leave_out`); without this key, as the server says.
+    pub(crate) extra_arguments: Option<ExtraArguments>,
     /// Tell clients what answers look like, where the document is exact enough to be believed.
     /// Clients may refuse answers that differ, and models pay for every word.
     #[serde(default)]
@@ -233,6 +236,17 @@ pub enum Start {
     /// At once.
     #[default]
     Eager,
+}
+
+/// What becomes of arguments that a tool does not have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ExtraArguments {
+    /// A call that has one is refused, as far as the schema of the tool does not take it.
+    #[default]
+    Refuse,
+    /// They are left out.
+    LeaveOut,
 }
 
 /// Which files a document may refer to.

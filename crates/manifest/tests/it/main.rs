@@ -3,8 +3,10 @@
 mod answered;
 mod around;
 mod asked;
+mod codings;
 mod command_lines;
 mod directories;
+mod extra_arguments;
 mod faults_in_feeds;
 mod faults_in_openapi;
 mod faults_in_pipelines;

@@ -20,7 +20,8 @@ fn made(desk: &Desk) -> (Vec<String>, Vec<String>) {
 fn with_schema(reference: &str, keys: &str) -> Desk {
     let keys: String = keys.lines().map(|line| format!("    {line}\n")).collect();
     let desk = Desk::with(&format!(
-        "server: {{ name: desk }}\nupstreams:\n  api:\n    openapi: apis/api.yaml\n    {KEYS}\n{keys}"
+        "server: {{ name: desk }}\nupstreams:\n  api:\n    openapi: apis/api.yaml\n    \
+         {KEYS}\n{keys}"
     ));
     let document = format!(
         "openapi: 3.0.0\npaths:\n  /fine: {{ get: {{ operationId: fine }} }}\n  /a: {{ get: {{ \
@@ -214,8 +215,8 @@ async fn a_document_of_the_web_refers_to_the_web_where_that_is_allowed() {
         })
         .await;
         let yaml = format!(
-            "server: {{ name: d }}\nupstreams:\n  api: {{ openapi: '{}', allow_private: true, {keys} \
-             }}\n",
+            "server: {{ name: d }}\nupstreams:\n  api: {{ openapi: '{}', allow_private: true, \
+             {keys}              }}\n",
             origin.url("/apis/api.json")
         );
         let desk = Desk::with(&yaml);

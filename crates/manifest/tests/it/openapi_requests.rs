@@ -1,5 +1,5 @@
-//! What requests of operations say of themselves: the kinds of their parts, what they accept, what is
-//! escaped in them, and how long they are.
+//! What requests of operations say of themselves: the kinds of their parts, what they accept, what
+//! is escaped in them, and how long they are.
 
 use crate::openapi::{sent, target};
 use serde_json::{Value, json};

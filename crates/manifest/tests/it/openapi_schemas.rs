@@ -1,5 +1,5 @@
-//! Schemas as real documents write them: what tools say of their arguments, what they take, and what
-//! is sent of it.
+//! Schemas as real documents write them: what tools say of their arguments, what they take, and
+//! what is sent of it.
 
 use crate::faults_in_openapi::{KEYS, made, schema, with_paths};
 use crate::fixture::ask;
@@ -86,7 +86,8 @@ async fn what_only_servers_send_is_not_required_of_callers() {
             &json!({"body": {}}),
         ),
         (
-            "{ type: object, properties: { id: { readOnly: true } }, anyOf: [{ required: [id, b] }] }",
+            "{ type: object, properties: { id: { readOnly: true } }, \
+             anyOf: [{ required: [id, b] }] }",
             &json!({"body": {"b": 1}}),
         ),
         (
@@ -116,7 +117,8 @@ async fn what_is_closed_takes_what_stands_beside_it() {
         ),
         (
             "{ type: object, additionalProperties: false, \
-             anyOf: [{ $ref: '#/components/schemas/Named' }, { $ref: '#/components/schemas/Closed' }] }",
+             anyOf: [{ $ref: '#/components/schemas/Named' }, \
+             { $ref: '#/components/schemas/Closed' }] }",
             &json!({"body": {"b": "x"}}),
             None,
         ),

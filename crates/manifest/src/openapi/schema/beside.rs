@@ -35,8 +35,8 @@ impl<'d> Beside<'d> {
 }
 
 impl<'d> Schemas<'d> {
-    /// Whether a member with this schema is not sent: it says so itself, or what it refers to, a part
-    /// of it or all of its choices do.
+    /// Whether a member with this schema is not sent: it says so itself, or what it refers to, a
+    /// part of it or all of its choices do.
     pub(crate) fn is_unseen(&self, schema: &'d Value) -> bool {
         self.is_unseen_within(schema, LOOKS_MAX)
     }

@@ -1,5 +1,5 @@
-//! A mapping of JSON on its way into a draft, member by member. Used by `convert` and `argument`; it
-//! knows no keyword.
+//! A mapping of JSON on its way into a draft, member by member. Used by `convert` and `argument`;
+//! it knows no keyword.
 
 use crate::openapi::schema::Draft;
 use serde_json::Value;

@@ -1,7 +1,8 @@
-//! Schemas of a document become schemas of tools: `argument` has those of a tool's arguments, `gather`
-//! puts together what an `allOf` says, `convert` writes it in the dialect of 2020-12, once for each
-//! schema that is referred to, and `write` makes one text of it, whole or with `$defs`, `values`
-//! has those that it allows, and `tame` knows which texts need no proof. Called for each operation.
+//! Schemas of a document become schemas of tools: `argument` has those of a tool's arguments,
+//! `gather` puts together what an `allOf` says, `convert` writes it in the dialect of 2020-12, once
+//! for each schema that is referred to, and `write` makes one text of it, whole or with `$defs`,
+//! `values` has those that it allows, and `tame` knows which texts need no proof. Called for each
+//! operation.
 
 mod argument;
 mod beside;

@@ -1,5 +1,5 @@
-//! Which values a schema allows, and examples of them, each of a type that the schema has: documents
-//! write `1` for the text "1", and the text for the number. Called by `convert`.
+//! Which values a schema allows, and examples of them, each of a type that the schema has:
+//! documents write `1` for the text "1", and the text for the number. Called by `convert`.
 
 use crate::openapi::limits::{ENUM_BYTES_MAX, EXAMPLE_BYTES_MAX};
 use crate::openapi::schema::Gathered;
