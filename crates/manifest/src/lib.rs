@@ -91,6 +91,7 @@ pub use pipeline::mistake::Mistake as PipelineMistake;
 pub use problem::Problem;
 pub use published::json_schema;
 pub use rules::{Rules, Selection, ToolRule, ToolRules, What};
+pub use seen::Given;
 pub use starter::starter;
 pub use upstream::mistake::UpstreamMistake;
 pub use upstream::{Reach, Upstream};

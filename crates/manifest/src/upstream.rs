@@ -21,6 +21,7 @@ use crate::openapi::{self, Described, Imported};
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::rules::{self, Rules, Typed};
+use crate::seen::Given;
 use crate::seen::Print;
 use crate::tags;
 use crate::template::Compiler;
@@ -28,7 +29,7 @@ use crate::tool::typed;
 use crate::tree::Tree;
 use crate::upstream::mistake::UpstreamMistake;
 use crate::written::Scalar;
-use crate::written::environ::{Environ, Inherit};
+use crate::written::environ::Environ;
 use crate::written::tool::Env;
 use crate::written::upstream::{
     self as written, AgentNames, InheritEnv, Sessions, Start, Upstreams,
@@ -70,6 +71,8 @@ pub struct Upstream {
     pub sessions_idle: Duration,
     /// Where it is.
     pub reach: Reach,
+    /// What it is given that nobody is to be told.
+    pub secrets: Given,
     /// What of it is served, and what is other of its tools here.
     pub rules: Arc<Rules>,
 }
@@ -323,6 +326,7 @@ fn upstream(
         return Err(Wrong::new(instances.place, Problem::TwoOfOne { key, other }));
     }
     let (sessions_max, sessions_idle) = of_sessions(&written, surroundings)?;
+    let before = surroundings.seen.secrets_count();
     let reach = if let Some(command) = written.command {
         let env = (written.env, written.inherit_env);
         program(&command, env, written.cwd.as_ref(), surroundings)?
@@ -333,12 +337,13 @@ fn upstream(
         let url = address(&url, surroundings)?;
         Reach::Url { url, headers: headers(written.headers, surroundings)? }
     };
+    let secrets = Given(surroundings.seen.secrets_since(before));
     let (era, start) = (written.era.map(Era::from), written.start);
     let (name, timeout) = (name.to_owned(), around.timeout);
     #[rustfmt::skip]
     let upstream = Upstream {
         name, prefix, timeout, era, start, instances, sessions, sessions_max, sessions_idle, reach,
-        rules,
+        secrets, rules,
     };
     Ok(upstream)
 }
@@ -418,12 +423,7 @@ fn program(
         let (key, other) = ("env: { inherit }", "inherit_env");
         return Err(Wrong::new(inherit.place, Problem::TwoOfOne { key, other }));
     }
-    let inherit = match inherit_env.map(|inherit| inherit.value) {
-        None => inherit,
-        Some(InheritEnv::All(false)) => None,
-        Some(InheritEnv::All(true)) => Some(Placed::new(written.place, Inherit::All)),
-        Some(InheritEnv::Named(names)) => Some(Placed::new(written.place, Inherit::Named(names))),
-    };
+    let inherit = inherit_env.map_or(inherit, |keys| keys.value.meant(keys.place));
     let inherit = match Inherited::check(inherit)? {
         Inherited::All => None,
         Inherited::Usual(names) => Some(names),
