@@ -75,6 +75,7 @@ mod walk;
 mod written;
 
 pub use around::{Mistake as AroundMistake, Surrounding};
+pub use command::dumps::forbid_dumps;
 pub use command::guardian::watch_over;
 pub use command::orphans::{Adoption, Call};
 pub use cost::{Cost, Part, tokens};
