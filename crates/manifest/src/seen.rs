@@ -117,7 +117,7 @@ impl Seen {
     }
 }
 
-/// Whether a value can be told from the words of any text, and is more than the address of a server.
+/// Whether a value can be told from the words of any text, and is no address of a server.
 fn may_be_secret(value: &str) -> bool {
     let is_address = value.split_once("://").is_some_and(|(_, rest)| {
         let mut path = rest.split('/').skip(1);

@@ -1,5 +1,5 @@
-//! No process of the same user may look into this one: not at its environment, nor its memory. Asked
-//! by `orphans` before the first program runs, and by `live` once a file has given secrets.
+//! No process of the same user may look into this one: not at its environment, nor its memory.
+//! Asked by `orphans` before the first program runs, and by `live` once a file has given secrets.
 
 use std::sync::Once;
 

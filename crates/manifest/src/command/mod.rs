@@ -1,6 +1,7 @@
 //! Tools that run a program: as run, checked from as typed. `handler` runs them, `group` keeps
 //! their processes together, `dumps` keeps them from
-//! reading our memory, `environ` says which variables they have, `orphans` finds those that left, `guardian` ends them when nobody else
+//! reading our memory, `environ` says which variables they have,
+//! `orphans` finds those that left, `guardian` ends them when nobody else
 //! is left to, `process` is what the system tells of each; `spoken` understands what they print.
 //! Called by `kind`.
 

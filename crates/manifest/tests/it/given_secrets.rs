@@ -1,5 +1,5 @@
-//! What `${env:}` and `${file:}` give a program or a server stays with it: nothing that it says back
-//! has it, whatever it was given as.
+//! What `${env:}` and `${file:}` give a program or a server stays with it: nothing that it says
+//! back has it, whatever it was given as.
 
 use crate::fixture::{Desk, ask, call};
 use crate::origin::{Origin, Reply};
@@ -36,7 +36,8 @@ async fn what_a_program_is_given_is_not_in_what_it_says() {
             "no [redacted]",
         ),
         (
-            "name: it\ncommand: [sh, -c, 'echo $1; echo $1 >&2', sh, '${file:token}']\noutput: report",
+            "name: it\ncommand: [sh, -c, 'echo $1; echo $1 >&2', sh, \
+             '${file:token}']\noutput: report",
             r#""stdout":"[redacted]\n","stderr":"[redacted]\n""#,
         ),
         (

@@ -20,7 +20,10 @@ tools:
     command:
       - sh
       - -c
-      - for p in /proc/[0-9]*; do grep -qs guard-children $p/cmdline && cat $p/environ; done; echo looked
+      - |
+        for p in /proc/[0-9]*; do
+          grep -qs guard-children $p/cmdline && cat $p/environ
+        done; echo looked
 "#;
 
 /// One that may not look into every process: root may, unless that is taken from it.
