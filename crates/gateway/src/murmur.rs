@@ -83,7 +83,7 @@ impl Murmur {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haft_manifest::Reach;
+    use haft_manifest::{Given, Reach};
     use std::time::Duration;
     use tokio::time::advance;
 
@@ -101,7 +101,7 @@ mod tests {
             inherit: None,
             directory: "/".into(),
         };
-        let secrets = Arc::new(Secrets::of(&reach));
+        let secrets = Arc::new(Secrets::of(&reach, &Given::default()));
         let murmur = Arc::new(Murmur::new("north", secrets, tell));
         let most = u64::from(MURMUR_MAX);
         (0..most + 7).for_each(|number| murmur.hear(&number.to_string()));

@@ -1,8 +1,9 @@
-//! What a file gives an upstream that may be secret: the values of its variables and headers. They
-//! are not in what is told of it, though it says them itself. Asked by `upstream` and `murmur`.
+//! What a file gives an upstream that may be secret: the values of its variables and headers, and
+//! what is filled in for its arguments and address. They are not in what is told of it, though it
+//! says them itself. Asked by `upstream` and `murmur`.
 
 use crate::limits::SECRET_BYTES_MIN;
-use haft_manifest::Reach;
+use haft_manifest::{Given, Reach};
 use std::borrow::Cow;
 
 /// What is said in the place of one.
@@ -12,8 +13,8 @@ const HIDDEN: &str = "***";
 pub(crate) struct Secrets(Box<[String]>);
 
 impl Secrets {
-    pub(crate) fn of(reach: &Reach) -> Self {
-        let values: Vec<String> = match reach {
+    pub(crate) fn of(reach: &Reach, given: &Given) -> Self {
+        let mut values: Vec<String> = match reach {
             Reach::Command { env, .. } => env.iter().map(|(_, value)| value.clone()).collect(),
             Reach::Agent { .. } => Vec::new(),
             Reach::Url { headers, .. } => {
@@ -23,6 +24,7 @@ impl Secrets {
                 texts.flat_map(|text| bare(text).into_iter().chain([text.to_owned()])).collect()
             }
         };
+        values.extend_from_slice(&given.0);
         // What is said is said by lines.
         let lines = values.iter().flat_map(|value| value.lines()).map(str::trim);
         let mut all: Vec<String> =

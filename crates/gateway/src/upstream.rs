@@ -147,7 +147,7 @@ impl Upstream {
         agents: Option<&Hub>,
         tell: Telling,
     ) -> Self {
-        let secrets = Arc::new(Secrets::of(&settings.reach));
+        let secrets = Arc::new(Secrets::of(&settings.reach, &settings.secrets));
         let murmur = Murmur::new(&settings.name, Arc::clone(&secrets), tell);
         Self {
             agents: agents.and_then(|hub| group(hub, &settings.reach)),

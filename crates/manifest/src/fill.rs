@@ -2,6 +2,7 @@
 //! what was filled in is never shown in a message.
 
 use crate::align::narrow;
+use crate::command::environ::is_usual;
 use crate::fault::Wrong;
 use crate::limits::FILLED_BYTES_MAX;
 use crate::place::{Place, Placed};
@@ -125,16 +126,22 @@ impl Surroundings<'_> {
             return match (self.variable)(name) {
                 Some(value) => {
                     self.seen.filled(&value);
+                    // What every program has is nobody's secret.
+                    if !is_usual(name.as_ref()) {
+                        self.seen.secret(&value);
+                    }
                     Ok(Some(value))
                 }
                 None => Err(Wrong::new(place(), missing())),
             };
         }
         if let Some(path) = inner.strip_prefix("file:") {
-            return self.read(path).map(Some).map_err(|reason| {
+            let content = self.read(path).map_err(|reason| {
                 let path = path.to_owned();
                 Wrong::new(place(), Problem::UnreadableFill { path, reason })
-            });
+            })?;
+            self.seen.secret(&content);
+            return Ok(Some(content));
         }
         match misspelled(inner) {
             Some((word, nearest)) => {

@@ -78,6 +78,7 @@ mod written;
 
 pub use address::canonical;
 pub use around::{Mistake as AroundMistake, Surrounding};
+pub use command::dumps::forbid_dumps;
 pub use command::guardian::watch_over;
 pub use command::orphans::{Adoption, Call};
 pub use cost::{Cost, Part, tokens};
@@ -94,6 +95,7 @@ pub use pipeline::mistake::Mistake as PipelineMistake;
 pub use problem::Problem;
 pub use published::json_schema;
 pub use rules::{Rules, Selection, ToolRule, ToolRules, What};
+pub use seen::Given;
 pub use starter::starter;
 pub use upstream::mistake::UpstreamMistake;
 pub use upstream::{Reach, Upstream};

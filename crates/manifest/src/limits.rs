@@ -172,3 +172,8 @@ pub const POLLS_RUNNING_MAX: usize = 8;
 /// The most resources that are looked at for those who are subscribed to them. Of others nobody is
 /// told that they change.
 pub const WATCHED_MAX: usize = 4096;
+/// The shortest value of `${env:}` and `${file:}` that is taken out of what is told: shorter ones
+/// are words of any text.
+pub const SECRET_BYTES_MIN: usize = 6;
+/// The longest one: what is longer is no key but a text.
+pub const SECRET_BYTES_MAX: usize = 16 * 1024;

@@ -2,12 +2,14 @@
 //! print of each part, by which two readings of a file are compared. Kept while a file is read;
 //! reads nothing itself.
 
+use crate::limits::{SECRET_BYTES_MAX, SECRET_BYTES_MIN};
 use crate::openapi::known::Documents;
 use crate::stamp::Stamp;
 use crate::tree::{Node, Tree};
 use rustc_hash::FxBuildHasher;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
@@ -17,6 +19,7 @@ pub(crate) struct Seen {
     files: RefCell<BTreeMap<PathBuf, Stamp>>,
     variables: RefCell<Vec<String>>,
     filled: RefCell<DefaultHasher>,
+    secrets: RefCell<Vec<String>>,
     /// Those from the web that were read before, and now.
     pub(crate) documents: RefCell<Documents>,
     /// They need not be asked for each time.
@@ -34,6 +37,16 @@ impl Print {
         let mut hasher = DefaultHasher::new();
         (self.0, other.0).hash(&mut hasher);
         Self(hasher.finish())
+    }
+}
+
+/// Values of `${env:}` and `${file:}` that are secret. Never shown.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Given(pub Vec<String>);
+
+impl fmt::Debug for Given {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Given([{} values])", self.0.len())
     }
 }
 
@@ -67,6 +80,23 @@ impl Seen {
         content.hash(&mut *self.filled.borrow_mut());
     }
 
+    /// What was filled in for something that may be secret.
+    pub(crate) fn secret(&self, value: &str) {
+        if may_be_secret(value) {
+            self.secrets.borrow_mut().push(value.to_owned());
+        }
+    }
+
+    /// How many of these there are so far.
+    pub(crate) fn secrets_count(&self) -> usize {
+        self.secrets.borrow().len()
+    }
+
+    /// Those that came after so many.
+    pub(crate) fn secrets_since(&self, count: usize) -> Vec<String> {
+        self.secrets.borrow().get(count..).unwrap_or_default().to_vec()
+    }
+
     /// The same of something large, a document say, which is not made to collide: in a quick way.
     pub(crate) fn read(&self, content: &[u8]) {
         self.filled(&FxBuildHasher.hash_one(content));
@@ -87,6 +117,18 @@ impl Seen {
     }
 }
 
+/// Whether a value can be told from the words of any text, and is no address of a server.
+fn may_be_secret(value: &str) -> bool {
+    let is_address = value.split_once("://").is_some_and(|(_, rest)| {
+        let mut path = rest.split('/').skip(1);
+        !rest.contains(['@', '?']) && path.all(|part| part.len() < KEY_LIKE)
+    });
+    (SECRET_BYTES_MIN..=SECRET_BYTES_MAX).contains(&value.len()) && !is_address
+}
+
+/// A part of a path that has so many bytes is more likely a key than a name.
+const KEY_LIKE: usize = 16;
+
 fn add(tree: &Tree, hasher: &mut DefaultHasher) {
     std::mem::discriminant(&tree.node).hash(hasher);
     match &tree.node {
@@ -103,5 +145,30 @@ fn add(tree: &Tree, hasher: &mut DefaultHasher) {
             }
         }
         Node::Null => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_secret_is_neither_short_nor_an_address() {
+        for (value, expected) in [
+            ("hunter2", true),
+            ("short", false),
+            ("", false),
+            ("two\nlines of a key", true),
+            ("https://api.example.com", false),
+            ("https://a-long-name-of-a-machine.example.com:8443/", false),
+            ("http://127.0.0.1:8080/v1/items", false),
+            ("https://joe:hunter2@api.example.com", true),
+            ("https://api.example.com/?key=k", true),
+            ("https://hooks.example.com/services/T0/B0/0123456789abcdef01", true),
+            (&"x".repeat(SECRET_BYTES_MAX), true),
+            (&"x".repeat(SECRET_BYTES_MAX + 1), false),
+        ] {
+            assert_eq!(may_be_secret(value), expected, "{value}");
+        }
     }
 }

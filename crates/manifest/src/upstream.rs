@@ -22,6 +22,7 @@ use crate::openapi::{self, Described, Imported, Note};
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
 use crate::rules::{self, Rules, Typed};
+use crate::seen::Given;
 use crate::seen::Print;
 use crate::tags;
 use crate::template::Compiler;
@@ -31,7 +32,7 @@ use crate::upstream::mistake::UpstreamMistake;
 use crate::upstream::names::{agents, is_plain, overlaps, room_for_names};
 use crate::written::Naming;
 use crate::written::Scalar;
-use crate::written::environ::{Environ, Inherit};
+use crate::written::environ::Environ;
 use crate::written::tool::Env;
 use crate::written::upstream::{
     self as written, ExtraArguments, InheritEnv, Sessions, Start, Upstreams,
@@ -77,6 +78,8 @@ pub struct Upstream {
     pub list_bytes: Option<usize>,
     /// Where it is.
     pub reach: Reach,
+    /// What it is given that nobody is to be told.
+    pub secrets: Given,
     /// What of it is served, and what is other of its tools here.
     pub rules: Arc<Rules>,
 }
@@ -353,6 +356,7 @@ fn upstream(
     };
     let answer_bytes = size("limit", written.limit.as_ref(), ANSWER_BYTES_MAX)?;
     let list_bytes = size("list_limit", written.list_limit.as_ref(), LIST_BYTES_MAX)?;
+    let before = surroundings.seen.secrets_count();
     let reach = if let Some(command) = written.command {
         let env = (written.env, written.inherit_env);
         program(&command, env, written.cwd.as_ref(), surroundings)?
@@ -363,12 +367,13 @@ fn upstream(
         let url = address(&url, surroundings)?;
         Reach::Url { url, headers: headers(written.headers, surroundings)? }
     };
+    let secrets = Given(surroundings.seen.secrets_since(before));
     let (era, start) = (written.era.map(Era::from), written.start);
     let (name, timeout) = (name.to_owned(), around.timeout);
     #[rustfmt::skip]
     let upstream = Upstream {
         name, prefix, timeout, era, start, instances, sessions, sessions_max, sessions_idle, reach,
-        rules, answer_bytes, list_bytes,
+        rules, answer_bytes, list_bytes, secrets,
     };
     Ok(upstream)
 }
@@ -425,12 +430,7 @@ fn program(
         let (key, other) = ("env: { inherit }", "inherit_env");
         return Err(Wrong::new(inherit.place, Problem::TwoOfOne { key, other }));
     }
-    let inherit = match inherit_env.map(|inherit| inherit.value) {
-        None => inherit,
-        Some(InheritEnv::All(false)) => None,
-        Some(InheritEnv::All(true)) => Some(Placed::new(written.place, Inherit::All)),
-        Some(InheritEnv::Named(names)) => Some(Placed::new(written.place, Inherit::Named(names))),
-    };
+    let inherit = inherit_env.map_or(inherit, |keys| keys.value.meant(keys.place));
     let inherit = match Inherited::check(inherit)? {
         Inherited::All => None,
         Inherited::Usual(names) => Some(names),

@@ -14,6 +14,7 @@ use crate::writer;
 use redb::backends::InMemoryBackend;
 use redb::{Builder, Database, DatabaseError, ReadOnlyTable, ReadableDatabase, TableError};
 use std::fs::OpenOptions;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -63,6 +64,10 @@ impl Opened {
         &self,
         act: impl FnOnce(&Database) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
+        let act = |database: &Database| {
+            let damaged = |_| StoreError::failed("its file is damaged; stop, and move it away");
+            catch_unwind(AssertUnwindSafe(|| act(database))).map_err(damaged)?
+        };
         let found = self.kept.with(act);
         if self.kept.has_failed() {
             self.care();
@@ -276,9 +281,16 @@ fn open(path: &Path, may_make: bool) -> Result<Database, StoreError> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let file = options.open(path).map_err(|error| unusable(error.to_string()))?;
-    builder().create_file(file).map_err(|error| match error {
+    // Of a file that was cut short redb panics, where it reads what is not there.
+    let opened = catch_unwind(AssertUnwindSafe(|| builder().create_file(file)));
+    let damaged = |why: &str| {
+        unusable(format!(
+            "{why}; move it away to begin with an empty state, or put a copy of it in its place"
+        ))
+    };
+    opened.map_err(|_| damaged("it is damaged, cut short maybe"))?.map_err(|error| match error {
         DatabaseError::DatabaseAlreadyOpen => StoreError::InUse { path: shown() },
-        other => unusable(other.to_string()),
+        other => damaged(&other.to_string()),
     })
 }
 

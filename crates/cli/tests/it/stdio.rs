@@ -3,6 +3,7 @@
 
 pub(crate) mod client;
 mod ends;
+mod environ;
 mod hostile;
 #[cfg(target_os = "linux")]
 mod orphans;

@@ -130,7 +130,10 @@ type Pipes = (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>);
 
 impl Group {
     fn start(command: &mut Command) -> io::Result<Self> {
-        let (leader, id, call) = Call::start(command)?;
+        let (leader, id, mut call) = Call::start(command)?;
+        if let Some(call) = &mut call {
+            call.guard();
+        }
         Ok(Self { leader: Some(leader), id, call })
     }
 

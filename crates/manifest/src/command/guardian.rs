@@ -1,6 +1,6 @@
 //! What ends the children of this process if it is killed and cannot do so itself: a small process
 //! of the same program, which waits until nobody holds the other end of its standard input any more
-//! and then ends what is left. Started by `orphans` with the first child that outlives a call; it
+//! and then ends what is left. Started by `orphans` with the first program; it
 //! starts nothing itself, and signals nothing that it cannot tell to be of its haft.
 
 use crate::command::process::{Identity, Process, environment, marked};

@@ -90,7 +90,11 @@ impl Command {
         command.args(prepared.arguments).envs(prepared.env).current_dir(&self.cwd.value);
         let limits = (self.output.limit, self.last_words_limit());
         let spoken = group::run(command, prepared.stdin, limits).await;
-        let spoken = spoken.map_err(|error| self.cannot_start(&error))?;
+        let Spoken { status, out, last_words, is_cut } =
+            spoken.map_err(|error| self.cannot_start(&error))?;
+        let (out, last_words) =
+            (self.secrets.redact_bytes(out), self.secrets.redact_bytes(last_words));
+        let spoken = Spoken { status, out, last_words, is_cut };
         if spoken.is_cut {
             let (program, limit) = (&self.program.shown, self.output.limit);
             return Err(Failure::from(format!(

@@ -1,8 +1,11 @@
 //! Tools that run a program: as run, checked from as typed. `handler` runs them, `group` keeps
-//! their processes together, `environ` says which variables they have, `orphans` finds those that left, `guardian` ends them when nobody else
+//! their processes together, `dumps` keeps them from
+//! reading our memory, `environ` says which variables they have,
+//! `orphans` finds those that left, `guardian` ends them when nobody else
 //! is left to, `process` is what the system tells of each; `spoken` understands what they print.
 //! Called by `kind`.
 
+pub(crate) mod dumps;
 pub(crate) mod environ;
 pub(crate) mod group;
 pub(crate) mod guardian;
@@ -14,6 +17,7 @@ pub(crate) mod spoken;
 use crate::command::environ::Inherited;
 use crate::fault::Wrong;
 use crate::fill::Surroundings;
+use crate::http::secrets::Secrets;
 use crate::output::Output;
 use crate::place::{Place, Placed};
 use crate::problem::Problem;
@@ -31,6 +35,8 @@ pub(crate) struct Command {
     pub(crate) stdin: Option<Template>,
     pub(crate) env: Vec<(String, Template)>,
     pub(crate) inherited: Inherited,
+    /// What it is given and is not to be told.
+    pub(crate) secrets: Secrets,
     pub(crate) cwd: Placed<PathBuf>,
     pub(crate) output: Output,
     pub(crate) ok_exit: Vec<u8>,
@@ -70,6 +76,7 @@ pub(crate) fn check(
         return Err(Wrong::new(written.place, Problem::EmptyList { key: "command", help }));
     };
     let program = self::program(program, surroundings)?;
+    let before = surroundings.seen.secrets_count();
     let arguments = rest
         .iter()
         .map(|argument| compiler.compile(typed(argument), known))
@@ -82,6 +89,7 @@ pub(crate) fn check(
         env.push((environ::name(name)?, compiler.compile(typed(&value), known)?));
     }
     let inherited = Inherited::check(inherit)?;
+    let secrets = Secrets::given(surroundings.seen.secrets_since(before));
     let cwd = match &cwd {
         Some(cwd) => {
             let reason = "a caller must not choose the directory";
@@ -96,7 +104,7 @@ pub(crate) fn check(
         return Err(Wrong::new(ok_exit.place, Problem::EmptyList { key: "ok_exit", help }));
     }
     let ok_exit = ok_exit.value;
-    Ok(Command { program, arguments, stdin, env, inherited, cwd, output, ok_exit })
+    Ok(Command { program, arguments, stdin, env, inherited, secrets, cwd, output, ok_exit })
 }
 
 impl Command {

@@ -6,6 +6,7 @@
 //! waits for those, their numbers cannot become another's in between. Out of reach stays what
 //! wiped the mark from its environment, or runs as another user.
 
+use crate::command::dumps::forbid_dumps;
 use crate::command::guardian::Guardian;
 use crate::command::process::{Process, VARIABLE, environment, marked};
 use crate::limits::{ORPHANS_BYTES_MAX, ORPHANS_GRACE};
@@ -53,7 +54,7 @@ impl Adoption {
 
     /// The same, and if this process is killed, what it leaves is ended by another one, which runs
     /// this command and in it [`watch_over`](crate::watch_over). That one is started with the first
-    /// child that [`Call::guard`] is told of.
+    /// program of a tool, or the first child that [`Call::guard`] is told of.
     #[must_use]
     pub fn guarded(self, by: std::process::Command) -> Self {
         *lock(&self.0.guardian) = Some(Guardian::new(by));
@@ -114,6 +115,7 @@ impl Call {
             let (leader, id) = spawn(command)?;
             return Ok((leader, id, None));
         };
+        forbid_dumps();
         let number = orphans.starts()?;
         command.env(VARIABLE, orphans.mark(number));
         let spawned = spawn(command);

@@ -284,6 +284,11 @@ impl Address {
         Ok(pieces.any(|piece| piece.typed.start >= rest && is_filled(&piece)))
     }
 
+    /// Whether this is in the name of the server that is asked.
+    pub(crate) fn names(&self, value: &str) -> bool {
+        matches!(&self.base, Base::Fixed(url) if url.origin().to_string().contains(value))
+    }
+
     /// What is filled in from the environment or a file may be a secret; a host that a caller names
     /// gets none of it.
     pub(crate) fn check_secrets(

@@ -23,6 +23,8 @@ pub(crate) enum Who {
     All(Vec<Self>),
     /// Somebody who has a cookie.
     Cookie(String, Secret),
+    /// Nobody, but this is said elsewhere in a request, and secret.
+    Given(Secret),
     /// Somebody who has a header.
     Header(Auth, Secret),
     #[default]
@@ -58,9 +60,22 @@ impl Who {
                 let token = found.iter().position(|auth| matches!(auth, Auth::Token(_)));
                 if found.is_empty() { Auth::None } else { found.swap_remove(token.unwrap_or(0)) }
             }
-            Self::Cookie(..) | Self::Nobody | Self::Query(..) => Auth::None,
+            Self::Cookie(..) | Self::Given(_) | Self::Nobody | Self::Query(..) => Auth::None,
             Self::Tokens(tokens) => Auth::Token(clients.tokens(tokens)),
         }
+    }
+
+    /// The same, where these are secret as well.
+    pub(crate) fn knowing(self, given: Vec<String>) -> Self {
+        if given.is_empty() {
+            return self;
+        }
+        let mut all = match self {
+            Self::All(all) => all,
+            one => vec![one],
+        };
+        all.extend(given.into_iter().map(|value| Self::Given(Secret(value))));
+        Self::All(all)
     }
 
     /// Each thing that it is known by.
@@ -76,7 +91,7 @@ impl Who {
         let mut secrets = auth.secrets();
         for who in self.each() {
             let secret = match who {
-                Self::Cookie(_, secret) | Self::Query(_, secret) => &secret.0,
+                Self::Cookie(_, secret) | Self::Given(secret) | Self::Query(_, secret) => &secret.0,
                 Self::Header(auth, secret) => {
                     secrets.extend(auth.secrets());
                     &secret.0

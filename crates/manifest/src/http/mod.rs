@@ -92,6 +92,7 @@ pub(crate) fn check(
 ) -> Result<Http, Wrong> {
     let Placed { place, value: mut written } = written;
     let (method, url) = method(&mut written, place)?;
+    let before = surroundings.seen.secrets_count();
     let allow_dynamic = written.allow_dynamic_host;
     let (address, mut query) =
         address::check(&typed(&url), allow_dynamic, known, surroundings, compiler)?;
@@ -106,6 +107,10 @@ pub(crate) fn check(
     let ok_status = ok_status(written.ok_status.take(), surroundings)?;
     let redirects = redirects(written.redirects.take())?;
     let body = body(written, &method, known, surroundings, compiler)?;
+    let mut given = surroundings.seen.secrets_since(before);
+    // Whom it asks is no secret.
+    given.retain(|value| !address.names(value));
+    let auth = auth.knowing(given);
     #[rustfmt::skip]
     let http = Http {
         method, address, query, headers, body, cookies: Vec::new(), auth, keeps_null: false,

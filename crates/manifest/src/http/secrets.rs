@@ -1,38 +1,62 @@
-//! What a request says of who asks and nobody else should read, taken out of what a server says
-//! back. Made by `auth`; used on every answer that becomes a result, and on every failure.
+//! What a request or a program is given and nobody else should read, taken out of what a server or
+//! the program says back. Made by `auth` and `command`; used on every answer that becomes a result,
+//! and on every failure.
 
-/// The secrets of one request, in every form that they may come back in.
+use crate::limits::SECRET_BYTES_MIN;
+use std::fmt;
+
+/// The secrets of one request or program, in every form that they may come back in.
 #[derive(Clone, Default)]
-pub(crate) struct Secrets(Vec<String>);
+pub(crate) struct Secrets {
+    values: Vec<String>,
+    /// What stands in the place of one.
+    mark: &'static str,
+}
 
 impl Secrets {
     /// Of these, as they are sent.
     pub(crate) fn new(mut sent: Vec<String>) -> Self {
-        /// Shorter ones are words of any text.
-        const LENGTH_MIN: usize = 6;
         let in_json: Vec<String> = sent.iter().flat_map(|secret| as_in_json(secret)).collect();
         sent.extend(in_json);
-        sent.retain(|secret| secret.len() >= LENGTH_MIN);
+        sent.retain(|secret| secret.len() >= SECRET_BYTES_MIN);
         // One may be a part of another.
         sent.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         sent.dedup();
-        Self(sent)
+        Self { values: sent, mark: "…" }
+    }
+
+    /// Of what a program is given; the mark is that of `redact`.
+    pub(crate) fn given(values: Vec<String>) -> Self {
+        Self { mark: "[redacted]", ..Self::new(values) }
     }
 
     /// The text without them. JSON stays JSON.
     pub(crate) fn redact(&self, text: String) -> String {
-        if !self.0.iter().any(|secret| text.contains(secret)) {
+        if !self.values.iter().any(|secret| text.contains(secret)) {
             return text;
         }
         let redacted = self.replaced(&text);
         if is_json(&redacted) || !is_json(&text) { redacted } else { self.in_json(&text) }
     }
 
+    /// What a program has printed without them.
+    pub(crate) fn redact_bytes(&self, said: Vec<u8>) -> Vec<u8> {
+        if self.values.is_empty() {
+            return said;
+        }
+        match String::from_utf8(said) {
+            Ok(text) => self.redact(text).into_bytes(),
+            Err(error) => self.values.iter().fold(error.into_bytes(), |said, secret| {
+                replaced_bytes(said, secret.as_bytes(), self.mark)
+            }),
+        }
+    }
+
     fn replaced(&self, text: &str) -> String {
         let mut text = text.to_owned();
-        for secret in &self.0 {
+        for secret in &self.values {
             if text.contains(secret) {
-                text = text.replace(secret, "…");
+                text = text.replace(secret, self.mark);
             }
         }
         text
@@ -56,12 +80,34 @@ impl Secrets {
             match self.replaced(token) {
                 same if same == token => redacted.push_str(token),
                 clean if is_text && is_json(&clean) => redacted.push_str(&clean),
-                _ => redacted.push_str("\"…\""),
+                _ => redacted.extend(["\"", self.mark, "\""]),
             }
             rest = after;
         }
         redacted
     }
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secrets")
+    }
+}
+
+/// What is no text, without a secret.
+fn replaced_bytes(said: Vec<u8>, secret: &[u8], mark: &str) -> Vec<u8> {
+    let mut rest = &*said;
+    let mut clean = Vec::new();
+    while let Some(at) = rest.windows(secret.len()).position(|part| part == secret) {
+        clean.extend_from_slice(&rest[..at]);
+        clean.extend_from_slice(mark.as_bytes());
+        rest = &rest[at + secret.len()..];
+    }
+    if clean.is_empty() && rest.len() == said.len() {
+        return said;
+    }
+    clean.extend_from_slice(rest);
+    clean
 }
 
 /// The length of the text in quotes that JSON begins with, in bytes.

@@ -16,6 +16,7 @@ pub use edits::Edits;
 pub use guests::{Guest, Guests, Owned, Tailor};
 
 use crate::around::Standings;
+use crate::command::dumps::forbid_dumps;
 use crate::fault::Fault;
 use crate::live::views::Shown;
 use crate::load::{Manifest, load_seen};
@@ -86,6 +87,9 @@ impl Live {
     pub fn new(path: &Path, reading: Reading, measured: bool) -> Result<Self, Fault> {
         let seen = Seen::with(Documents::default(), reading == Reading::Edits);
         let manifest = load_seen(path, &seen)?;
+        if seen.secrets_count() > 0 {
+            forbid_dumps();
+        }
         let store = manifest.store()?;
         let mut means = Means { measured, ..Means::new(store.clone()) };
         let standings =
@@ -148,6 +152,9 @@ impl Live {
         let may_be_old = self.reading == Reading::Edits;
         let seen = Seen::with(lock(&self.now).documents.clone(), may_be_old);
         let read = load_seen(&self.path, &seen);
+        if seen.secrets_count() > 0 {
+            forbid_dumps();
+        }
         let (mut documents, files) = seen.into_parts();
         if read.is_ok() {
             documents.forget_unused();

@@ -74,8 +74,8 @@ pub(crate) struct Message {
     pub(crate) command: Option<Placed<Vec<Placed<Scalar>>>>,
     /// A template for what the program reads; nothing without this key.
     pub(crate) stdin: Option<Placed<Scalar>>,
-    /// Environment variables beside the few of haft that programs commonly need, as templates. Under
-    /// `inherit`, a list of more variables of haft, or `all`.
+    /// Environment variables beside the few of haft that programs commonly need, as templates.
+    /// Under `inherit`, a list of more variables of haft, or `all`.
     pub(crate) env: Option<Placed<Environ>>,
     /// The directory that the program runs in; without this key, that of this file.
     pub(crate) cwd: Option<Placed<String>>,

@@ -2,9 +2,9 @@
 //! API. Read by `upstream`, and by `openapi` for what has a document.
 
 use crate::limits::{INSTANCES_MAX, SESSIONS_MAX, TOOLS_MAX};
-use crate::place::Placed;
+use crate::place::{Place, Placed};
 use crate::written::by_name::by_name;
-use crate::written::environ::Environ;
+use crate::written::environ::{Environ, Inherit};
 use crate::written::http::{AllowPrivate, Auth, Send};
 use crate::written::rules::{Filter, ToolRules};
 use crate::written::tool::Env;
@@ -148,6 +148,17 @@ pub(crate) enum InheritEnv {
     All(bool),
     /// Those of these names.
     Named(Vec<Placed<String>>),
+}
+
+impl InheritEnv {
+    /// The same as `env` says it.
+    pub(crate) fn meant(self, place: Place) -> Option<Placed<Inherit>> {
+        match self {
+            Self::All(false) => None,
+            Self::All(true) => Some(Placed::new(place, Inherit::All)),
+            Self::Named(names) => Some(Placed::new(place, Inherit::Named(names))),
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for InheritEnv {

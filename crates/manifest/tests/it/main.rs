@@ -23,6 +23,7 @@ mod feed_bounds;
 mod feeds;
 mod fixture;
 mod forge;
+mod given_secrets;
 mod lifetimes;
 mod live;
 mod openapi;

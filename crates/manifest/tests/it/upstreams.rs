@@ -1,7 +1,7 @@
 //! Upstreams that speak MCP: what is typed is what is meant, and two readings tell what changed.
 
 use crate::fixture::{Desk, check_fault};
-use haft_manifest::{Live, Reach, Reading, Sessions, Start, Upstream};
+use haft_manifest::{Given, Live, Reach, Reading, Sessions, Start, Upstream};
 use haft_proto::version::Era;
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -73,6 +73,9 @@ fn what_is_typed_is_what_is_meant() {
             inherit: Some(vec!["GITHUB_HOST".to_owned()]),
             directory: desk.path().join("./work"),
         },
+        answer_bytes: None,
+        list_bytes: None,
+        secrets: Given(vec![SECRET.to_owned(); 2]),
         rules: Arc::default(),
     };
     assert_eq!(*github, expected);
@@ -101,6 +104,9 @@ fn what_is_typed_is_what_is_meant() {
             inherit: Some(Vec::new()),
             directory: desk.path().to_owned(),
         },
+        answer_bytes: None,
+        list_bytes: None,
+        secrets: Given::default(),
         rules: Arc::default(),
     };
     assert_eq!(*own, expected);

@@ -56,8 +56,19 @@ impl StdioServer {
 
     /// A server of the haft.yaml in a folder.
     pub(crate) fn start_in(folder: TempDir) -> Self {
+        Self::start_in_as(Command::new(env!("CARGO_BIN_EXE_haft")), folder)
+    }
+
+    /// A server of other tools, started by this command.
+    pub(crate) fn start_as(haft: Command, manifest: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("haft.yaml"), manifest).expect("a file");
+        Self::start_in_as(haft, folder)
+    }
+
+    fn start_in_as(mut haft: Command, folder: TempDir) -> Self {
         let file = folder.path().join("haft.yaml");
-        let mut child = Command::new(env!("CARGO_BIN_EXE_haft"))
+        let mut child = haft
             .arg("serve")
             .arg(file)
             .arg("--stdio")

@@ -125,6 +125,24 @@ fn the_end_of_the_server_reaches_them_too() {
 }
 
 #[test]
+fn nothing_is_left_of_the_calls_of_a_server_that_is_killed() {
+    let mut server = StdioServer::start_with(&AWAY.replace("timeout: 1s", "timeout: 1h"));
+    let pids = server.pid_file();
+    server.send(&call(1, "child", json!({"file": pids.path()})));
+    let pid = pids.wait();
+    assert!(is_there(&pid));
+    server.child.kill().expect("it runs");
+    server.child.wait().expect("it is dead");
+    wait_for("the end of what a killed server ran", || has_ended(&pid).then_some(()));
+}
+
+/// A process that somebody else has to reap may stay as a zombie.
+fn has_ended(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(')').next().is_none_or(|rest| rest.is_empty() || rest.starts_with(" Z"))
+}
+
+#[test]
 fn an_orphan_that_ends_while_its_call_runs_is_no_zombie() {
     let mut server = StdioServer::start_with(AWAY);
     let pids = server.pid_file();
