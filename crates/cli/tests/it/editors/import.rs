@@ -319,7 +319,7 @@ fn a_file_that_is_there_keeps_every_line() {
     let ran = home.haft(&["import", "a.json"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let text = home.read("project/haft.yaml");
-    let added = "  a:\n    command: [\"a\"]\n    env: {\"OLD_KEY\": \"${env:A_OLD_KEY}\"}\n";
+    let added = "  a:\n    command: [a]\n    env: {OLD_KEY: \"${env:A_OLD_KEY}\"}\n";
     assert_eq!(text, THERE.replace("upstreams:\n", &format!("upstreams:\n{added}")));
     // Once more changes no byte.
     let ran = home.haft(&["import", "a.json", "--json"]);
@@ -338,7 +338,7 @@ fn a_file_that_is_there_keeps_every_line() {
     }
     let ran = home.haft(&["import", "b.json", "--force"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    let replaced = "  a:\n    command: [\"b\"]\n";
+    let replaced = "  a:\n    command: [b]\n";
     assert_eq!(home.read("project/haft.yaml"), text.replace(added, replaced));
 }
 
