@@ -50,7 +50,7 @@ pub(crate) fn in_url(url: &str) -> Vec<Spot> {
     let mut spots = Vec::new();
     let end = url.find('#').unwrap_or(url.len());
     let query = url[..end].find('?').unwrap_or(end);
-    let start = url.find("://").map_or(0, |at| at + "://".len());
+    let start = url[..query].find("://").map_or(0, |at| at + "://".len());
     let path = url[start..query].find('/').map_or(query, |at| start + at);
     if let Some(at) = url[start..path].rfind('@') {
         let user = &url[start..start + at];
@@ -182,17 +182,19 @@ fn is_random(text: &str) -> bool {
 /// From the first to the last byte of what looks drawn by lot, with its `-` and `_`.
 fn random_in(word: &str) -> Option<Range<usize>> {
     let is_of_key = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-    let mut from = 0;
-    for run in word.split(|c: char| !is_of_key(c)) {
+    let is_drawn = |piece: &str| {
+        let digits = piece.bytes().filter(u8::is_ascii_digit).count();
+        piece.len() >= RANDOM_BYTES && (2..piece.len()).contains(&digits)
+    };
+    let mut rest = word;
+    while let Some(start) = rest.find(is_of_key) {
+        let from = word.len() - rest.len() + start;
+        let end = word[from..].find(|c| !is_of_key(c)).map_or(word.len(), |at| from + at);
         let is_digest = word[..from].ends_with("sha256:");
-        let is_drawn = |piece: &str| {
-            let digits = piece.bytes().filter(u8::is_ascii_digit).count();
-            piece.len() >= RANDOM_BYTES && (2..piece.len()).contains(&digits)
-        };
-        if !is_digest && run.split(['-', '_']).any(is_drawn) {
-            return Some(from..from + run.len());
+        if !is_digest && word[from..end].split(['-', '_']).any(is_drawn) {
+            return Some(from..end);
         }
-        from += run.len() + 1;
+        rest = &word[end..];
     }
     None
 }
@@ -203,6 +205,8 @@ const RANDOM_BYTES: usize = 12;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
 
     fn check(text: &str, spots: Vec<Spot>, expected: &str) {
         let mut shown = String::new();
@@ -214,6 +218,30 @@ mod tests {
         }
         shown.push_str(&text[done..]);
         assert_eq!(shown, expected, "of {text}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            cases: 2000, failure_persistence: None, ..Default::default()
+        })]
+
+        #[test]
+        fn any_text_has_its_secrets_one_after_the_other(
+            texts in vec("[a-z0-9=:/@?&# -]{0,8}(key=|token |é|://|--){0,2}\\PC{0,16}", 1..4),
+        ) {
+            let all = in_args(&texts);
+            for (text, spots) in texts.iter().zip(all) {
+                let lists = [spots, in_url(text), in_value("a", text), in_value("a_key", text)];
+                for spots in lists {
+                    let mut done = 0;
+                    for Spot { range, .. } in spots {
+                        prop_assert!(range.start >= done && !range.is_empty(), "{text:?}: {range:?}");
+                        prop_assert!(text.get(range.clone()).is_some(), "{text:?}: {range:?}");
+                        done = range.end;
+                    }
+                }
+            }
+        }
     }
 
     #[test]
@@ -264,6 +292,7 @@ mod tests {
             (vec!["/nix/store/abc123def456ghi/x"], "/nix/store/abc123def456ghi/x"),
             (vec!["i@sha256:abc123def456abc123"], "i@sha256:abc123def456abc123"),
             (vec!["--path", "/etc", "run"], "--path /etc run"),
+            (vec!["é\u{202e} napi_abc123def456ghi"], "é\u{202e} <key>"),
         ] {
             let args: Vec<String> = args.into_iter().map(str::to_owned).collect();
             let spots = in_args(&args);
