@@ -81,6 +81,12 @@ fn pairs() -> Vec<(Value, Value)> {
             json!({"command": ["a", "${file:HOME/key}"]}),
         ),
         (json!({"type": "local", "command": ["a", "b"]}), json!({"command": ["a", "b"]})),
+        (
+            json!({"command": "a", "args": ["A:${ADA_HEADER}", "${env:HAFT_NO}"],
+                "env": {"ADA_HEADER": "Bearer hunter2"}}),
+            json!({"command": ["a", "A:$${ADA_HEADER}", "${env:HAFT_NO}"],
+                "env": {"ADA_HEADER": "${env:ADA_HEADER}"}}),
+        ),
     ]
 }
 
