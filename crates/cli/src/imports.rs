@@ -4,6 +4,7 @@
 mod file;
 mod kept;
 mod names;
+mod text;
 mod upstream;
 mod vault;
 

@@ -79,7 +79,7 @@ impl Found {
             home: &surroundings.home,
             folder: self.project().unwrap_or(&surroundings.directory),
         };
-        let apart = |text: &str, spots: &[Spot]| parts(text, spots, self.syntax(), &values);
+        let apart = |text: &str, spots: &[Spot]| parts(text, spots, &[], self.syntax(), &values);
         let pairs = |pairs: &[(String, String)]| {
             let pair = |(name, value): &(String, String)| {
                 (name.clone(), apart(value, &secrets::in_value(name, value)))
@@ -89,7 +89,10 @@ impl Found {
         match &self.entry.how {
             How::Command { program, args, env, dir } => {
                 let spots = secrets::in_args(args);
-                let args = args.iter().zip(&spots).map(|(argument, spots)| apart(argument, spots));
+                let args = args
+                    .iter()
+                    .zip(&spots)
+                    .map(|(argument, spots)| parts(argument, spots, env, self.syntax(), &values));
                 Parted::Command {
                     argv: [apart(program, &[])].into_iter().chain(args).collect(),
                     env: pairs(env),
@@ -105,7 +108,15 @@ impl Found {
     }
 }
 
-fn parts(text: &str, spots: &[Spot], syntax: Syntax, values: &Values<'_>) -> Parts {
+/// The parts of a text. What looks like a variable of these, `${NAME}`, is no matter of the editor:
+/// the program has it in its own environment, and fills it in.
+fn parts(
+    text: &str,
+    spots: &[Spot],
+    env: &[(String, String)],
+    syntax: Syntax,
+    values: &Values<'_>,
+) -> Parts {
     let pieces = pieces(text, syntax);
     // What has a variable in it is no secret: its editor does not have it in its file.
     let is_filled = |spot: &Spot| {
@@ -127,6 +138,12 @@ fn parts(text: &str, spots: &[Spot], syntax: Syntax, values: &Values<'_>) -> Par
                     done = spot.range.end;
                 }
                 plain(&mut parts, &text[done..range.end]);
+            }
+            Piece::Variable(name, None)
+                if text[range.clone()].starts_with(&format!("${{{name}"))
+                    && env.iter().any(|(own, _)| own == name) =>
+            {
+                plain(&mut parts, &text[range.clone()]);
             }
             Piece::Variable(name, otherwise) => {
                 parts.push(Part::Variable((*name).to_owned(), otherwise.map(str::to_owned)));

@@ -42,7 +42,8 @@ pub(crate) fn in_value(name: &str, value: &str) -> Vec<Spot> {
     if is_url(value) && !value.contains(' ') {
         return in_url(value);
     }
-    if is_plain(value) { Vec::new() } else { whole(value, name) }
+    let is_path = value.starts_with(['/', '.', '~']) && value.contains('/') && !is_random(value);
+    if is_path || is_plain(value) { Vec::new() } else { whole(value, name) }
 }
 
 /// Those of an address: a password, values of its query, and what of its path nobody can guess.
@@ -50,7 +51,7 @@ pub(crate) fn in_url(url: &str) -> Vec<Spot> {
     let mut spots = Vec::new();
     let end = url.find('#').unwrap_or(url.len());
     let query = url[..end].find('?').unwrap_or(end);
-    let start = url.find("://").map_or(0, |at| at + "://".len());
+    let start = url[..query].find("://").map_or(0, |at| at + "://".len());
     let path = url[start..query].find('/').map_or(query, |at| start + at);
     if let Some(at) = url[start..path].rfind('@') {
         let user = &url[start..start + at];
@@ -182,27 +183,39 @@ fn is_random(text: &str) -> bool {
 /// From the first to the last byte of what looks drawn by lot, with its `-` and `_`.
 fn random_in(word: &str) -> Option<Range<usize>> {
     let is_of_key = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-    let mut from = 0;
-    for run in word.split(|c: char| !is_of_key(c)) {
-        let is_digest = word[..from].ends_with("sha256:");
-        let is_drawn = |piece: &str| {
-            let digits = piece.bytes().filter(u8::is_ascii_digit).count();
-            piece.len() >= RANDOM_BYTES && (2..piece.len()).contains(&digits)
-        };
-        if !is_digest && run.split(['-', '_']).any(is_drawn) {
-            return Some(from..from + run.len());
+    let is_drawn = |piece: &str| {
+        let digits = piece.bytes().filter(u8::is_ascii_digit).count();
+        let has = |is: fn(&u8) -> bool| piece.bytes().any(|byte| is(&byte));
+        let is_of_both_cases = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
+        match digits {
+            0 => false,
+            1 => piece.len() >= RANDOM_LETTERS && is_of_both_cases,
+            _ => piece.len() >= RANDOM_BYTES && digits < piece.len(),
         }
-        from += run.len() + 1;
+    };
+    let mut rest = word;
+    while let Some(start) = rest.find(is_of_key) {
+        let from = word.len() - rest.len() + start;
+        let end = word[from..].find(|c| !is_of_key(c)).map_or(word.len(), |at| from + at);
+        let is_digest = word[..from].ends_with("sha256:");
+        if !is_digest && word[from..end].split(['-', '_']).any(is_drawn) {
+            return Some(from..end);
+        }
+        rest = &word[end..];
     }
     None
 }
 
 /// No shorter row of letters and digits is taken for one that was drawn by lot.
 const RANDOM_BYTES: usize = 12;
+/// Nor a shorter one with a single digit.
+const RANDOM_LETTERS: usize = 16;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
 
     fn check(text: &str, spots: Vec<Spot>, expected: &str) {
         let mut shown = String::new();
@@ -214,6 +227,31 @@ mod tests {
         }
         shown.push_str(&text[done..]);
         assert_eq!(shown, expected, "of {text}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            cases: 2000, failure_persistence: None, ..Default::default()
+        })]
+
+        #[test]
+        fn any_text_has_its_secrets_one_after_the_other(
+            texts in vec("[a-z0-9=:/@?&# -]{0,8}(key=|token |é|://|--){0,2}\\PC{0,9}", 1..4),
+        ) {
+            let all = in_args(&texts);
+            for (text, spots) in texts.iter().zip(all) {
+                let lists = [spots, in_url(text), in_value("a", text), in_value("a_key", text)];
+                for spots in lists {
+                    let mut done = 0;
+                    for Spot { range, .. } in spots {
+                        let is_next = range.start >= done && !range.is_empty();
+                        prop_assert!(is_next, "{text:?}: {range:?}");
+                        prop_assert!(text.get(range.clone()).is_some(), "{text:?}: {range:?}");
+                        done = range.end;
+                    }
+                }
+            }
+        }
     }
 
     #[test]
@@ -239,6 +277,9 @@ mod tests {
             ("USE_AUTH", "true", "true"),
             ("MODEL", "gpt-4o", "gpt-4o"),
             ("API_KEY", "", ""),
+            ("PATH", "/usr/bin:/opt/node20/bin", "/usr/bin:/opt/node20/bin"),
+            ("X", "/dGhpc2lzYXNlY3JldA1/x", "<X>"),
+            ("HOOK", "https://h/s/NjQ3ZTJhYjUtMWQy/x", "https://h/s/<key>/x"),
         ] {
             check(value, in_value(name, value), expected);
         }
@@ -264,6 +305,7 @@ mod tests {
             (vec!["/nix/store/abc123def456ghi/x"], "/nix/store/abc123def456ghi/x"),
             (vec!["i@sha256:abc123def456abc123"], "i@sha256:abc123def456abc123"),
             (vec!["--path", "/etc", "run"], "--path /etc run"),
+            (vec!["é\u{202e} napi_abc123def456ghi"], "é\u{202e} <key>"),
         ] {
             let args: Vec<String> = args.into_iter().map(str::to_owned).collect();
             let spots = in_args(&args);

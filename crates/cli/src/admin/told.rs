@@ -14,7 +14,7 @@ pub(super) fn server(live: &Live) -> Value {
         "name": server.name(),
         "software": concat!("haft ", env!("CARGO_PKG_VERSION")),
         "process": std::process::id(),
-        "file": path.ok().as_deref().unwrap_or(manifest.path()),
+        "file": path.ok().as_deref().unwrap_or_else(|| manifest.path()),
         "limits": limits(server.limits(), manifest.processes()),
     })
 }

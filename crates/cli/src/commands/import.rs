@@ -102,7 +102,8 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
     let mut imported = Imported { vault, ..Imported::default() };
     let form = if args.secrets == Secrets::File { Form::File } else { Form::Env };
     imported.take_all(&discovery, &args, (&output, &surroundings), form);
-    imported.refuse_nothing(&discovery)?;
+    refuse_unknown(&args.only, &discovery)?;
+    imported.refuse_nothing()?;
     if !args.force {
         imported.refuse_replacements(&output)?;
     }
@@ -157,7 +158,12 @@ impl<'d> Imported<'d> {
                 continue;
             }
             // Editors know the same servers.
-            if self.taken.iter().any(|taken| taken.found.entry.how == found.entry.how) {
+            let is_same = |taken: &&Taken<'_>| taken.found.entry.how == found.entry.how;
+            if let Some(taken) = self.taken.iter().find(is_same) {
+                if taken.found.entry.name != found.entry.name {
+                    let name = &found.entry.name;
+                    self.notes.push(format!("{}: `{name}` is the same server", taken.name));
+                }
                 continue;
             }
             match self.taken_as(found, (output, surroundings), form) {
@@ -195,20 +201,15 @@ impl<'d> Imported<'d> {
     }
 
     /// That there is something to import.
-    fn refuse_nothing(&self, discovery: &Discovery) -> Result<(), Failure> {
+    fn refuse_nothing(&self) -> Result<(), Failure> {
         if !self.taken.is_empty() {
             return Ok(());
         }
         let failure = Failure::usage("there is no server to import");
-        let names = discovery.found.iter().map(|found| &*found.entry.name);
-        let hint = match &self.left_out[..] {
-            [] if !discovery.found.is_empty() => {
-                format!("there are {}", names.collect::<Vec<_>>().join(", "))
-            }
-            [] => "`haft discover` shows what editors know".to_owned(),
-            left_out => left_out.iter().map(reason).collect::<Vec<_>>().join(" · "),
-        };
-        Err(failure.hint(hint))
+        Err(match &self.left_out[..] {
+            [] => failure.hint("`haft discover` shows what editors know"),
+            left_out => failure.hint(left_out.iter().map(reason).collect::<Vec<_>>().join(" · ")),
+        })
     }
 
     /// That no upstream gets other settings that nobody asked for.
@@ -333,6 +334,19 @@ impl<'d> Imported<'d> {
         }
         report
     }
+}
+
+/// That there is a server of each name.
+fn refuse_unknown(only: &[String], discovery: &Discovery) -> Result<(), Failure> {
+    let is_unknown = |name: &&String| !discovery.found.iter().any(|found| is_of(found, name));
+    let Some(name) = only.iter().find(is_unknown) else { return Ok(()) };
+    let failure = Failure::usage(format!("there is no server named {name:?} there"));
+    let names: Vec<&str> = discovery.found.iter().map(|found| &*found.entry.name).collect();
+    Err(match haft_server::nearest(name, names.iter().copied()) {
+        Some(near) => failure.hint(format!("did you mean {near}?")),
+        None if names.is_empty() => failure,
+        None => failure.hint(format!("there are {}", names.join(", "))),
+    })
 }
 
 /// Which, and why.

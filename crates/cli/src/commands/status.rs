@@ -114,14 +114,15 @@ fn show(told: &Map<String, Value>, printer: Printer) -> Result<(), Failure> {
     let count = of("sessions")["count"].as_u64().unwrap_or_default();
     let max = of("limits")["sessions"].as_u64().unwrap_or_default();
     let noun = if count == 1 { "session" } else { "sessions" };
-    printer.line(format_args!("\n{STRONG}{count} {noun}{STRONG:#} of {max}"))?;
+    let most = format_args!("at most {max} at each address");
+    printer.line(format_args!("\n{STRONG}{count} {noun}{STRONG:#}, {most}"))?;
     let all = of("sessions")["sessions"].as_array().map(Vec::as_slice).unwrap_or_default();
     let newest = &all[..all.len().min(SESSIONS_SHOWN_MAX)];
     if !newest.is_empty() {
         printer.table(&sessions(newest))?;
         let more = count.saturating_sub(newest.len() as u64);
         if more > 0 {
-            printer.line(format_args!("{DIM}and {more} older ones{DIM:#}"))?;
+            printer.line(format_args!("{DIM}and {more} older{DIM:#}"))?;
         }
     }
     printer.line(format_args!(""))?;

@@ -1,14 +1,15 @@
 //! The haft.yaml that upstreams are put into: a new one, one that is there, whose other bytes stay,
 //! or stdout. What comes of it is read as `haft check` reads it before anything is written.
 
+use super::text;
 use super::vault::Vault;
 use crate::exit::{Exit, Failure};
 use haft_editors::Format;
 use haft_manifest::limits::FILE_BYTES_MAX;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// What becomes of an upstream of the file.
@@ -176,8 +177,11 @@ impl Output {
         manifest.verify().map_err(|fault| fault.message())
     }
 
-    /// Writes it, if it is still what it was when it was read.
+    /// Writes it, if anything is new, and it is still what it was when it was read.
     pub(crate) fn write(&self) -> Result<(), Failure> {
+        if self.old.as_ref() == Some(&self.text) {
+            return Ok(());
+        }
         let failed = |error: io::Error| {
             let why = format!("cannot write {}: {error}", self.path.display());
             Failure::new(Exit::Other, why)
@@ -206,26 +210,12 @@ impl Output {
 }
 
 fn directory_of(path: &Path) -> &Path {
-    path.parent().unwrap_or(Path::new("/"))
+    path.parent().unwrap_or_else(|| Path::new("/"))
 }
 
-/// The text of a file; nothing if it is not there.
+/// What is there; nothing if nothing is.
 fn text(path: &Path) -> Result<Option<String>, Failure> {
-    let failed = |error: io::Error| {
-        Failure::new(Exit::Other, format!("cannot read {}: {error}", path.display()))
-    };
-    match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Ok(found) if !found.is_file() => return Err(unusable(path, "it is no file")),
-        found => drop(found.map_err(failed)?),
-    }
-    let mut bytes = Vec::new();
-    File::open(path).map_err(failed)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(unusable(path, "it is too long"));
-    }
-    let text = String::from_utf8(bytes);
-    text.map(Some).map_err(|_| unusable(path, "it has bytes that are not UTF-8"))
+    text::read(path, FILE_BYTES_MAX, |why| unusable(path, why))
 }
 
 fn note_names(value: &Value, user: &str, names: &mut BTreeMap<String, BTreeSet<String>>) {

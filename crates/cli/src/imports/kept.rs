@@ -1,11 +1,12 @@
 //! Where the secrets go that were in editors' files: a file of variables, or a directory with a
 //! file for each. Both are their owner's alone. What is there already stays.
 
+use super::text;
 use super::vault::Needed;
 use crate::exit::{Exit, Failure};
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -105,7 +106,7 @@ fn add_lines(path: &Path, new: &[(&str, &str)]) -> Result<Vec<PathBuf>, Failure>
         return Ok(vec![path.to_owned()]);
     }
     let path = path.canonicalize().map_err(failed)?;
-    let directory = path.parent().unwrap_or(Path::new("/"));
+    let directory = path.parent().unwrap_or_else(|| Path::new("/"));
     // Its owner's alone from the first byte.
     let mut file = tempfile::NamedTempFile::new_in(directory).map_err(failed)?;
     file.write_all(all.as_bytes()).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
@@ -137,21 +138,9 @@ fn written(path: &Path, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// The text of a file; nothing if it is not there.
+/// What is there; nothing if nothing is.
 fn text(path: &Path) -> Result<Option<String>, Failure> {
-    let failed = |error: io::Error| cannot("read", path, &error);
-    match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Ok(found) if !found.is_file() => return Err(odd(path, "it is no file")),
-        found => drop(found.map_err(failed)?),
-    }
-    let mut text = String::new();
-    let file = File::open(path).map_err(failed)?;
-    file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(failed)?;
-    if text.len() as u64 > FILE_BYTES_MAX {
-        return Err(odd(path, "it is too long"));
-    }
-    Ok(Some(text))
+    text::read(path, FILE_BYTES_MAX, |why| odd(path, why))
 }
 
 fn cannot(act: &str, path: &Path, error: &io::Error) -> Failure {

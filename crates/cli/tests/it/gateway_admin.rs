@@ -12,6 +12,11 @@ use std::time::Instant;
 pub(crate) struct Door(String);
 
 impl Door {
+    /// Any other, by its host and port.
+    pub(crate) fn at(host: &str) -> Self {
+        Self(host.to_owned())
+    }
+
     pub(crate) fn of(gate: &Served) -> Self {
         let line = gate.told(&["haft: admin at http://"]);
         let (_, url) = line.split_once("http://").expect("an address");
@@ -103,7 +108,7 @@ fn who_has_a_session_is_seen() {
     let hello = hello.to_string();
     let address = gate.url.trim_start_matches("http://").trim_end_matches("/mcp");
     let greet = |path: &str| {
-        let told = Door(address.to_owned()).ask_with(
+        let told = Door::at(address).ask_with(
             &format!("POST {path}"),
             &format!(
                 "content-type: application/json\r\naccept: application/json, \

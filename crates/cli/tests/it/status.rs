@@ -68,7 +68,7 @@ fn upstreams_views_sessions_and_limits_are_shown() {
         "gone      down",
         "cannot start",
         "VIEW  PATH",
-        "0 sessions of ",
+        "0 sessions, at most ",
         "request time        ",
         "upstream processes",
     ] {
@@ -84,6 +84,29 @@ fn upstreams_views_sessions_and_limits_are_shown() {
     let coloured = String::from_utf8_lossy(&output.stdout);
     assert!(coloured.contains("\x1b[32mready"), "{coloured}");
     assert!(!shown.stdout.contains('\x1b'), "{}", shown.stdout);
+}
+
+#[test]
+fn of_many_sessions_the_newest_are_shown() {
+    let (gate, address, _desks) = seen();
+    let clients = Door::at(gate.url.trim_start_matches("http://").trim_end_matches("/mcp"));
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "desk\u{1b}top", "version": "1"}}});
+    let hello = hello.to_string();
+    for _ in 0..21 {
+        let head = "content-type: application/json\r\naccept: application/json, \
+                    text/event-stream\r\nconnection: close\r\n";
+        let more = format!("{head}content-length: {}\r\n\r\n{hello}", hello.len());
+        assert_eq!(clients.ask_with("POST /mcp", &more).0, 200);
+    }
+    let shown = haft(["status", &address]);
+    for part in
+        ["21 sessions, at most ", "CLIENT   PATH", "desktop  /mcp  2025-06-18", "and 1 older"]
+    {
+        assert!(shown.printed().contains(part), "{part} is not in {}", shown.stdout);
+    }
+    assert_eq!(shown.stdout.matches("desktop").count(), 20, "{}", shown.stdout);
 }
 
 #[test]

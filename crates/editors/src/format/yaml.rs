@@ -161,23 +161,26 @@ fn has_key(text: &str, key: &str) -> bool {
     read(text).is_ok_and(|value| value.get(key).is_some())
 }
 
-/// A server, as a key and lines below it; texts in quotes, which YAML reads as JSON does.
+/// A server, as a key and lines below it; texts that are no plain words in quotes, which YAML reads
+/// as JSON does.
 fn render(name: &str, server: &Value, indent: usize, newline: &str) -> String {
     let outer = " ".repeat(indent);
     let inner = " ".repeat(indent * 2);
-    let name = if is_plain_key(name) { name.to_owned() } else { Value::from(name).to_string() };
-    let mut text = format!("{outer}{name}:{newline}");
+    let mut text = format!("{outer}{}:{newline}", scalar(name));
     for (key, value) in server.as_object().into_iter().flatten() {
-        text.push_str(&format!("{inner}{key}: {}{newline}", flow(value)));
+        text.push_str(&format!("{inner}{}: {}{newline}", scalar(key), flow(value)));
     }
     text
 }
 
-/// Whether YAML reads a name without quotes as that text, and not as a number, a truth or nothing.
-fn is_plain_key(name: &str) -> bool {
+/// A text, in quotes if YAML could read it as anything else: a number, a truth, nothing, a sign.
+fn scalar(text: &str) -> String {
     let words = ["false", "n", "no", "null", "off", "on", "true", "y", "yes"];
-    name.starts_with(|first: char| first.is_ascii_alphabetic())
-        && !words.contains(&&*name.to_ascii_lowercase())
+    let is_of_word = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte);
+    let is_plain = text.trim_start_matches('-').starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.bytes().all(is_of_word)
+        && !words.contains(&&*text.to_ascii_lowercase());
+    if is_plain { text.to_owned() } else { Value::from(text).to_string() }
 }
 
 fn flow(value: &Value) -> String {
@@ -186,11 +189,11 @@ fn flow(value: &Value) -> String {
             format!("[{}]", items.iter().map(flow).collect::<Vec<_>>().join(", "))
         }
         Value::Object(fields) => {
-            let field = |(key, value): (&String, &Value)| {
-                format!("{}: {}", Value::from(&**key), flow(value))
-            };
+            let field =
+                |(key, value): (&String, &Value)| format!("{}: {}", scalar(key), flow(value));
             format!("{{{}}}", fields.iter().map(field).collect::<Vec<_>>().join(", "))
         }
+        Value::String(text) => scalar(text),
         other => other.to_string(),
     }
 }

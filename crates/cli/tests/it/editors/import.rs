@@ -81,6 +81,12 @@ fn pairs() -> Vec<(Value, Value)> {
             json!({"command": ["a", "${file:HOME/key}"]}),
         ),
         (json!({"type": "local", "command": ["a", "b"]}), json!({"command": ["a", "b"]})),
+        (
+            json!({"command": "a", "args": ["A:${ADA_HEADER}", "${env:HAFT_NO}"],
+                "env": {"ADA_HEADER": "Bearer hunter2"}}),
+            json!({"command": ["a", "A:$${ADA_HEADER}", "${env:HAFT_NO}"],
+                "env": {"ADA_HEADER": "${env:ADA_HEADER}"}}),
+        ),
     ]
 }
 
@@ -154,7 +160,8 @@ fn a_server_that_cannot_be_an_upstream_is_left_out_alone_with_its_reason() {
 #[test]
 fn every_editors_file_is_read_and_what_all_know_is_taken_once() {
     let home = Home::new();
-    let cursor = r#"{"mcpServers": {"same": {"command": "x"}, "twin": {"command": "one"}}}"#;
+    let cursor = r#"{"mcpServers": {"same": {"command": "x"}, "twin": {"command": "one"},
+        "again": {"command": "x"}}}"#;
     home.write(".cursor/mcp.json", cursor);
     home.write(
         ".config/Claude/claude_desktop_config.json",
@@ -193,6 +200,7 @@ fn every_editors_file_is_read_and_what_all_know_is_taken_once() {
         needed.as_array().expect("a list").iter().filter_map(|one| one["name"].as_str()).collect();
     assert_eq!(names, ["TOK", "HAFT_NO"]);
     assert_eq!(needed[0]["state"], "to set");
+    assert_eq!(ran.json()["notes"], json!(["same: `again` is the same server"]));
     // An editor by its name, and a file that is no editor's, of either kind.
     for (source, name) in [("zed", "zed"), ("windsurf", "wind"), ("vs-code", "code")] {
         let ran = home.haft(&["import", source, "-o", "-"]);
@@ -317,12 +325,16 @@ fn a_file_that_is_there_keeps_every_line() {
     let ran = home.haft(&["import", "a.json"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let text = home.read("project/haft.yaml");
-    let added = "  a:\n    command: [\"a\"]\n    env: {\"OLD_KEY\": \"${env:A_OLD_KEY}\"}\n";
+    let added = "  a:\n    command: [a]\n    env: {OLD_KEY: \"${env:A_OLD_KEY}\"}\n";
     assert_eq!(text, THERE.replace("upstreams:\n", &format!("upstreams:\n{added}")));
     // Once more changes no byte.
     let ran = home.haft(&["import", "a.json", "--json"]);
     assert_eq!((ran.code, home.read("project/haft.yaml")), (Some(0), text.clone()), "{ran:?}");
     assert_eq!(ran.json()["upstreams"][0]["change"], "unchanged");
+    let of = |home: &Home| std::fs::metadata(home.path("project/haft.yaml")).expect("it is there");
+    let written = of(&home).modified().expect("a time");
+    assert_eq!(home.haft(&["import", "a.json"]).code, Some(0));
+    assert_eq!(of(&home).modified().expect("a time"), written, "nobody sees an edit");
     // Another of that name is refused, or replaces it.
     home.write("project/b.json", r#"{"mcpServers": {"a": {"command": "b"}}}"#);
     let ran = home.haft(&["import", "b.json"]);
@@ -332,7 +344,7 @@ fn a_file_that_is_there_keeps_every_line() {
     }
     let ran = home.haft(&["import", "b.json", "--force"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    let replaced = "  a:\n    command: [\"b\"]\n";
+    let replaced = "  a:\n    command: [b]\n";
     assert_eq!(home.read("project/haft.yaml"), text.replace(added, replaced));
 }
 
@@ -386,7 +398,8 @@ fn what_is_no_source_is_said_so() {
         (&["cursr"], "did you mean cursor?"),
         (&["empty.json"], "there is no server to import"),
         (&[], "there is no server to import"),
-        (&["a.json", "--only", "b"], "there are a"),
+        (&["a.json", "--only", "other"], "there is no server named \"other\" there"),
+        (&["a.json", "--only", "a", "--only", "other"], "there are a"),
     ] {
         let ran = home.haft(&[&["import"], args].concat());
         assert_eq!(ran.code, Some(2), "{args:?}: {ran:?}");
