@@ -36,6 +36,8 @@ pub enum Part {
     Resource,
     /// A prompt.
     Prompt,
+    /// A server behind this one.
+    Upstream,
     /// The file itself, of which no client sees anything.
     File,
 }
@@ -51,6 +53,7 @@ impl Part {
             Self::Tool => "tool",
             Self::Resource => "resource",
             Self::Prompt => "prompt",
+            Self::Upstream => "upstream",
             Self::File => "file",
         }
     }

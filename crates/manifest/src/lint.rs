@@ -4,8 +4,10 @@
 mod feed;
 mod http;
 mod pipeline;
+mod program;
 mod prompt;
 mod resource;
+pub(crate) mod upstream;
 
 use crate::command::{Command, Program};
 use crate::cost::Part;
@@ -21,10 +23,8 @@ use haft_proto::spec::tool::Annotations;
 use haft_server::schema::Schema;
 use serde_json::Value;
 use std::borrow::Cow;
-use std::env;
 use std::fmt;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A warning, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +77,11 @@ pub(crate) fn warnings(meant: &Meant, path: &Path, text: &str) -> Vec<Warning> {
     }
     for note in &meant.notes {
         keep(Part::Tool, &note.name, Notes(vec![(note.place, note.message.clone())]));
+    }
+    for (one, places) in meant.upstreams.iter().zip(&meant.places) {
+        let mut notes = Notes(Vec::new());
+        upstream::judge(one, places, &mut notes);
+        keep(Part::Upstream, &one.name, notes);
     }
     for (index, one) in meant.resources.iter().enumerate() {
         let mut notes = Notes(Vec::new());
@@ -209,8 +214,8 @@ fn judge_program(command: &Command, notes: &mut Notes) {
     let Program { path, shown, place } = &command.program;
     let own_path = command.env.iter().find(|(name, _)| name == "PATH");
     let own_path = own_path.map(|(_, value)| value.fixed().unwrap_or_default().to_owned());
-    if find_program(path, own_path).is_none() {
-        notes.add(*place, format!("there is no program `{shown}` on this machine"));
+    if let Some(why) = program::fault(path, shown, own_path) {
+        notes.add(*place, why);
     }
     if !command.cwd.value.is_dir() {
         notes.add(command.cwd.place, "this directory does not exist");
@@ -332,17 +337,4 @@ fn refers(schema: &Value) -> bool {
         Value::Array(items) => items.iter().any(refers),
         _ => false,
     }
-}
-
-/// Where a program is that a path or name means.
-fn find_program(program: &Path, own_path: Option<String>) -> Option<PathBuf> {
-    let is_program = |path: &PathBuf| {
-        path.metadata()
-            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-    };
-    if program.is_absolute() {
-        return Some(program.to_owned()).filter(is_program);
-    }
-    let path = own_path.map(Into::into).or_else(|| env::var_os("PATH"))?;
-    env::split_paths(&path).map(|directory| directory.join(program)).find(is_program)
 }

@@ -7,6 +7,7 @@ use crate::fault::{Wrong, line_of};
 use crate::fill::Surroundings;
 use crate::forge;
 use crate::limits::{PROCESSES, PROCESSES_MAX};
+use crate::lint::upstream::Places;
 use crate::openapi::{Imported, Note};
 use crate::pipeline;
 use crate::place::{Place, Placed};
@@ -43,6 +44,8 @@ pub(crate) struct Meant {
     pub(crate) prompts: Vec<Prompt>,
     /// Servers that speak MCP.
     pub(crate) upstreams: Vec<Upstream>,
+    /// Where each of these has what it is started with.
+    pub(crate) places: Vec<Places>,
     /// Whose the last of the tools are, one for each: upstreams that have a document.
     pub(crate) described: Vec<Arc<str>>,
     /// Endpoints with a part of all this.
@@ -142,7 +145,7 @@ impl Meant {
             prints.tools.push(seen.print(Some(tree)));
         }
         let upstreams = (file.upstreams, tree.get("upstreams"));
-        let upstream::Checked { upstreams, imported, names, known } =
+        let upstream::Checked { upstreams, places, imported, names, known } =
             upstream::check(upstreams, (&around, defaults), surroundings, &mut compiler)?;
         prints.tools.extend(&imported.prints);
         let described = imported.owners.clone();
@@ -178,7 +181,7 @@ impl Meant {
         #[rustfmt::skip]
         let meant = Self {
             server, listeners, state, tools, resources, prompts, upstreams, described, views,
-            templates, prints, notes, forge,
+            templates, prints, notes, forge, places,
         };
         Ok(meant)
     }

@@ -15,6 +15,7 @@ use crate::limits::{
     AGENT_NAME_MAX, INSTANCES_MAX, PREFIX_BYTES_MAX, SESSIONS, SESSIONS_IDLE, SESSIONS_IDLE_MAX,
     SESSIONS_MAX, UPSTREAM_NAME_MAX,
 };
+use crate::lint::upstream::Places;
 use crate::meant::duplicate;
 use crate::openapi::{self, Described, Imported};
 use crate::place::{Place, Placed};
@@ -192,6 +193,8 @@ struct Taken {
 pub(crate) struct Checked {
     /// Those that speak MCP.
     pub(crate) upstreams: Vec<Upstream>,
+    /// Where each of these has what it is started with.
+    pub(crate) places: Vec<Places>,
     /// The tools of those that have a document.
     pub(crate) imported: Imported,
     /// The names that the file gives tools of those that speak MCP; all differ.
@@ -221,6 +224,7 @@ pub(crate) fn check(
         }
         checked.known.push(name.value.clone());
         let prefix = prefix(&name, &written, &mut taken, surroundings)?;
+        let places = Places::of(&name, &written);
         let (name, openapi) = (&*name.value, written.openapi.take());
         let Some(openapi) = openapi else {
             let (rules, names) = rules(&mut written, tree, surroundings)?;
@@ -233,6 +237,7 @@ pub(crate) fn check(
             let is_shared = written.sessions == Sessions::Shared;
             let rules = Rules { around: defaults.surrounding(print, is_shared), ..rules };
             let named = (name, prefix, Arc::new(rules));
+            checked.places.push(places);
             checked.upstreams.push(upstream(named, written, defaults, surroundings)?);
             // They are compared themselves.
             _ = surroundings.seen.print(None);

@@ -119,6 +119,7 @@ fn print_table(part: Part, costs: &[&Cost], printer: Printer) -> Result<(), Fail
         Part::Tool => "TOOL",
         Part::Resource => "RESOURCE",
         Part::Prompt => "PROMPT",
+        Part::Upstream => "UPSTREAM",
         Part::File => "FILE",
     };
     let mut table = Table::new([

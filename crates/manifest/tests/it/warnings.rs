@@ -1,6 +1,7 @@
 //! Every warning, and what gives no reason for it.
 
 use crate::fixture::Desk;
+use std::os::unix::fs::PermissionsExt;
 
 /// The warnings of a tool of these lines, which has a description.
 #[track_caller]
@@ -258,4 +259,60 @@ fn an_argument_that_no_request_reads_is_noticed() {
             "6:125: t: `${HOME}` stays as it is; write `${env:HOME}` for the variable",
         ],
     );
+}
+
+#[test]
+fn a_program_that_cannot_be_started_is_noticed_of_tools_and_of_upstreams() {
+    let gone = |shown: &str| format!("there is no program `{shown}` on this machine");
+    let words = "; write each word as an item of the list: [cat, a.txt]";
+    for (program, content, mode, expected) in [
+        ("no-such-program", None, 0, Some(gone("no-such-program"))),
+        ("./nowhere", None, 0, Some(gone("./nowhere"))),
+        ("cat a.txt", None, 0, Some(gone("cat a.txt") + words)),
+        (
+            "./run",
+            Some("#!/bin/sh\n"),
+            0o644,
+            Some("`./run` is not executable; run `chmod +x` on it".to_owned()),
+        ),
+        (
+            "./run",
+            Some("echo a\n"),
+            0o755,
+            Some("`./run` has no `#!` line; begin it with one, like #!/bin/sh".to_owned()),
+        ),
+        (
+            "./run",
+            Some("#!/bin/sh\r\necho a\r\n"),
+            0o755,
+            Some("the first line of `./run` ends in CR LF; save it with LF line ends".to_owned()),
+        ),
+        ("./run", Some("#!/bin/sh\n"), 0o755, None),
+        ("./run", Some("\u{7f}ELF\u{2}\u{1}\u{1}\0"), 0o755, None),
+        ("cat", None, 0, None),
+    ] {
+        let desk = Desk::with(&format!(
+            "server: {{ name: a }}\ntools: [{{ name: t, description: d, command: [{program:?}] }}]\n\
+             upstreams: {{ u: {{ command: [{program:?}] }} }}\n"
+        ));
+        if let Some(content) = content {
+            desk.write("run", content);
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(desk.path().join("run"), mode).expect("it is ours");
+        }
+        let found: Vec<_> = desk.manifest().warnings().iter().map(ToString::to_string).collect();
+        let expected: Vec<_> = expected
+            .iter()
+            .flat_map(|why| [format!("2:46: t: {why}"), format!("3:29: u: {why}")])
+            .collect();
+        assert_eq!(found, expected, "{program} {content:?}");
+    }
+}
+
+#[test]
+fn an_upstream_without_its_directory_is_noticed() {
+    let gone = "2:40: u: this directory does not exist; the upstream cannot be started";
+    check_lines("upstreams: { u: { command: [cat], cwd: nowhere } }", &[gone]);
+    check_lines("upstreams: { u: { command: [cat], cwd: . } }", &[]);
+    check_lines("upstreams: { u: { url: 'https://a.example/mcp' } }", &[]);
 }
