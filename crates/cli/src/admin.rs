@@ -41,7 +41,7 @@ pub(crate) async fn start(
         failure.hint("choose another address with --admin")
     })?;
     let at = listener.local_addr()?;
-    printer.always(format_args!("haft: admin at http://{at}/admin/v1"));
+    printer.listening("admin", None, &format!("http://{at}/admin/v1"));
     let answer = move |request: Request<Incoming>| {
         let (admin, live, rolls) = (admin.clone(), Arc::clone(&live), Arc::clone(&rolls));
         let hub = hub.clone();

@@ -48,7 +48,7 @@ pub(crate) async fn begin(
     tokio::spawn(async move {
         let late = late.await;
         if !late.is_empty() {
-            printer.note(format_args!("waiting for the upstreams: {}", late.join(", ")));
+            printer.remark(&format!("waiting for the upstreams: {}", late.join(", ")));
         }
     });
     Ok(gateway)

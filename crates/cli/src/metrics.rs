@@ -55,7 +55,7 @@ pub(crate) async fn start(
         Failure::new(Exit::Other, format!("the metrics cannot be kept: {error}"))
     })?;
     let at = listener.local_addr()?;
-    printer.always(format_args!("haft: metrics at http://{at}/metrics"));
+    printer.listening("metrics", None, &format!("http://{at}/metrics"));
     if !at.ip().is_loopback() {
         printer.warn("other machines can read the metrics, and nobody is asked who they are");
     }

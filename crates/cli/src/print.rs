@@ -4,6 +4,7 @@
 
 use crate::exit::{Exit, Failure};
 use crate::table::Table;
+use anstream::adapter::strip_str;
 use anstyle::{AnsiColor, Style};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -115,9 +116,26 @@ impl Printer {
         }
     }
 
-    /// Says something on stderr that programs wait for too, with `--json` as well.
+    /// Says something on stderr that programs wait for too; with `--json` as one JSON line.
     pub(crate) fn always(self, line: fmt::Arguments<'_>) {
+        if self.is_json {
+            let line = line.to_string();
+            let line = strip_str(line.strip_prefix("haft: ").unwrap_or(&line)).to_string();
+            return self.err_json(&json!({"note": {"message": line}}));
+        }
         self.err(format_args!("{line}\n"));
+    }
+
+    /// Says where something listens; with `--json` as one JSON line, of this `kind`.
+    pub(crate) fn listening(self, kind: &str, name: Option<&str>, at: &str) {
+        match (self.is_json, name) {
+            (true, Some(name)) => self.err_json(&json!({kind: {"name": name, "url": at}})),
+            (true, None) => self.err_json(&json!({kind: {"url": at}})),
+            (false, Some(name)) => {
+                self.err(format_args!("haft: {kind} {NAME}{}{NAME:#} at {at}\n", one_line(name)));
+            }
+            (false, None) => self.err(format_args!("haft: {kind} at {at}\n")),
+        }
     }
 
     /// Says one line beside the output, on stderr; with `--json` as one JSON line.
@@ -140,8 +158,11 @@ impl Printer {
         self.err(prompt);
     }
 
-    /// Warns of something odd, on stderr; not with `--json`.
+    /// Warns of something odd, on stderr; with `--json` as one JSON line.
     pub(crate) fn warn(self, line: &str) {
+        if self.is_json {
+            return self.err_json(&json!({"warning": {"message": one_line(line)}}));
+        }
         self.note(format_args!("{ODD}warning{ODD:#}: {}", one_line(line)));
     }
 

@@ -99,7 +99,7 @@ pub(crate) fn route(
         (Some(file), None) => {
             // Our own server speaks both eras; there is nothing to find out.
             options.era = options.era.or(Some(Era::Modern));
-            (from_file(file, stderr)?, file.to_owned())
+            (from_file(file, stderr, printer)?, file.to_owned())
         }
         _ => return Err(Failure::usage("name one target, or give --command").hint(TARGETS)),
     };
@@ -231,22 +231,30 @@ fn from_command(command: &str, stderr: Stderr) -> Result<Target, Failure> {
     Ok(Target::Command(Launch::new(program, args).stderr(stderr)))
 }
 
-fn from_file(file: &str, stderr: Stderr) -> Result<Target, Failure> {
+fn from_file(file: &str, stderr: Stderr, printer: Printer) -> Result<Target, Failure> {
     let path = Path::new(file);
     let extension = path.extension().and_then(|extension| extension.to_str());
     if !matches!(extension, Some("yaml" | "yml" | "json")) {
         return Err(no_target(file));
     }
     // What is wrong with the file is said by us, not by a child that dies of it.
-    if let Err(fault) = haft_manifest::load(path) {
-        return Err(targets_in(file).unwrap_or_else(|| fault.into()));
-    }
+    let loaded = haft_manifest::load(path);
+    let manifest = loaded.map_err(|fault| targets_in(file).unwrap_or_else(|| fault.into()))?;
     let cannot_start = |error| Failure::new(Exit::Other, format!("cannot start haft: {error}"));
     let program = std::env::current_exe().map_err(cannot_start)?;
     // A path that begins with `-` would be read as an option.
     let path = std::path::absolute(path).map_err(cannot_start)?;
     let args = ["serve".into(), path.into_os_string(), "--stdio".into()];
-    Ok(Target::Command(Launch::new(program, args).stderr(stderr)))
+    let launch = Launch::new(program, args).stderr(stderr);
+    Ok(Target::Command(match manifest.upstreams().is_empty() {
+        true => launch,
+        // Whoever looks at the file is told which of the servers behind it are not there, and why.
+        false => launch.hearing(Arc::new(move |line| {
+            if let Some(warning) = line.strip_prefix("warning: ") {
+                printer.warn(warning);
+            }
+        })),
+    }))
 }
 
 fn no_target(typed: &str) -> Failure {

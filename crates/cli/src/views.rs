@@ -2,7 +2,7 @@
 //! after edits. Called by `serve`; the manifest makes the servers.
 
 use crate::exit::Failure;
-use crate::print::{NAME, Printer};
+use crate::print::Printer;
 use haft_manifest::Live;
 use haft_proto::service::Service;
 use haft_server::{Server, nearest};
@@ -72,6 +72,6 @@ impl Standing {
 pub(crate) fn tell(live: &Live, listener: &Listener, printer: Printer) {
     for (view, _) in live.views() {
         let url = listener.url_of(&view.path);
-        printer.always(format_args!("haft: serving {NAME}{}{NAME:#} at {url}", view.name));
+        printer.listening("serving", Some(&view.name), &url);
     }
 }

@@ -12,6 +12,7 @@ use haft_client::{CallResult, Content, Tool, ToolList};
 use haft_server::nearest;
 use haft_server::schema::Schema;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use std::io::{self, Read};
 use std::sync::Arc;
 
@@ -87,26 +88,52 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
     run_async(with_server(&route, printer, async |reached: &Reached| {
         let client = &reached.client;
         let list = client.list_tools().await?;
-        let tool = find(tool, &list)?;
-        let arguments = fitting_arguments(typed, tool)?;
+        // A list may lack what its server has: whether there is such a tool is for that to say.
+        let listed = find(tool, &list);
+        let arguments = match &listed {
+            Ok(tool) => fitting_arguments(typed, tool)?,
+            Err(dropped) if list.dropped.iter().any(|dropped| dropped.name == *tool) => {
+                return Err(dropped.clone());
+            }
+            Err(_) => read_arguments(typed, tool, &Value::Object(Map::new()))?,
+        };
         if let Some(level) = &args.log_level {
             client.set_log_level(level).await?;
         }
         let result = call(reached, tool, &arguments, &meter).await;
         person.settle()?;
-        show(&result?, tool, printer)
+        let shown = result.and_then(|result| show(&result, tool, printer));
+        match listed {
+            Ok(_) => shown,
+            Err(not_listed) => shown.map_err(|failure| unlisted(failure, not_listed)),
+        }
     }))
 }
 
 async fn call(
     reached: &Reached,
-    tool: &Tool,
+    tool: &str,
     arguments: &RawValue,
     meter: &Meter,
 ) -> Result<CallResult, Failure> {
     let mut listener = |notice| meter.show(&notice);
-    let calling = reached.client.call_tool(&tool.name, arguments, &mut listener);
-    Ok(meter.wait(&format!("calling {}", tool.name), calling).await?)
+    let calling = reached.client.call_tool(tool, arguments, &mut listener);
+    Ok(meter.wait(&format!("calling {}", one_line(tool)), calling).await?)
+}
+
+/// What came of a call of a tool that is not in the list: that there is none, if its server says so
+/// as well, and else the server's own words; and which names there are.
+fn unlisted(failure: Failure, not_listed: Failure) -> Failure {
+    let said = failure.message.to_lowercase();
+    match failure.exit {
+        Exit::ToolFailed | Exit::InvalidArguments
+            if ["unknown tool", "not found"].iter().any(|words| said.contains(words)) =>
+        {
+            not_listed
+        }
+        Exit::ToolFailed => Failure { hint: not_listed.hint, ..failure },
+        _ => failure,
+    }
 }
 
 /// The tool of this name.
@@ -131,7 +158,7 @@ pub(crate) fn find<'a>(name: &str, list: &'a ToolList) -> Result<&'a Tool, Failu
 /// Arguments that fit the tool's schema: what the server would refuse is not sent. A schema that
 /// cannot be used is the server's business.
 pub(crate) fn fitting_arguments(typed: Typed<'_>, tool: &Tool) -> Result<Box<RawValue>, Failure> {
-    let arguments = read_arguments(typed, tool)?;
+    let arguments = read_arguments(typed, &tool.name, &tool.input_schema)?;
     let Ok(schema) = Schema::compile(&tool.input_schema.to_string()) else { return Ok(arguments) };
     schema.check(arguments.get()).map_err(|violations| {
         let list: Vec<_> = violations.iter().map(ToString::to_string).collect();
@@ -141,12 +168,12 @@ pub(crate) fn fitting_arguments(typed: Typed<'_>, tool: &Tool) -> Result<Box<Raw
     Ok(arguments)
 }
 
-fn read_arguments(typed: Typed<'_>, tool: &Tool) -> Result<Box<RawValue>, Failure> {
-    build(typed, &tool.input_schema, &mut read_file).map_err(|mistake| {
+fn read_arguments(typed: Typed<'_>, tool: &str, schema: &Value) -> Result<Box<RawValue>, Failure> {
+    build(typed, schema, &mut read_file).map_err(|mistake| {
         let failure = Failure::new(Exit::InvalidArguments, mistake.to_string());
-        match signature(&tool.input_schema) {
-            takes if takes.is_empty() => failure.hint(format!("{} takes no arguments", tool.name)),
-            takes => failure.hint(format!("{} takes {takes}", tool.name)),
+        match signature(schema) {
+            takes if takes.is_empty() => failure.hint(format!("{tool} takes no arguments")),
+            takes => failure.hint(format!("{tool} takes {takes}")),
         }
     })
 }
@@ -177,7 +204,7 @@ fn read_file(name: &str) -> io::Result<String> {
 }
 
 /// Prints what the tool answered. A failure's text goes to stderr, as a failure.
-fn show(result: &CallResult, tool: &Tool, printer: Printer) -> Result<Exit, Failure> {
+fn show(result: &CallResult, tool: &str, printer: Printer) -> Result<Exit, Failure> {
     let text = text_of(result);
     if printer.is_json() {
         printer.document(result.raw.get())?;
@@ -187,7 +214,7 @@ fn show(result: &CallResult, tool: &Tool, printer: Printer) -> Result<Exit, Fail
     if !result.is_error {
         return Ok(Exit::Ok);
     }
-    let text = text.unwrap_or_else(|| format!("the tool `{}` failed without a word", tool.name));
+    let text = text.unwrap_or_else(|| format!("the tool `{tool}` failed without a word"));
     Err(Failure::new(Exit::ToolFailed, text))
 }
 

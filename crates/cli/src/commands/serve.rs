@@ -8,7 +8,7 @@ use crate::edits::{self, Hangups, Places, Teller};
 use crate::exit::{Exit, Failure};
 use crate::guardian;
 use crate::metrics;
-use crate::print::{NAME, Printer};
+use crate::print::Printer;
 use crate::profile::Profiling;
 use crate::secure::{Certificate, TlsArgs};
 use crate::{inside, instruments, views};
@@ -302,11 +302,7 @@ async fn bind(
         }
     }
     // Programs that start us wait for this line, so that it is there with `--json` too.
-    printer.always(format_args!(
-        "haft: serving {NAME}{}{NAME:#} at {}",
-        server.name(),
-        listener.url()
-    ));
+    printer.listening("serving", Some(server.name()), &listener.url());
     if !address.ip().is_loopback() {
         printer.warn("other machines can reach this address, and nobody is asked who they are");
     }

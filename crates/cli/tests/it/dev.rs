@@ -77,7 +77,11 @@ impl Served {
 
     /// Waits until it does, and notes where.
     async fn listens(&mut self) {
-        let first = self.hear(" at ").await;
+        let first = self.hear("serving").await;
+        if let Ok(said) = serde_json::from_str::<Value>(&first) {
+            said["serving"]["url"].as_str().expect("its url").clone_into(&mut self.url);
+            return;
+        }
         first.rsplit_once(" at ").expect("it is there").1.clone_into(&mut self.url);
     }
 

@@ -60,6 +60,13 @@ pub(crate) fn started(mut command: Command) -> Served {
     let said = Arc::<Mutex<Vec<String>>>::default();
     let url = loop {
         let line = lines.next().unwrap_or_else(|| panic!("{said:?}"));
+        if let Ok(told) = serde_json::from_str::<Value>(&line) {
+            said.lock().expect("free").push(line);
+            match told["serving"]["url"].as_str() {
+                Some(url) => break url.to_owned(),
+                None => continue,
+            }
+        }
         // The addresses for whoever runs it are told as well.
         let of_clients = line.rsplit_once(" at http").filter(|(_, url)| !url.ends_with("/metrics"));
         if let Some((_, url)) = of_clients.filter(|(_, url)| !url.ends_with("/admin/v1")) {
@@ -326,6 +333,44 @@ fn what_a_process_says_on_stderr_is_in_the_log_and_moves_no_cursor() {
     let line = started(command).told(&["done"]);
     let said: Value = serde_json::from_str(&line).expect("a JSON line");
     assert_eq!(said["said"]["upstream"], "north", "{said}");
+}
+
+#[test]
+fn all_that_is_told_as_json_is_a_line_of_json_an_outage_too() {
+    let desk = gate("  gone: { command: [no-such-program], start: eager }\n");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
+    command.args(["serve", desk.file(), "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0"]);
+    command.arg("--json");
+    let served = started(command);
+    let read = |line: &str| -> Value {
+        serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
+    };
+    let outage = read(&served.told(&["gone", "is down"]));
+    let message = outage["warning"]["message"].as_str().expect("a warning");
+    assert!(message.contains("no-such-program"), "{message}");
+    let said: Vec<Value> =
+        served.said.lock().expect("free").iter().map(|line| read(line)).collect();
+    assert_eq!(said[0]["serving"]["name"], "gate", "{said:?}");
+    assert!(said[0]["serving"]["url"].as_str().is_some_and(|url| url.starts_with("http://127")));
+    assert!(said.iter().any(|line| line["admin"]["url"].is_string()), "{said:?}");
+}
+
+#[test]
+fn whoever_looks_at_a_file_is_told_of_upstreams_that_are_down() {
+    let desk = gate("  gone: { command: [no-such-program] }\n");
+    for (verb, more) in [("list", &[][..]), ("inspect", &[]), ("call", &["own"])] {
+        let ran = haft([&[verb, desk.file()], more].concat());
+        assert_eq!(ran.code, Some(0), "{verb}: {ran:?}");
+        let is_told = |line: &str| {
+            ["warning: ", "gone", "is down", "no-such-program"]
+                .iter()
+                .all(|word| line.contains(word))
+        };
+        assert!(ran.stderr.lines().any(is_told), "{verb}: {ran:?}");
+    }
+    let ran = haft(["call", desk.file(), "gone_tool"]);
+    assert_eq!(ran.code, Some(5), "{ran:?}");
+    assert!(ran.stderr.contains("no-such-program"), "{ran:?}");
 }
 
 #[test]
