@@ -1,4 +1,4 @@
-//! `${env:NAME}` and `${file:PATH}` become what they stand for. Called by `meant` for every text;
+//! `${env:NAME}`, `${env:NAME:-default}` and `${file:PATH}` become what they stand for. Called by `meant` for every text;
 //! what was filled in is never shown in a message.
 
 use crate::align::narrow;
@@ -120,10 +120,19 @@ impl Surroundings<'_> {
 
     /// What `${inner}` stands for, if it is a substitution at all: shells have `${…}` too.
     fn stand_in(&self, inner: &str, place: &dyn Fn() -> Place) -> Result<Option<String>, Wrong> {
-        if let Some(name) = inner.strip_prefix("env:") {
+        if let Some(inner) = inner.strip_prefix("env:") {
+            // As in a shell, an empty variable has the default, too.
+            let (name, default) = match inner.split_once(":-") {
+                Some((name, default)) => (name, Some(default)),
+                None => (inner, None),
+            };
             self.seen.variable(name);
+            let value = (self.variable)(name);
+            if let Some(default) = default.filter(|_| value.as_ref().is_none_or(String::is_empty)) {
+                return Ok(Some(default.to_owned()));
+            }
             let missing = || Problem::MissingVariable { name: name.to_owned() };
-            return match (self.variable)(name) {
+            return match value {
                 Some(value) => {
                     self.seen.filled(&value);
                     // What every program has is nobody's secret.
@@ -217,6 +226,23 @@ mod tests {
     fn variables_are_filled_in() {
         assert_eq!(fill("a ${env:KEY} b${env:KEY}").as_deref(), Ok("a k{{ x }} bk{{ x }}"));
         assert_eq!(fill("").as_deref(), Ok(""));
+    }
+
+    #[test]
+    fn a_default_is_for_a_variable_that_is_not_there() {
+        for (typed, expected) in [
+            ("${env:KEY:-d}", "k{{ x }}"),
+            ("${env:GONE:-d}", "d"),
+            ("${env:GONE:-}", ""),
+            ("${env:GONE:-http://127.0.0.1:80/a-b?c=d}", "http://127.0.0.1:80/a-b?c=d"),
+            ("${env:GONE:-a:-b}", "a:-b"),
+            ("a${env:GONE:-b}c${env:KEY:-d}", "abck{{ x }}"),
+            ("$${env:GONE:-d}", "${env:GONE:-d}"),
+        ] {
+            assert_eq!(fill(typed).as_deref(), Ok(expected), "{typed}");
+        }
+        let problem = Problem::MissingVariable { name: "GONE".into() };
+        assert_eq!(fill("${env:GONE}"), Err(problem));
     }
 
     #[test]

@@ -127,9 +127,8 @@ fn tools(
     let (shown, others): (Vec<_>, Vec<_>) = meant.tools.iter().enumerate().partition(is_shown);
     let told = meant.told_names();
     let make = |tools: Vec<(usize, &Tool)>| {
-        let make = |(place, tool): (usize, &Tool)| {
-            self::tool(tool, meant, means).told_as(&told[place])
-        };
+        let make =
+            |(place, tool): (usize, &Tool)| self::tool(tool, meant, means).told_as(&told[place]);
         tools.into_iter().map(make).collect()
     };
     let has_pipelines = shown.iter().any(|(_, tool)| matches!(tool.kind, Kind::Pipeline(_)));
