@@ -191,7 +191,8 @@ impl Decoder {
     /// it; `into` never has more than `limit` bytes.
     ///
     /// # Errors
-    /// [`CodingError::TooLarge`], [`CodingError::Broken`]; the rest of the body cannot be read then.
+    /// [`CodingError::TooLarge`], [`CodingError::Broken`]; the rest of the body cannot be read
+    /// then.
     pub fn decode(
         &mut self,
         piece: &[u8],

@@ -42,6 +42,7 @@ mod pause;
 mod recent;
 mod room;
 mod rules;
+mod running;
 mod seats;
 mod secrets;
 mod subscriptions;

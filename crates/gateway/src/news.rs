@@ -1,5 +1,5 @@
-//! What happens to upstreams, told as it happens: lines for whoever runs the gateway, and events for
-//! programs. Told by `gateway` and `murmur`.
+//! What happens to upstreams, told as it happens: lines for whoever runs the gateway, and events
+//! for programs. Told by `gateway` and `murmur`.
 
 use std::fmt;
 use std::sync::Arc;

@@ -2,10 +2,8 @@
 //! connections are in `seats`; changed by `keeper`, used by `forward`.
 
 use crate::alike::Alike;
-use crate::arriving::Arriving;
 use crate::circle::{ABOVE, Above, Mark};
 use crate::discretion;
-use crate::forward::Forward;
 use crate::murmur::Murmur;
 use crate::news::Telling;
 use crate::nursery::Adopting;
@@ -13,6 +11,7 @@ use crate::own::Owned;
 use crate::parked::Lot;
 use crate::recent::Recent;
 use crate::room::{For, Place, Room};
+use crate::running::Running;
 use crate::seats::{Seats, Taken};
 use crate::secrets::Secrets;
 use haft_agent::{Arrivals, Group, Hub};
@@ -24,7 +23,6 @@ use haft_manifest::{Reach, Sessions, Upstream as Settings};
 use haft_proto::error::{Mistake, Refusal};
 use haft_proto::limits::Limits;
 use haft_server::{Context, Missing};
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -264,8 +262,7 @@ impl Upstream {
     pub(crate) fn count<'a>(&'a self, method: &'static str, name: &'a str) -> Running<'a> {
         self.calls.fetch_add(1, Ordering::Relaxed);
         self.running.fetch_add(1, Ordering::Relaxed);
-        let (began, failure) = (self.recent.begin(), Some(Cow::Borrowed("cancelled")));
-        Running { upstream: self, method, name, began, failure, goes_on: false }
+        Running::new(self, self.recent.begin(), (method, name))
     }
 
     /// One that was counted is over.
@@ -446,39 +443,6 @@ fn group(hub: &Hub, reach: &Reach) -> Option<Group> {
     let Reach::Agent { names } = reach else { return None };
     // One for whom there is no room cannot come.
     Group::new(names.iter().filter_map(|name| hub.member(name).ok()).collect())
-}
-
-/// A request that an upstream has been asked. One that is dropped before its end was cancelled.
-pub(crate) struct Running<'a> {
-    upstream: &'a Upstream,
-    method: &'static str,
-    name: &'a str,
-    began: Option<Instant>,
-    failure: Option<Cow<'static, str>>,
-    /// Its result is on its way.
-    goes_on: bool,
-}
-
-impl Running<'_> {
-    /// It is over.
-    pub(crate) fn end<T>(&mut self, ended: &Result<T, Refusal>) {
-        self.failure = ended.as_ref().err().map(|refusal| refusal.message.clone());
-    }
-
-    /// It is over when its long result is. `way` is that to what was asked for.
-    pub(crate) fn go_on(&mut self, way: &Forward) -> Arriving {
-        self.goes_on = true;
-        let (way, method, began) = (way.clone(), self.method, self.began);
-        Arriving { way, method, began, failure: self.failure.take() }
-    }
-}
-
-impl Drop for Running<'_> {
-    fn drop(&mut self) {
-        if !self.goes_on {
-            self.upstream.over((self.method, self.name), self.began, self.failure.as_deref());
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! `${env:NAME}`, `${env:NAME:-default}` and `${file:PATH}` become what they stand for. Called by `meant` for every text;
-//! what was filled in is never shown in a message.
+//! `${env:NAME}`, `${env:NAME:-default}` and `${file:PATH}` become what they stand for. Called by
+//! `meant` for every text; what was filled in is never shown in a message.
 
 use crate::align::narrow;
 use crate::command::environ::is_usual;

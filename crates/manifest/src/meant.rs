@@ -170,25 +170,8 @@ impl Meant {
         pipeline::link::link(&mut tools, &[], surroundings.text)?;
         let prints_of = &mut prints.resources;
         let resources = resources(file.resources, tree, surroundings, &mut compiler, prints_of)?;
-        let mut prompts: Vec<Prompt> = Vec::new();
-        for (index, written) in file.prompts.into_iter().enumerate() {
-            let tree = part(tree, "prompts", index);
-            let written = written.value;
-            let found = if let Some(directory) = &written.directory {
-                page::check(directory, tree, surroundings, &mut compiler)?
-            } else {
-                let prompt = prompt::check(written, tree, &resources, surroundings, &mut compiler)?;
-                vec![(prompt, seen.print(Some(tree)))]
-            };
-            for (prompt, print) in found {
-                let is_same = |first: &&Prompt| first.name.value == prompt.name.value;
-                if let Some(first) = prompts.iter().find(is_same) {
-                    return Err(duplicate("prompt", &first.name, &prompt.name, surroundings));
-                }
-                prompts.push(prompt);
-                prints.prompts.push(print);
-            }
-        }
+        let beside = (&*resources, &mut prints.prompts);
+        let prompts = prompts(file.prompts, tree, beside, surroundings, &mut compiler)?;
         let templates = compiler.finish();
         let forge = Vec::new();
         #[rustfmt::skip]
@@ -269,6 +252,35 @@ pub(crate) fn duplicate(
     let first_line = line_of(surroundings.text, first.place);
     let name = second.value.clone();
     Wrong::new(second.place, Problem::DuplicateName { kind, name, first_line })
+}
+
+fn prompts(
+    written: Vec<Placed<written::prompt::Prompt>>,
+    tree: &Tree,
+    (resources, prints): (&[Resource], &mut Vec<Print>),
+    surroundings: &Surroundings<'_>,
+    compiler: &mut Compiler<'_>,
+) -> Result<Vec<Prompt>, Wrong> {
+    let mut prompts: Vec<Prompt> = Vec::new();
+    for (index, written) in written.into_iter().enumerate() {
+        let tree = part(tree, "prompts", index);
+        let written = written.value;
+        let found = if let Some(directory) = &written.directory {
+            page::check(directory, tree, surroundings, compiler)?
+        } else {
+            let prompt = prompt::check(written, tree, resources, surroundings, compiler)?;
+            vec![(prompt, surroundings.seen.print(Some(tree)))]
+        };
+        for (prompt, print) in found {
+            let is_same = |first: &&Prompt| first.name.value == prompt.name.value;
+            if let Some(first) = prompts.iter().find(is_same) {
+                return Err(duplicate("prompt", &first.name, &prompt.name, surroundings));
+            }
+            prompts.push(prompt);
+            prints.push(print);
+        }
+    }
+    Ok(prompts)
 }
 
 fn resources(

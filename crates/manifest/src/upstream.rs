@@ -15,7 +15,7 @@ use crate::http::mistake::HttpMistake;
 use crate::keys::Kinds;
 use crate::limits::{
     ANSWER_BYTES_MAX, INSTANCES_MAX, LIST_BYTES_MAX, PREFIX_BYTES_MAX, SESSIONS, SESSIONS_IDLE,
-    SESSIONS_IDLE_MAX, SESSIONS_MAX, TOOLS, TOOLS_MAX, UPSTREAM_NAME_MAX,
+    SESSIONS_IDLE_MAX, SESSIONS_MAX, TOOLS, TOOLS_MAX,
 };
 use crate::meant::{Server, duplicate};
 use crate::openapi::{self, Described, Imported, Note};
@@ -29,7 +29,7 @@ use crate::template::Compiler;
 use crate::tool::typed;
 use crate::tree::Tree;
 use crate::upstream::mistake::UpstreamMistake;
-use crate::upstream::names::{agents, is_plain, overlaps, room_for_names};
+use crate::upstream::names::{agents, is_name, is_plain, overlaps, room_for_names};
 use crate::written::Naming;
 use crate::written::Scalar;
 use crate::written::environ::Environ;
@@ -327,10 +327,6 @@ fn prefix(
     }
     taken.push(Taken { prefix: prefix.clone(), place, speaks_mcp });
     Ok(prefix)
-}
-
-fn is_name(text: &str) -> bool {
-    (1..=UPSTREAM_NAME_MAX).contains(&text.len()) && is_plain(text)
 }
 
 /// An upstream that speaks MCP.

@@ -4,12 +4,17 @@
 use super::mistake::UpstreamMistake;
 use super::{Taken, Upstream, bad};
 use crate::fault::Wrong;
-use crate::limits::{AGENT_NAME_MAX, TOLD_NAME_BYTES_MIN};
+use crate::limits::{AGENT_NAME_MAX, TOLD_NAME_BYTES_MIN, UPSTREAM_NAME_MAX};
 use crate::openapi::Note;
 use crate::place::Placed;
 use crate::problem::Problem;
 use crate::written::upstream::AgentNames;
 use haft_proto::spec::tool::PORTABLE_NAME_BYTES_MAX;
+
+/// Whether an upstream can be called so.
+pub(super) fn is_name(text: &str) -> bool {
+    (1..=UPSTREAM_NAME_MAX).contains(&text.len()) && is_plain(text)
+}
 
 /// How long a name may be that clients put the name of this server before, as `mcp__NAME__`.
 pub(super) fn room_for_names(server: &str) -> usize {
