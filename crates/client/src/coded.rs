@@ -13,6 +13,9 @@ use std::error::Error;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+/// Why a body cannot be read on.
+type Failure = Box<dyn Error + Send + Sync>;
+
 /// See above.
 #[derive(Debug)]
 pub(crate) struct CodedBody {
@@ -67,7 +70,7 @@ impl CodedBody {
     pub(crate) fn poll_frame(
         &mut self,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Box<dyn Error + Send + Sync>>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, Failure>>> {
         let piece = ready!(self.poll_piece(cx));
         if !matches!(piece, Some(Ok(_))) {
             self.decoder = None;
@@ -75,10 +78,7 @@ impl CodedBody {
         Poll::Ready(piece.map(|piece| piece.map(Frame::data)))
     }
 
-    fn poll_piece(
-        &mut self,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, Box<dyn Error + Send + Sync>>>> {
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failure>>> {
         if let Some(unknown) = self.unknown.take() {
             return Poll::Ready(Some(Err(unknown.into())));
         }

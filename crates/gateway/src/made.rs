@@ -241,7 +241,7 @@ fn tool_names(prefix: &str, rules: &Rules, tools: &[Listed]) -> Vec<String> {
     let full = chosen(rules, What::Tool, tools).map(|(name, _)| format!("{prefix}{name}"));
     match rules.name_bytes_max {
         Some(bytes_max) => portable_names(&full.collect::<Vec<_>>(), bytes_max),
-        None => full.map(|full| as_known(full)).collect(),
+        None => full.map(as_known).collect(),
     }
 }
 

@@ -188,8 +188,8 @@ fn number(members: &Map<String, Value>) -> Value {
     let said = |key: &str| members.get(key).and_then(Value::as_f64);
     let is_whole = kind(members) == Some("integer");
     let step = said("multipleOf").unwrap_or(if is_whole { 1.0 } else { 0.5 });
-    let least = said("minimum").or(said("exclusiveMinimum").map(|bound| bound + step));
-    let most = said("maximum").or(said("exclusiveMaximum").map(|bound| bound - step));
+    let least = said("minimum").or_else(|| said("exclusiveMinimum").map(|bound| bound + step));
+    let most = said("maximum").or_else(|| said("exclusiveMaximum").map(|bound| bound - step));
     let wanted = least.unwrap_or_else(|| most.map_or(1.0, |most| most.min(1.0)));
     let wanted = (wanted / step).ceil() * step;
     if is_whole || wanted.fract() == 0.0 { json!(wanted as i64) } else { json!(wanted) }

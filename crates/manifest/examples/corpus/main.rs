@@ -303,7 +303,7 @@ fn load(
     match loaded {
         Err(_) => {
             findings.violations.add("a panic", place);
-            return None;
+            None
         }
         Ok(Err(fault)) => {
             let reason = fault.problem().message();

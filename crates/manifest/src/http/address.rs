@@ -286,7 +286,7 @@ impl Address {
 
     /// Whether this is in the name of the server that is asked.
     pub(crate) fn names(&self, value: &str) -> bool {
-        matches!(&self.base, Base::Fixed(url) if url.origin().to_string().contains(value))
+        matches!(&self.base, Base::Fixed(url) if url.origin().contains(value))
     }
 
     /// What is filled in from the environment or a file may be a secret; a host that a caller names

@@ -257,7 +257,8 @@ fn multipart(parts: &[Part], filling: Filling<'_>) -> Result<(Vec<u8>, HeaderVal
             let name = quoted(&name);
             let head = format!("--{boundary}\r\ncontent-disposition: form-data; name=\"{name}\"");
             out.extend_from_slice(head.as_bytes());
-            let mut kind = part.mime_type.as_deref().or(is_json.then_some("application/json"));
+            let mut kind =
+                part.mime_type.as_deref().or_else(|| is_json.then_some("application/json"));
             if let Some(file) = &part.file {
                 let name = names.get(at).cloned().unwrap_or_else(|| file.default_of(at));
                 let rest = format!("; filename=\"{}\"", quoted(&name));

@@ -307,7 +307,7 @@ impl<'d> Plan<'d> {
         let kind = |default| {
             let own = HeaderValue::from_str(content.media_type).ok();
             let own = own.filter(|_| !content.media_type.contains('*'));
-            own.unwrap_or(HeaderValue::from_static(default))
+            own.unwrap_or_else(|| HeaderValue::from_static(default))
         };
         let (shape, body) = match content.kind {
             ContentKind::Json => (schema, Body::Json(Json::Argument(name.clone()))),

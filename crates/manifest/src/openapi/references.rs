@@ -154,7 +154,7 @@ impl Bundle<'_> {
         match origin {
             Some(Origin::Web(url)) => web(url.join(file)),
             Some(Origin::File(from)) => {
-                let directory = from.parent().unwrap_or(Path::new("/"));
+                let directory = from.parent().unwrap_or_else(|| Path::new("/"));
                 let path = directory.join(&*document::token_of(file));
                 let found = path.canonicalize();
                 let is_within = |path: &Path| {

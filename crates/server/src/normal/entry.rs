@@ -37,7 +37,7 @@ enum Form {
     Arguments,
     /// An object of which nothing else is known.
     Any,
-    Of(&'static [(&'static str, Form)]),
+    Of(&'static [(&'static str, Self)]),
     Schema,
 }
 
@@ -208,7 +208,7 @@ fn of_table(
             mends.quietly();
             return false;
         }
-        let place = place.map_or(Place::new(key), |place| place.at(key));
+        let place = place.map_or_else(|| Place::new(key), |place| place.at(key));
         member(*form, value, &place, mends) || {
             mends.say(&place, "is left out, as it is not what it must be");
             false

@@ -14,7 +14,7 @@ pub(super) enum Json<'a> {
     Plain(Cow<'a, str>),
     /// A string as it is meant.
     Text(Cow<'a, str>),
-    Array(Vec<Json<'a>>),
+    Array(Vec<Self>),
     Object(Members<'a>),
 }
 

@@ -38,7 +38,7 @@ impl Mends {
 /// Where something stands in a definition.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'p> {
-    up: Option<&'p Place<'p>>,
+    up: Option<&'p Self>,
     key: &'p str,
 }
 

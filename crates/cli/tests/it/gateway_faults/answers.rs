@@ -108,8 +108,8 @@ fn a_session_that_is_forgotten_in_any_way_is_begun_anew_and_the_call_repeated() 
     assert_eq!(bed.call("bad_try").said(), "tried");
     let null =
         r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"No valid session"}}"#;
-    let mut before = upstream.lock().expect("free").shaken;
-    for refusal in [
+    let first = upstream.lock().expect("free").shaken;
+    let refusals = [
         (400, null),
         (400, ""),
         (401, ""),
@@ -118,7 +118,8 @@ fn a_session_that_is_forgotten_in_any_way_is_begun_anew_and_the_call_repeated() 
         (500, "<html>"),
         (503, ""),
         (200, null),
-    ] {
+    ];
+    for (before, refusal) in (first..).zip(refusals) {
         assert!(wait_until(|| bed.see("upstreams")[0]["state"] == "ready"));
         let calls = {
             let mut upstream = upstream.lock().expect("free");
@@ -129,7 +130,6 @@ fn a_session_that_is_forgotten_in_any_way_is_begun_anew_and_the_call_repeated() 
         let upstream = upstream.lock().expect("free");
         let now = (upstream.shaken, upstream.calls);
         assert_eq!(now, (before + 1, calls + 1), "{refusal:?}: once anew, and called once");
-        before += 1;
     }
     // Where that fails, it is down, which is told, and had again when it is back.
     {

@@ -255,13 +255,12 @@ impl<'d> Schemas<'d> {
             return;
         }
         match gathered.get("additionalProperties") {
-            _ if gathered.says("additionalProperties", false) => {
+            _ if gathered.says("additionalProperties", false)
                 // Together with what others name it would allow nothing.
-                if beside.is_none_or(|beside| beside.is_covered(gathered))
-                    && !self.has_further(gathered)
-                {
-                    out.json("additionalProperties", "false");
-                }
+                && beside.is_none_or(|beside| beside.is_covered(gathered))
+                    && !self.has_further(gathered) =>
+            {
+                out.json("additionalProperties", "false");
             }
             Some(schema @ Value::Object(members)) if !members.is_empty() => {
                 self.convert(schema, out.key("additionalProperties"), depth + 1);
