@@ -3,7 +3,9 @@
 
 mod told;
 
+use crate::admin_client::AdminAddress;
 use crate::agents;
+use crate::doors::Door;
 use crate::edits::told_edit;
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
@@ -17,9 +19,7 @@ use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use serde_json::{Value, json};
-use std::net::SocketAddr;
 use std::sync::Arc;
-use tokio::net::TcpListener;
 
 /// How many sessions of an address are told of one by one.
 const SESSIONS_TOLD_MAX: usize = 1000;
@@ -29,21 +29,25 @@ const SESSIONS_TOLD_MAX: usize = 1000;
 /// # Errors
 /// A failure if nothing can listen there, or others could reach it.
 pub(crate) async fn start(
-    address: SocketAddr,
+    address: &AdminAddress,
     (admin, hub): (Admin, Option<Arc<Hub>>),
     (live, rolls): (Arc<Live>, Arc<[Roll]>),
     printer: Printer,
 ) -> Result<(), Failure> {
-    if !address.ip().is_loopback() {
+    if let AdminAddress::Tcp(address) = address
+        && !address.ip().is_loopback()
+    {
         let why = format!("{address} can be reached by others, and nobody is asked who they are");
         return Err(Failure::new(Exit::Usage, why).hint("use --admin 127.0.0.1:7301"));
     }
-    let listener = TcpListener::bind(address).await.map_err(|error| {
+    let door = Door::open(address).await.map_err(|error| {
         let failure = Failure::new(Exit::Other, format!("cannot listen on {address}: {error}"));
         failure.hint("choose another address with --admin")
     })?;
-    let at = listener.local_addr()?;
-    let url = format!("http://{at}/admin/v1");
+    let url = match address {
+        AdminAddress::Tcp(_) => format!("{}/admin/v1", door.url()?),
+        AdminAddress::Socket(_) => door.url()?,
+    };
     printer.announce(format_args!("haft: admin at {url}"), &json!({"admin": {"url": url}}));
     let answer = move |request: Request<Incoming>| {
         let (admin, live, rolls) = (admin.clone(), Arc::clone(&live), Arc::clone(&rolls));
@@ -55,7 +59,7 @@ pub(crate) async fn start(
             }
         }
     };
-    tokio::spawn(side_door::listen(listener, answer));
+    tokio::spawn(side_door::listen(door, answer));
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 //! once, and ended with it. The gateway does the work.
 
 use crate::admin;
+use crate::admin_client::AdminAddress;
 use crate::exit::{Exit, Failure};
 use crate::log::Log;
 use crate::print::Printer;
@@ -9,7 +10,6 @@ use haft_agent::Hub;
 use haft_gateway::{Gateway, started_by_itself};
 use haft_manifest::Live;
 use haft_transport::http::Roll;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ const SHORT: Duration = Duration::from_secs(1);
 pub(crate) async fn begin(
     live: &Arc<Live>,
     agents: Option<Arc<Hub>>,
-    (admin, rolls): (Option<SocketAddr>, Vec<Roll>),
+    (admin, rolls): (&[AdminAddress], Vec<Roll>),
     printer: Printer,
 ) -> Result<Gateway, Failure> {
     let manifest = live.manifest();
@@ -37,12 +37,13 @@ pub(crate) async fn begin(
     }
     let (log, hub) = (Log::new(printer), agents.clone());
     let gateway = Gateway::begin(Arc::clone(live), agents, Arc::new(move |news| log.tell(news)));
-    if let Some(address) = admin
-        && let (asked, served) = ((gateway.admin(), hub), (Arc::clone(live), rolls.into()))
-        && let Err(failure) = admin::start(address, asked, served, printer).await
-    {
-        gateway.stop().await;
-        return Err(failure);
+    let rolls: Arc<[Roll]> = rolls.into();
+    for address in admin {
+        let (asked, served) = ((gateway.admin(), hub.clone()), (Arc::clone(live), rolls.clone()));
+        if let Err(failure) = admin::start(address, asked, served, printer).await {
+            gateway.stop().await;
+            return Err(failure);
+        }
     }
     let late = gateway.unsettled(SHORT);
     tokio::spawn(async move {

@@ -10,6 +10,7 @@ mod asked;
 mod behind;
 mod commands;
 mod consent;
+mod doors;
 mod edits;
 mod exit;
 mod export;

@@ -3,6 +3,7 @@
 //! were in each stage, if that is turned on.
 
 use crate::agents;
+use crate::doors::Door;
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
 use crate::side_door;
@@ -66,7 +67,7 @@ pub(crate) async fn start(
         let answered = answer(&request, &figures, hub.as_deref());
         std::future::ready(answered)
     };
-    tokio::spawn(side_door::listen(listener, answer));
+    tokio::spawn(side_door::listen(Door::Tcp(listener), answer));
     Ok(())
 }
 

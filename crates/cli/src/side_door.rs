@@ -2,6 +2,7 @@
 //! and `admin`, which say what is answered. At an address of this machine it answers to this
 //! machine's names alone, and to no page of elsewhere.
 
+use crate::doors::Door;
 use haft_proto::authority;
 use http::header::{HOST, ORIGIN};
 use http::{Request, Response, StatusCode, Version};
@@ -10,17 +11,23 @@ use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::future::Future;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
-/// Who runs a server asks now and then; this is for several of them.
-const CONNECTIONS_MAX: usize = 16;
+/// Who runs a server asks now and then; this is for several of them. So many requests are answered
+/// at once, and one more is told to come again.
+const ANSWERS_MAX: usize = 16;
+/// As many connections may not have asked yet; the one that has not for longest makes room for the
+/// next.
+const SILENT_MAX: usize = 16;
 /// How long who connects may take to ask.
 const ASKING_TIME_MAX: Duration = Duration::from_secs(2);
 /// How long a connection may last.
@@ -28,42 +35,58 @@ const CONNECTION_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// Answers, for ever.
 pub(crate) async fn listen<F>(
-    listener: TcpListener,
+    door: Door,
     answer: impl Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
 ) where
     F: Future<Output = Response<Full<Bytes>>> + Send + 'static,
 {
-    let is_loopback = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    // The semaphore is never closed.
-    while let Ok(place) = Arc::clone(&places).acquire_owned().await {
-        let Ok((stream, _)) = listener.accept().await else {
+    let is_loopback = door.is_loopback();
+    let places = Arc::new(Semaphore::new(ANSWERS_MAX));
+    let mut silent: VecDeque<(Arc<AtomicBool>, AbortHandle)> = VecDeque::new();
+    loop {
+        let Ok(stream) = door.accept().await else {
             // Out of descriptors, most likely; some come back.
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
-        let answer = answer.clone();
-        tokio::spawn(async move {
-            let _place = place;
+        silent
+            .retain(|(has_asked, task)| !has_asked.load(Ordering::Relaxed) && !task.is_finished());
+        if silent.len() == SILENT_MAX
+            && let Some((_, oldest)) = silent.pop_front()
+        {
+            oldest.abort();
+        }
+        let has_asked = Arc::<AtomicBool>::default();
+        let (asks, places, answer) = (Arc::clone(&has_asked), Arc::clone(&places), answer.clone());
+        let task = tokio::spawn(async move {
             let answer = service_fn(move |request| {
-                let answering = match turned_away(&request, is_loopback) {
-                    None => Ok(answer(request)),
-                    Some((status, why)) => Err(text(status, why)),
+                asks.store(true, Ordering::Relaxed);
+                let answering = match (
+                    turned_away(&request, is_loopback),
+                    places.clone().try_acquire_owned(),
+                ) {
+                    (Some((status, why)), _) => Err(text(status, why)),
+                    (None, Err(_)) => {
+                        let why = "others are being answered; ask again\n";
+                        Err(text(StatusCode::SERVICE_UNAVAILABLE, why))
+                    }
+                    (None, Ok(place)) => Ok((answer(request), place)),
                 };
                 async move {
                     Ok::<_, Infallible>(match answering {
-                        Ok(answering) => answering.await,
+                        Ok((answering, _place)) => answering.await,
                         Err(turned_away) => turned_away,
                     })
                 }
             });
             let mut http = http1::Builder::new();
-            // Nobody holds a place who does not ask, or has been answered.
+            // Nobody stays who does not ask, or has been answered.
             http.timer(TokioTimer::new()).header_read_timeout(ASKING_TIME_MAX).keep_alive(false);
             let serving = http.serve_connection(TokioIo::new(stream), answer);
             // Whoever goes away in the middle is no trouble of ours.
             _ = timeout(CONNECTION_TIME_MAX, serving).await;
         });
+        silent.push_back((has_asked, task.abort_handle()));
     }
 }
 

@@ -67,18 +67,13 @@ pub(crate) struct Kept {
     offer: Option<Arc<Offer>>,
     /// What it has is served, or why it has nothing.
     has_settled: bool,
-    /// The outage of each of its connections, as it was told.
-    down: Box<[Option<Outage>]>,
+    /// Why each of its connections is down, as it was told.
+    down: Box<[Option<Arc<str>>]>,
+    /// Since when each is lost, or cannot be had.
+    lost: Box<[Option<Instant>]>,
     /// What is served until this one has settled: the same before it was edited. It has something.
     before: Option<Box<Self>>,
     keeper: Keeper,
-}
-
-/// Why a connection cannot be had.
-#[derive(Clone)]
-struct Outage {
-    reason: Arc<str>,
-    since: Instant,
 }
 
 /// A task that ends with this, and ends what it keeps when the upstream is to stop.
@@ -222,8 +217,8 @@ impl Kept {
         };
         let keeper = Keeper(tokio::spawn(keeping), Arc::clone(&upstream));
         let (offer, has_settled) = (None, false);
-        let down = vec![None; count].into();
-        Self { upstream, is_drained, rules, offer, has_settled, down, before, keeper }
+        let (down, lost) = (vec![None; count].into(), vec![None; count].into());
+        Self { upstream, is_drained, rules, offer, has_settled, down, lost, before, keeper }
     }
 
     /// What is served of it: what it has, or had before it was edited.
@@ -244,14 +239,11 @@ impl Kept {
 
     /// A connection cannot be had; whether that is new, or has a new reason.
     fn is_lost(&mut self, number: usize, reason: &Arc<str>) -> bool {
-        let outage = self.down[number].take();
-        let is_known = outage.as_ref().is_some_and(|outage| outage.reason == *reason);
-        let since = outage.map_or_else(Instant::now, |outage| outage.since);
-        self.down[number] = Some(Outage { reason: Arc::clone(reason), since });
+        let before = self.down[number].replace(Arc::clone(reason));
         if self.is_down() {
             self.offer = None;
         }
-        !is_known
+        before.as_ref() != Some(reason)
     }
 
     /// There is no way to it.
@@ -348,14 +340,18 @@ impl Shared {
             return;
         };
         let instance = (kept.down.len() > 1).then_some(number + 1);
+        if !matches!(report, Report::Has(_)) {
+            kept.lost[number].get_or_insert_with(Instant::now);
+        }
         let change = match report {
             Report::Has(offer) => {
                 // What is the same is not made anew.
                 let is_first = kept.offer.is_none();
                 let before = kept.offer.take().filter(|before| before.is_same(&offer));
                 kept.offer = Some(before.unwrap_or_else(|| Arc::new(offer)));
-                match kept.down[number].take() {
-                    Some(outage) => Some(Change::Back { after: outage.since.elapsed() }),
+                kept.down[number] = None;
+                match kept.lost[number].take() {
+                    Some(since) => Some(Change::Back { after: since.elapsed() }),
                     None => is_first.then_some(Change::Ready),
                 }
             }

@@ -77,7 +77,7 @@ pub(crate) fn call(
 
 /// The arguments without those that the tool does not have, if they are to be left out.
 pub(crate) fn left_out(tool: &Registered, arguments: &str) -> Option<String> {
-    tool.extra.as_ref()?.left_out(tool.checks.input_text(), arguments)
+    tool.special.as_ref()?.extra.as_ref()?.left_out(tool.checks.input_text(), arguments)
 }
 
 /// Everything that is wrong with a call apart from its arguments' values is told as an error of the

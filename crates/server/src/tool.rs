@@ -436,13 +436,12 @@ impl Tool {
         };
         Ok(Registered {
             tool: named,
-            also: self.also,
+            special: Special::of(self.also, self.leaves_out_extra),
             checks,
             handler: self.handler,
             timeout: self.timeout.unwrap_or(default_timeout),
             is_relayed: self.relayed.is_some(),
             wants_headers: self.wants_headers,
-            extra: self.leaves_out_extra.then(Box::default),
             task_use: self.task_use,
             task_ttl: self.task_ttl,
             middleware: self.middleware.into(),
@@ -457,19 +456,32 @@ const TOLD_BYTES: usize = 512;
 /// a page of the list where there is one.
 pub(crate) struct Registered {
     pub(crate) tool: Named,
-    /// What it can be called by as well.
-    pub(crate) also: Option<Arc<str>>,
+    /// What few tools have, so that the others do not pay for it.
+    pub(crate) special: Option<Box<Special>>,
     pub(crate) checks: Checks,
     pub(crate) handler: Arc<dyn Handler>,
     pub(crate) timeout: Duration,
     /// Another server has it.
     pub(crate) is_relayed: bool,
     pub(crate) wants_headers: bool,
-    /// What is left out of arguments.
-    pub(crate) extra: Option<Box<Extra>>,
     pub(crate) task_use: TaskUse,
     pub(crate) task_ttl: Option<Duration>,
     pub(crate) middleware: Box<[Arc<dyn Middleware>]>,
+}
+
+/// See [`Registered::special`].
+pub(crate) struct Special {
+    /// What it can be called by as well.
+    pub(crate) also: Option<Arc<str>>,
+    /// What is left out of arguments.
+    pub(crate) extra: Option<Extra>,
+}
+
+impl Special {
+    fn of(also: Option<Arc<str>>, leaves_out_extra: bool) -> Option<Box<Self>> {
+        let extra = leaves_out_extra.then(Extra::default);
+        (also.is_some() || extra.is_some()).then(|| Box::new(Self { also, extra }))
+    }
 }
 
 /// What a call needs of what clients are told.

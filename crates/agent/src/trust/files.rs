@@ -3,9 +3,10 @@
 use super::TrustError;
 use crate::limits::KEPT_BYTES_MAX;
 use rustix::fs::{FlockOperation, flock};
-use std::fs::{self, DirBuilder, File, Permissions};
+use rustix::process::geteuid;
+use std::fs::{self, DirBuilder, File, Metadata, Permissions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use tempfile::NamedTempFile;
 
@@ -19,6 +20,7 @@ pub(super) fn read(path: &Path) -> Result<Option<String>, TrustError> {
     };
     // Of the file that was opened, whatever its name stands for by now.
     let metadata = file.metadata().map_err(failed)?;
+    owned(path, &metadata)?;
     if metadata.permissions().mode() & 0o077 != 0 {
         return Err(TrustError::Readable { path: path.to_owned() });
     }
@@ -60,9 +62,19 @@ pub(super) fn own_directory(path: &Path) -> Result<(), TrustError> {
     directory(path)?;
     let metadata = fs::metadata(path);
     let metadata = metadata.map_err(|error| TrustError::File { path: path.to_owned(), error })?;
+    owned(path, &metadata)?;
     match metadata.permissions().mode() & 0o022 {
         0 => Ok(()),
         _ => Err(TrustError::Writable { path: path.to_owned() }),
+    }
+}
+
+/// A file of somebody else is refused, but for those of root, who can do all in any case.
+fn owned(path: &Path, metadata: &Metadata) -> Result<(), TrustError> {
+    let (owner, own) = (metadata.uid(), geteuid().as_raw());
+    match owner == own || owner == 0 {
+        true => Ok(()),
+        false => Err(TrustError::NotOwned { path: path.to_owned(), owner, own }),
     }
 }
 

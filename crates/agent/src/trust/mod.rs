@@ -64,6 +64,16 @@ pub enum TrustError {
     /// Too many have joined.
     #[error("{AGENTS_MAX} agents have joined; revoke some")]
     TooManyAgents,
+    /// It is somebody else's, who may have written what is in it.
+    #[error("{0} belongs to the user {owner}, who could change it; run: chown {own} {0}", path.display())]
+    NotOwned {
+        /// The file or directory.
+        path: PathBuf,
+        /// The number of the user that it belongs to.
+        owner: u32,
+        /// The number of the user that this process runs as.
+        own: u32,
+    },
     /// Others can read what is secret.
     #[error("others can read {0}, which holds a key; run: chmod 600 {0}", path.display())]
     Readable {

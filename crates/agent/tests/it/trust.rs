@@ -5,8 +5,9 @@ use haft_agent::join;
 use haft_agent::limits::{CERTIFICATE_LIFE, INVITATIONS_MAX};
 use haft_agent::trust::{Authority, Identity, Token, TrustError};
 use rcgen::{CertificateParams, KeyPair};
+use rustix::process::geteuid;
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
@@ -166,6 +167,32 @@ fn what_others_can_read_is_not_used() {
     assert!(Identity::load(&path, now).is_err_and(refused));
     assert!(Authority::open(&gateway, now).is_err_and(refused));
     assert!(authority.agents().is_err_and(refused));
+}
+
+/// Only root can give files away, and only its tests can try.
+#[test]
+fn what_belongs_to_others_is_not_used() {
+    if !geteuid().is_root() {
+        return;
+    }
+    let directory = TempDir::new().expect("a directory");
+    let (now, gateway) = (SystemTime::now(), directory.path().join("gateway"));
+    let authority = Authority::open(&gateway, now).expect("it is made");
+    let path = kept(&authority, "plant-7", now, directory.path());
+    let refused = |error: TrustError| {
+        let said = error.to_string();
+        said.contains("belongs to the user 65534") && said.contains("run: chown 0 ")
+    };
+    let give = |path: &Path, owner| chown(path, Some(owner), None).expect("root may");
+    for file in [gateway.join("authority.pem"), gateway.clone()] {
+        give(&file, 65534);
+        assert!(Authority::open(&gateway, now).is_err_and(refused), "{}", file.display());
+        give(&file, 0);
+    }
+    give(&path, 65534);
+    assert!(Identity::load(&path, now).is_err_and(refused));
+    give(&path, 0);
+    assert!(Identity::load(&path, now).is_ok());
 }
 
 #[test]

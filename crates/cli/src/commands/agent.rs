@@ -92,7 +92,7 @@ async fn serve(
     let limits = server.limits().clone();
     let identity = identity(&args, &server.name(), printer).await?;
     tokio::spawn(Arc::clone(&live).watch_resources(move |line| printer.warn(line)));
-    let gateway = behind::begin(&live, None, (None, Vec::new()), printer).await?;
+    let gateway = behind::begin(&live, None, (&[], Vec::new()), printer).await?;
     let service = gateway.patient(server, &limits, EARLY);
     let settings = AgentSettings {
         identity,

@@ -2,6 +2,7 @@
 //! client. Calls the manifest, the server and the wires; answers nothing itself. `dev` serves in
 //! the same way.
 
+use crate::admin_client::{AdminAddress, admin_address};
 use crate::agents::{self, Agents, AgentsArgs};
 use crate::behind;
 use crate::edits::{self, Hangups, Places, Teller};
@@ -59,10 +60,10 @@ pub(crate) struct Args {
     /// Count and time requests, and tell Prometheus at this address, under /metrics
     #[arg(long, value_name = "ADDRESS", value_parser = http::address)]
     pub(crate) metrics: Option<SocketAddr>,
-    /// Say what upstreams do, and take orders about them, as JSON under /admin/v1 at this address
-    /// of this machine
-    #[arg(long, value_name = "ADDRESS", value_parser = http::address)]
-    pub(crate) admin: Option<SocketAddr>,
+    /// Say what upstreams do, and take orders about them, as JSON under /admin/v1: at this address
+    /// of this machine, or at a socket that only you can open (unix:PATH); may be repeated
+    #[arg(long, value_name = "ADDRESS", value_parser = admin_address)]
+    pub(crate) admin: Vec<AdminAddress>,
     #[command(flatten)]
     pub(crate) agents: AgentsArgs,
     /// How many threads answer over HTTP [default: as many as this process may use processors]
@@ -166,7 +167,7 @@ fn serve_file(args: &Args, reading: Reading, printer: Printer) -> Result<Exit, F
         if let Some(address) = args.metrics {
             metrics::start(address, agents.as_ref().map(Agents::hub), printer).await?;
         }
-        let (threads, admin) = (args.who_answers(), args.admin);
+        let (threads, admin) = (args.who_answers(), args.admin.clone());
         let serving = Serving { live, places, how: (threads, certificate), agents, admin };
         serve_http(serving, (reading, hangups), printer).await
     }));
@@ -193,7 +194,6 @@ fn serve_stdio(
         if let Some(address) = args.metrics {
             metrics::start(address, agents.as_ref().map(Agents::hub), printer).await?;
         }
-        let admin = args.admin;
         tokio::spawn(Arc::clone(live).watch_resources(move |line| printer.warn(line)));
         if reading == Reading::Edits {
             let teller = Teller::new(live, Places::none(), printer);
@@ -206,7 +206,7 @@ fn serve_stdio(
             }
         };
         let hub = agents.as_ref().map(Agents::hub);
-        let gateway = behind::begin(live, hub, (admin, Vec::new()), printer).await?;
+        let gateway = behind::begin(live, hub, (&args.admin, Vec::new()), printer).await?;
         let service = gateway.patient(server, &limits, EARLY_ALONE);
         let served = stdio::serve(service, &limits, stop).await;
         gateway.stop().await;
@@ -235,7 +235,7 @@ struct Serving {
     places: Places,
     how: (Threads, Option<Certificate>),
     agents: Option<Agents>,
-    admin: Option<SocketAddr>,
+    admin: Vec<AdminAddress>,
 }
 
 async fn serve_http(
@@ -255,7 +255,7 @@ async fn serve_http(
     tokio::spawn(Arc::clone(&live).watch_resources(move |line| printer.warn(line)));
     let rolls = listeners.iter().map(Listener::roll).collect();
     let hub = agents.as_ref().map(Agents::hub);
-    let gateway = behind::begin(&live, hub, (admin, rolls), printer).await?;
+    let gateway = behind::begin(&live, hub, (&admin, rolls), printer).await?;
     let besides = views::follow(&live, Box::new(gateway.patience(&limits, EARLY)));
     let beside = |listener: Listener| listener.with(besides.clone());
     let listeners = listeners.into_iter().map(beside).collect();

@@ -28,6 +28,7 @@ const GIVEN: [&str; 3] = ["README.md", "docs/http.md", "docs/reference/"];
 /// Warnings that the book is content with: the page, and a part of the warning.
 const WANTED: &[(&str, &str)] = &[
     ("docs/input-and-templates.md", "some clients do not follow `$ref`"),
+    ("docs/many-servers.md", "there is no program `mcp-server-"),
     ("docs/recipes.md", "there is no program `rg` on this machine"),
 ];
 

@@ -106,7 +106,8 @@ fn what_a_tool_starts_finds_no_door_to_wait_at() {
     let asks = r#"[ -n "$HAFT_INSIDE" ] && [ ! -e "$HAFT_INSIDE" ] && echo closed"#;
     let text = format!(
         "server: {{ name: asking }}\ntools:\n  - {{ name: ask, description: Asks., \
-         command: [sh, -c, '{asks}'] }}\n"
+         command: [sh, -c, '{asks}'], \
+         env: {{ inherit: [HAFT_INSIDE] }} }}\n"
     );
     fs::write(&file, text).expect("a folder of ours");
     let shown = file.to_str().expect("a path");

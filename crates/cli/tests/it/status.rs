@@ -8,10 +8,11 @@ use crate::haft::{Ran, haft};
 use serde_json::{Value, json};
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::process::Command;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 fn address(gate: &Served) -> String {
     let line = gate.told(&["haft: admin at http://"]);
@@ -154,6 +155,40 @@ fn a_socket_is_asked_as_a_port_is() {
         assert_eq!(told["server"]["process"], gate.child.0.id(), "{told}");
         assert_eq!(told["address"], format!("unix:{}", path.display()));
     }
+}
+
+#[test]
+fn haft_serves_a_socket_beside_its_port() {
+    let north = Desk::with(&city("north"));
+    let desk = gate(&format!("  north: {{ {} }}\n", pipe(&north)));
+    let path = desk.path("admin.sock");
+    let at = format!("unix:{}", path.display());
+    let gate = serve_with(desk.file(), &["--admin", "127.0.0.1:0", "--admin", &at]);
+    gate.told(&["haft: admin at http://127.0.0.1:"]);
+    gate.told(&["haft: admin at unix:", "admin.sock"]);
+    let mode = std::fs::metadata(&path).expect("it is there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "nobody else can open it");
+    for at in [at, address(&gate)] {
+        let told = haft(["status", &at, "--json"]).json();
+        assert_eq!(told["server"]["process"], gate.child.0.id(), "{told}");
+    }
+}
+
+/// Connections that say nothing make room for who asks.
+#[test]
+fn two_hundred_connections_that_say_nothing_lock_nobody_out() {
+    let (gate, address, _desks) = seen();
+    let host = address.trim_start_matches("http://").split('/').next().expect("a host").to_owned();
+    let connect = |_| TcpStream::connect(&host).expect("it listens");
+    let silent: Vec<TcpStream> = (0..200).map(connect).collect();
+    let since = Instant::now();
+    for _ in 0..5 {
+        let told = haft(["status", &address, "--json"]).json();
+        assert_eq!(told["server"]["process"], gate.child.0.id(), "{told}");
+    }
+    // If each had its two seconds, the last of them would be over after twenty.
+    assert!(since.elapsed() < Duration::from_secs(15), "{:?}", since.elapsed());
+    drop(silent);
 }
 
 fn check_refused(args: &[&str], code: i32, parts: &[&str]) {

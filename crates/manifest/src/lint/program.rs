@@ -36,7 +36,10 @@ pub(super) fn judge_upstream(place: Place, upstream: &Upstream, notes: &mut Note
     let own_path = env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.into());
     let path = Path::new(program);
     // What it was in the file, as paths begin at its directory.
-    let shown = path.strip_prefix(directory).unwrap_or(path).to_string_lossy();
+    let shown = match path.strip_prefix(directory) {
+        Ok(below) => format!("./{}", below.display()),
+        Err(_) => path.display().to_string(),
+    };
     if let Some(why) = unusable(path, &shown, own_path) {
         notes.add(place, why);
     }

@@ -260,7 +260,7 @@ components:
     assert_eq!(names, ["api_get_fine"]);
     let outside = "leads to a file that cannot be read: No such file or directory (os error 2)";
     let web = "leads to the web, where nothing is fetched from; allow it with `references: web`, \
-               or                bundle the document into one file";
+               or bundle the document into one file";
     let row = "leads to more than 64 others in a row";
     for (warning, expected) in warnings.iter().zip([
         format!("GET /file: it is left out: `$ref: other.yaml#/components/schemas/A` {outside}"),

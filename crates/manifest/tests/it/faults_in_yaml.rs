@@ -32,7 +32,7 @@ fn an_unknown_key_names_the_nearest_one() {
             concat!(
                 "  = help: known keys are name, version, title, description, ",
                 "website_url, instructions, icons, caching, \
-             state_keys, search, processes, strict_arguments, extra_arguments"
+             state_keys, search, processes, strict_arguments, names, extra_arguments"
             ),
         ],
     );

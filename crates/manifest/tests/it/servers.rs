@@ -88,7 +88,8 @@ fn a_json_schema_is_passed_on_with_its_keys_in_order() {
     text: '{{ z }}{{ a }}'
 ",
     );
-    let schema = r#"{"type":"object","x-z":1,"properties":{"z":{"type":"string"},"a":true}}"#;
+    // Some clients want an object where a schema stands.
+    let schema = r#"{"type":"object","x-z":1,"properties":{"z":{"type":"string"},"a":{}}}"#;
     let definition = format!(r#"{{"name":"t","inputSchema":{schema}}}"#);
     assert_eq!(desk.manifest().costs()[0].bytes, definition.len());
 }

@@ -2,6 +2,7 @@
 //! wrong is told with its place.
 
 use crate::fixture::{Desk, check_fault};
+use haft_manifest::limits::TOOLS;
 use haft_manifest::{Live, Reading, Rules, ToolRule, What};
 
 const SECRET: &str = "hunter-of-secrets";
@@ -42,7 +43,10 @@ exclude: { tools: ['*_secret'], prompts: ['*'] }",
         assert_eq!(rules.selection.has(what, name), expected, "{name}");
     }
     let all = self::rules("command: [a]");
-    assert_eq!(all, Rules::default());
+    // `mcp__a__` and the longest name are 64 characters.
+    let (name_bytes_max, leaves_out_extra) = (Some(56), Some(false));
+    let usual = Rules { name_bytes_max, tools_max: TOOLS, leaves_out_extra, ..Rules::default() };
+    assert_eq!(all, usual);
     assert!(What::ALL.into_iter().all(|what| all.selection.has(what, "anything")));
 }
 

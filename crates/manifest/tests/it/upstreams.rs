@@ -1,7 +1,8 @@
 //! Upstreams that speak MCP: what is typed is what is meant, and two readings tell what changed.
 
 use crate::fixture::{Desk, check_fault};
-use haft_manifest::{Given, Live, Reach, Reading, Sessions, Start, Upstream};
+use haft_manifest::limits::TOOLS;
+use haft_manifest::{Given, Live, Reach, Reading, Rules, Sessions, Start, Upstream};
 use haft_proto::version::Era;
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -57,6 +58,10 @@ fn what_is_typed_is_what_is_meant() {
         panic!("those that speak MCP: {:?}", manifest.upstreams())
     };
     let key = format!("--key={SECRET}");
+    // Names have room for `mcp__NAME__` of the server before them.
+    let (name_bytes_max, leaves_out_extra) = (Some(53), Some(false));
+    let usual = Rules { name_bytes_max, tools_max: TOOLS, leaves_out_extra, ..Rules::default() };
+    let usual = Arc::new(usual);
     let expected = Upstream {
         name: "github".to_owned(),
         prefix: "gh-".to_owned(),
@@ -76,7 +81,7 @@ fn what_is_typed_is_what_is_meant() {
         answer_bytes: None,
         list_bytes: None,
         secrets: Given(vec![SECRET.to_owned(); 2]),
-        rules: Arc::default(),
+        rules: Arc::clone(&usual),
     };
     assert_eq!(*github, expected);
     let (Start::Eager, Some(Era::Modern), "") = (docs.start, docs.era, &*docs.prefix) else {
@@ -107,7 +112,7 @@ fn what_is_typed_is_what_is_meant() {
         answer_bytes: None,
         list_bytes: None,
         secrets: Given::default(),
-        rules: Arc::default(),
+        rules: Arc::clone(&usual),
     };
     assert_eq!(*own, expected);
 }

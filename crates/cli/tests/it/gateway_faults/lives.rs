@@ -77,7 +77,7 @@ fn one_that_dies_while_nothing_is_asked_is_told_by_its_end_alone() {
     assert_eq!(bed.call("bad_try").said(), "tried");
     signal(&children(&bed, "never")[0], "-9");
     let line = bed.gate.told(&["warning: the upstream `bad` is started again: "]);
-    bed.gate.told(&["warning: the upstream `bad` is back after "]);
+    bed.gate.told(&["the upstream `bad` is back after "]);
     let (_, why) = line.split_once("again: ").expect("a reason");
     assert_eq!(why, "the server process ended (signal: 9 (SIGKILL))");
     bed.stop().expect("an orderly end");
