@@ -29,6 +29,8 @@ const GIVEN: [&str; 3] = ["README.md", "docs/http.md", "docs/reference/"];
 const WANTED: &[(&str, &str)] = &[
     ("docs/input-and-templates.md", "some clients do not follow `$ref`"),
     ("docs/many-servers.md", "there is no program `mcp-server-"),
+    ("docs/reference/keys.md", "there is no program `github-mcp-server`"),
+    ("docs/reference/keys.md", "there is no program `mcp-server-browser`"),
     ("docs/recipes.md", "there is no program `rg` on this machine"),
 ];
 
