@@ -8,6 +8,7 @@ use crate::trust::{Identity, Issued, Token, TrustError, Wish};
 use haft_link::limits::CONTROL_FRAME_MAX;
 use haft_link::{Frame, Join, Joined};
 use std::path::Path;
+use std::sync::Arc;
 use tokio::time::timeout;
 
 /// Why an agent has not joined.
@@ -40,8 +41,8 @@ pub async fn join(
         |address: &str, why: String| JoinError::Refused { address: address.to_owned(), why };
     let mut last = refused("no gateway", "none was named".to_owned());
     for address in gateways {
-        let dialling =
-            Dialling::new(tls.clone(), 1, Vec::new()).map_err(|why| refused(address, why))?;
+        let dialling = Dialling::new(tls.clone(), 1, &Arc::default(), Vec::new())
+            .map_err(|why| refused(address, why))?;
         let Reached { link, endpoint: _endpoint, .. } = match dial(&dialling, address).await {
             Ok(reached) => reached,
             Err(why) => {
