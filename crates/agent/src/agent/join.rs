@@ -22,6 +22,14 @@ pub enum JoinError {
         /// Why.
         why: String,
     },
+    /// The token is of no use any more: it was used, revoked, or its time is over.
+    #[error("{address} does not let this agent in: {why}")]
+    Spent {
+        /// Where it was dialled.
+        address: String,
+        /// Which of these.
+        why: String,
+    },
     /// What it got is of no use, or cannot be kept.
     #[error(transparent)]
     Trust(#[from] TrustError),
@@ -53,11 +61,16 @@ pub async fn join(
         let wish = Wish::new()?;
         let issued = match timeout(GREETING_TIME_MAX, ask(&link, token, &wish.request)).await {
             Ok(Ok(issued)) => issued,
+            Ok(Err(why))
+                if [Ending::Token, Ending::LateToken].iter().any(|it| it.to_string() == why) =>
+            {
+                return Err(JoinError::Spent { address: address.clone(), why });
+            }
             Ok(Err(why)) => return Err(refused(address, why)),
             Err(_) => return Err(refused(address, "it did not answer in time".to_owned())),
         };
         link.end(Ending::Joined);
-        return Ok(wish.granted(&issued, identity)?);
+        return Ok(wish.granted(&issued, identity, Some(&token.fingerprint()))?);
     }
     Err(last)
 }
