@@ -168,6 +168,13 @@ pub const STRANGERS_MAX: usize = 1024;
 /// The most of these from one address, or of version 6 from one /64; the next are refused.
 pub const STRANGERS_ALIKE_MAX: usize = 512;
 
-/// How many of them must be there before a gateway has those that come prove their addresses, which
-/// costs them a round trip.
-pub const STRANGERS_UNPROVEN: usize = 256;
+/// The most tokens of addresses of which a gateway remembers that they were used; then those that
+/// were given out before are of no use, and whoever brings one shows its address anew.
+pub const ADDRESS_TOKENS_MAX: usize = 8192;
+
+/// How often a gateway looks whether anything comes of a link that calls wait for.
+pub const QUIET_LOOK: Duration = Duration::from_secs(1);
+
+/// At how many of these looks in a row nothing has come when such a link is given up, as that of an
+/// agent that was killed. It was asked to say something at the first.
+pub const QUIET_LOOKS: u32 = 5;

@@ -103,6 +103,14 @@ impl Link {
         }
     }
 
+    /// How many datagrams have come; over TCP nobody knows.
+    pub(crate) fn heard(&self) -> Option<u64> {
+        match &self.kind {
+            Kind::Quic(connection) => Some(connection.stats().udp_rx.datagrams),
+            Kind::Tcp(_) => None,
+        }
+    }
+
     /// Whether the other end has shown that it is there.
     pub(crate) fn is_proven(&self) -> bool {
         self.proof.as_ref().is_none_or(|proof| *proof.borrow())

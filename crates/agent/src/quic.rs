@@ -2,9 +2,10 @@
 
 use crate::limits::{HEARTBEAT, LINK_WINDOW, LISTENING_MAX, SILENCE_MAX, STREAM_WINDOW};
 use crate::qlog;
-use quinn::TransportConfig;
+
 use quinn::congestion::BbrConfig;
 use quinn::crypto::rustls::{NoInitialCipherSuite, QuicClientConfig, QuicServerConfig};
+use quinn::{TokenStore, TransportConfig};
 use std::sync::Arc;
 
 /// The name of the protocol in the handshake of TLS.
@@ -33,15 +34,18 @@ pub(crate) fn told(config: &quinn::ServerConfig) -> Arc<quinn::ServerConfig> {
 /// The control stream is all that an agent opens.
 const AGENT_STREAMS: u32 = 1;
 
-/// How an agent dials, which works on so many calls at once.
+/// How an agent dials, which works on so many calls at once; `tokens` show that it was where it is
+/// before.
 ///
 /// # Errors
 /// As of [`server_config`].
 pub(crate) fn client_config(
     tls: Arc<rustls::ClientConfig>,
     slots: usize,
+    tokens: Arc<dyn TokenStore>,
 ) -> Result<quinn::ClientConfig, NoInitialCipherSuite> {
     let mut config = quinn::ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls)?));
+    config.token_store(tokens);
     // Besides those that work and those that listen, those that are taken up again or refused.
     let streams = slots.saturating_mul(2).saturating_add(LISTENING_MAX);
     let streams = u32::try_from(streams).unwrap_or(u32::MAX);

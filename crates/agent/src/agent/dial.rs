@@ -10,7 +10,7 @@ use crate::quic::client_config;
 use crate::tcp::{Mux, Side};
 use crate::trust::{GATEWAY_NAME, gateway_name};
 use haft_link::limits::CONTROL_FRAME_MAX;
-use quinn::{ClientConfig, Connecting, ConnectionError, Endpoint};
+use quinn::{ClientConfig, Connecting, ConnectionError, Endpoint, TokenMemoryCache};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, PoisonError};
@@ -148,15 +148,18 @@ pub(super) struct Dialling {
 impl Dialling {
     fn of(shared: &Shared, first: &FirstWords) -> Result<Self, String> {
         let tls = shared.identity().client_config().map_err(|error| error.to_string())?;
-        Self::new(tls, shared.settings.slots, first.frames.clone())
+        Self::new(tls, shared.settings.slots, &shared.tokens, first.frames.clone())
     }
 
     pub(super) fn new(
         tls: Arc<rustls::ClientConfig>,
         slots: usize,
+        tokens: &Arc<TokenMemoryCache>,
         early: Vec<u8>,
     ) -> Result<Self, String> {
-        let quic = client_config(Arc::clone(&tls), slots).map_err(|error| error.to_string())?;
+        let tokens = Arc::<TokenMemoryCache>::clone(tokens);
+        let quic = client_config(Arc::clone(&tls), slots, tokens);
+        let quic = quic.map_err(|error| error.to_string())?;
         Ok(Self { quic, tls, early })
     }
 }

@@ -8,6 +8,7 @@ use crate::trust::{Identity, Issued, Token, TrustError, Wish};
 use haft_link::limits::CONTROL_FRAME_MAX;
 use haft_link::{Frame, Join, Joined};
 use std::path::Path;
+use std::sync::Arc;
 use tokio::time::timeout;
 
 /// Why an agent has not joined.
@@ -19,6 +20,14 @@ pub enum JoinError {
         /// Where it was dialled.
         address: String,
         /// Why.
+        why: String,
+    },
+    /// The token is of no use any more: it was used, revoked, or its time is over.
+    #[error("{address} does not let this agent in: {why}")]
+    Spent {
+        /// Where it was dialled.
+        address: String,
+        /// Which of these.
         why: String,
     },
     /// What it got is of no use, or cannot be kept.
@@ -40,8 +49,8 @@ pub async fn join(
         |address: &str, why: String| JoinError::Refused { address: address.to_owned(), why };
     let mut last = refused("no gateway", "none was named".to_owned());
     for address in gateways {
-        let dialling =
-            Dialling::new(tls.clone(), 1, Vec::new()).map_err(|why| refused(address, why))?;
+        let dialling = Dialling::new(tls.clone(), 1, &Arc::default(), Vec::new())
+            .map_err(|why| refused(address, why))?;
         let Reached { link, endpoint: _endpoint, .. } = match dial(&dialling, address).await {
             Ok(reached) => reached,
             Err(why) => {
@@ -52,11 +61,16 @@ pub async fn join(
         let wish = Wish::new()?;
         let issued = match timeout(GREETING_TIME_MAX, ask(&link, token, &wish.request)).await {
             Ok(Ok(issued)) => issued,
+            Ok(Err(why))
+                if [Ending::Token, Ending::LateToken].iter().any(|it| it.to_string() == why) =>
+            {
+                return Err(JoinError::Spent { address: address.clone(), why });
+            }
             Ok(Err(why)) => return Err(refused(address, why)),
             Err(_) => return Err(refused(address, "it did not answer in time".to_owned())),
         };
         link.end(Ending::Joined);
-        return Ok(wish.granted(&issued, identity)?);
+        return Ok(wish.granted(&issued, identity, Some(&token.fingerprint()))?);
     }
     Err(last)
 }

@@ -21,6 +21,7 @@ use crate::trust::{Identity, TrustError};
 use haft_link::limits::PEERS_MAX;
 use haft_proto::limits::Limits;
 use haft_proto::service::Service;
+use quinn::TokenMemoryCache;
 use roster::Roster;
 use std::collections::HashSet;
 use std::fmt;
@@ -113,6 +114,8 @@ struct Shared {
     /// Of this process, and no other.
     session_id: [u8; 16],
     roster: Roster,
+    /// What shows its gateways that it was where it is before.
+    tokens: Arc<TokenMemoryCache>,
     /// Other gateways, as they are heard of.
     found: mpsc::Sender<String>,
     stopping: watch::Sender<bool>,
@@ -131,9 +134,11 @@ impl Agent {
         getrandom::fill(&mut session_id).map_err(failed)?;
         let (found, finding) = mpsc::channel(CONTROL_QUEUE);
         let (roster, stopping) = (Roster::default(), watch::Sender::default());
-        let asked = Mutex::default();
-        let shared =
-            Shared { settings, service, identity, asked, session_id, roster, found, stopping };
+        let (asked, tokens) = (Mutex::default(), Arc::default());
+        #[rustfmt::skip]
+        let shared = Shared {
+            settings, service, identity, asked, session_id, roster, tokens, found, stopping,
+        };
         Ok(Self { shared: Arc::new(shared), finding })
     }
 

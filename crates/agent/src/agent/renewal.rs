@@ -45,7 +45,8 @@ impl Renewal {
     /// It has come. One that cannot be kept is asked for again.
     pub(super) fn granted(&mut self, shared: &Shared, joined: &Joined<'_>) {
         let Some(wish) = self.wish.take() else { return };
-        if let Ok(identity) = wish.granted(&issued(joined), &shared.settings.identity) {
+        let (path, before) = (&shared.settings.identity, shared.identity());
+        if let Ok(identity) = wish.granted(&issued(joined), path, before.token()) {
             shared.renewed(identity);
             // At once it would be only by a clock that is ahead.
             self.due = due(shared).max(Instant::now() + RENEWAL_RETRY);

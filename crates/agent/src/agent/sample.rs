@@ -26,7 +26,7 @@ impl Sample {
         let wish = Wish::new().expect("a key");
         let issued = authority.join(&token, &wish.request, when).expect("it is let in");
         let identity = directory.path().join("plant-7.pem");
-        wish.granted(&issued, &identity).expect("it is kept");
+        wish.granted(&issued, &identity, None).expect("it is kept");
         let settings = AgentSettings {
             identity,
             software: "test".into(),

@@ -175,8 +175,10 @@ impl Call {
     async fn begin(&mut self) -> Result<Over, Uncarried> {
         let since = Instant::now();
         loop {
-            // What was begun may have been done: that is worth a longer wait.
-            let patience = match self.was_sent {
+            // What was begun may have been done: that is worth a longer wait, unless it may be done
+            // once more.
+            let is_waited_for = self.deadline.is_some() && self.parcel.is_repeatable;
+            let patience = match self.was_sent && !is_waited_for {
                 true => KEPT_TIME,
                 false => AWAY_PATIENCE.saturating_sub(since.elapsed()),
             };

@@ -3,13 +3,16 @@
 use super::member::{Live, Member, Session};
 use super::strangers::Stranger;
 use crate::ending::Ending;
-use crate::limits::{GREETING_TIME_MAX, LAST_WORD_TIME_MAX, RENEWAL_PAUSE, REVOKED_LOOK};
+use crate::limits::{
+    GREETING_TIME_MAX, LAST_WORD_TIME_MAX, QUIET_LOOK, QUIET_LOOKS, RENEWAL_PAUSE, REVOKED_LOOK,
+};
 use crate::link::{Link, Receiving, Sending};
 use crate::pulse::Pulse;
 use crate::trust::{Authority, TrustError};
 use crate::wire::{Broken, Incoming, Outgoing};
 use haft_link::limits::CONTROL_FRAME_MAX;
 use haft_link::{Frame, Joined, Ping, Pong};
+use std::future::pending;
 use std::sync::Arc;
 use std::time::SystemTime;
 use tokio::task::spawn_blocking;
@@ -61,6 +64,10 @@ impl Guest {
                 }
             }
             why = link.ended() => why,
+            () = quiet(link, &member, &live) => {
+                link.end(Ending::Quiet);
+                Ending::Quiet.to_string()
+            }
             ending = revoked(link, authority) => {
                 // Whoever was revoked has no calls to come back for.
                 if ending == Ending::Revoked {
@@ -123,6 +130,28 @@ async fn revoked(link: &Link, authority: &Authority) -> Ending {
             Err(error) => return Ending::from(&error),
         }
     }
+}
+
+/// Waits until nothing comes over a link that calls wait for: QUIC gives it up later, as it says
+/// nothing either for as long. Where nobody waits, that is soon enough.
+async fn quiet(link: &Link, member: &Member, live: &Live) {
+    let (mut heard, mut looks) = (link.heard(), 0);
+    // Over TCP the system says that nobody is there.
+    while heard.is_some() {
+        sleep(QUIET_LOOK).await;
+        let now = link.heard();
+        if now != heard || member.load() == 0 {
+            (heard, looks) = (now, 0);
+            continue;
+        }
+        looks += 1;
+        match looks {
+            1 => _ = live.ask(),
+            QUIET_LOOKS => return,
+            _ => {}
+        }
+    }
+    pending().await
 }
 
 /// Hears and speaks, until the stream ends.

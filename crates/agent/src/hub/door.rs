@@ -4,17 +4,15 @@
 use super::Hub;
 use super::strangers::{Stranger, Strangers};
 use crate::ending::Ending;
-use crate::limits::{
-    ACCEPT_PAUSE, GREETING_TIME_MAX, LAST_WORD_TIME_MAX, LINKS_MAX, STRANGERS_UNPROVEN,
-};
+use crate::limits::{ACCEPT_PAUSE, GREETING_TIME_MAX, LAST_WORD_TIME_MAX, LINKS_MAX};
 use crate::link::Link;
 use crate::qlog;
 use crate::quic::{server_config, told};
 use crate::tcp::{Mux, Side};
-use crate::trust::Authority;
+use crate::trust::{Authority, tokens};
 use quinn::{ConnectionError, Endpoint, EndpointConfig, Incoming, TokioRuntime, VarInt};
 use quinn_proto::HashedConnectionIdGenerator;
-use ring::hmac;
+use ring::{hkdf, hmac};
 use rustix::system::uname;
 use rustls::ServerConfig;
 use std::fmt;
@@ -75,7 +73,10 @@ impl Door {
         authority: &Authority,
     ) -> Result<Self, DoorError> {
         let taken = |error| DoorError::Taken { address, error };
-        let config = server_config(Arc::clone(&tls)).map_err(|_| DoorError::NoCipher)?;
+        let mut config = server_config(Arc::clone(&tls)).map_err(|_| DoorError::NoCipher)?;
+        let key = authority.secret("tokens of addresses");
+        let key = hkdf::Salt::new(hkdf::HKDF_SHA256, &[]).extract(&key);
+        config.token_key(Arc::new(key)).validation_token_config(tokens());
         let listener = TcpListener::bind(address).await.map_err(taken)?;
         let at = listener.local_addr().map_err(taken)?;
         let socket = std::net::UdpSocket::bind(at).map_err(taken)?;
@@ -115,9 +116,10 @@ impl Door {
             tokio::select! {
                 () = hub.stopped() => break,
                 Some(incoming) = self.endpoint.accept() => {
-                    // In a flood, an address that anybody could have written costs no handshake.
-                    let is_many = strangers.count() > STRANGERS_UNPROVEN;
-                    if is_many && !incoming.remote_address_validated() && incoming.may_retry() {
+                    // An address that anybody could have written costs no handshake, and gets less
+                    // than it sent. QUIC's own bound lets a whole datagram pass where one byte is
+                    // left. Agents that come again have a token.
+                    if !incoming.remote_address_validated() && incoming.may_retry() {
                         _ = incoming.retry();
                         continue;
                     }

@@ -425,11 +425,17 @@ impl Drop for Known {
 }
 
 impl Live {
+    /// Asks whether somebody is there: what the answer brings back.
+    pub(super) fn ask(&self) -> u64 {
+        let nonce = self.ponged.borrow().wrapping_add(1);
+        self.words.ping(nonce);
+        nonce
+    }
+
     /// Whether somebody is there who answers.
     async fn answers(&self) -> bool {
         let mut ponged = self.ponged.subscribe();
-        let nonce = ponged.borrow_and_update().wrapping_add(1);
-        self.words.ping(nonce);
+        let nonce = self.ask();
         tokio::select! {
             answered = ponged.wait_for(|ponged| *ponged == nonce) => answered.is_ok(),
             _ = self.link.ended() => false,

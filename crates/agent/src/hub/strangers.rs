@@ -37,6 +37,7 @@ impl Strangers {
     }
 
     /// How many there are.
+    #[cfg(test)]
     pub(super) fn count(&self) -> usize {
         STRANGERS_MAX - self.room.available_permits()
     }

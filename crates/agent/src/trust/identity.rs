@@ -21,9 +21,14 @@ pub struct Identity {
     name: String,
     from: SystemTime,
     until: SystemTime,
+    /// What the token hashes to that it joined with.
+    token: Option<String>,
     /// As it dialled before: what the last handshake left behind is in there.
     dialling: OnceLock<Arc<ClientConfig>>,
 }
+
+/// How the line begins that says by which token an agent joined.
+const JOINED_WITH: &str = "Joined with: ";
 
 /// A key, and the request for a certificate for it.
 pub(crate) struct Wish {
@@ -40,8 +45,14 @@ impl Wish {
         Ok(Self { request: request.der().to_vec(), key })
     }
 
-    /// Keeps what was granted, in the place of what was there.
-    pub(crate) fn granted(self, issued: &Issued, path: &Path) -> Result<Identity, TrustError> {
+    /// Keeps what was granted, in the place of what was there, and what the token hashes to by
+    /// which the agent came to it.
+    pub(crate) fn granted(
+        self,
+        issued: &Issued,
+        path: &Path,
+        token: Option<&str>,
+    ) -> Result<Identity, TrustError> {
         if let Some(directory) = path.parent() {
             files::directory(directory)?;
         }
@@ -50,7 +61,9 @@ impl Wish {
             format!("-----BEGIN CERTIFICATE-----\n{body}-----END CERTIFICATE-----\n")
         };
         let (own, authority) = (pem(&issued.certificate), pem(&issued.authority));
-        let text = format!("{}{own}{authority}", self.key.serialize_pem());
+        // What is before PEM's first line is for people.
+        let token = token.map(|token| format!("{JOINED_WITH}{token}\n")).unwrap_or_default();
+        let text = format!("{token}{}{own}{authority}", self.key.serialize_pem());
         let identity = Identity::read(&text, path)?;
         files::write(path, &text)?;
         Ok(identity)
@@ -96,13 +109,26 @@ impl Identity {
         let from = at(validity.not_before.timestamp());
         let until = at(validity.not_after.timestamp());
         let dialling = OnceLock::new();
-        Ok(Self { key, certificate, authority, name, from, until, dialling })
+        let token = text.lines().next().and_then(|line| line.strip_prefix(JOINED_WITH));
+        let token = token.map(str::to_owned);
+        Ok(Self { key, certificate, authority, name, from, until, token, dialling })
     }
 
     /// What the agent is called.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether it came by this token to be who it is.
+    #[must_use]
+    pub fn is_joined_with(&self, token: &Token) -> bool {
+        self.token.as_deref() == Some(&*token.fingerprint())
+    }
+
+    /// What that token hashes to.
+    pub(crate) fn token(&self) -> Option<&str> {
+        self.token.as_deref()
     }
 
     /// When a new certificate is due: two thirds of its life are over.

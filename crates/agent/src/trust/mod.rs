@@ -1,6 +1,7 @@
 //! Who trusts whom: a gateway signs its agents' certificates with an authority of its own, and lets
 //! each in once with a token; an agent keeps its certificate in a file that only its owner reads.
 
+mod addresses;
 mod authority;
 mod files;
 mod identity;
@@ -17,6 +18,7 @@ pub use tickets::TicketSecret;
 pub use tls::EarlyData;
 pub use token::Token;
 
+pub(crate) use addresses::tokens;
 pub(crate) use authority::GATEWAY_NAME;
 pub(crate) use identity::Wish;
 pub(crate) use tls::gateway_name;

@@ -28,7 +28,7 @@ impl Token {
     }
 
     /// What the gateway keeps of it, which nobody can join with.
-    pub(super) fn fingerprint(&self) -> String {
+    pub(crate) fn fingerprint(&self) -> String {
         fingerprint(&self.secret)
     }
 

@@ -1,5 +1,6 @@
 //! An agent and a hub over real sockets of this machine.
 
+mod amplification;
 mod calls;
 mod cuts;
 mod early;

@@ -6,7 +6,7 @@ use crate::relay::Relay;
 use haft_client::{Client, ClientError, Passed};
 use serde_json::json;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -78,4 +78,22 @@ async fn what_is_cut_for_longer_than_a_link_lasts_comes_over_the_next() {
     };
     let (_agent, came) = cut_until(given_up).await;
     assert_eq!(came, [true; 2]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r23_what_may_be_done_twice_is_refused_soon_when_its_agent_is_gone() {
+    let (gateway, relay, _agent, client) = through_relay().await;
+    // What may be done twice is known from the list.
+    client.list_tools().await.expect("it answers");
+    relay.cut(true);
+    let since = Instant::now();
+    let text = json!({"text": "around"}).to_string();
+    let called = client.call_tool_raw("look", &text, &mut |_| {}).await;
+    let took = since.elapsed();
+    let why = called.map(|_| ()).expect_err("nobody is there").to_string();
+    assert!(why.contains("agent `plant-7`") && why.contains("link"), "{why}");
+    // Without calls it is noticed after 15 s, and what was begun is kept for two minutes.
+    assert!(took < Duration::from_secs(14), "{took:?}: {why}");
+    println!("refused after {took:?}: {why}");
+    assert!(gateway.ended().iter().any(|why| why == "nothing came over it any more"));
 }

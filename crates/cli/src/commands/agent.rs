@@ -10,7 +10,7 @@ use crate::print::{Printer, one_line};
 use crate::state;
 use haft_agent::limits::{REPROBE, SLOTS};
 use haft_agent::trust::{Identity, Token, TrustError};
-use haft_agent::{Agent, AgentSettings, Dialled, join};
+use haft_agent::{Agent, AgentSettings, Dialled, JoinError, join};
 use haft_gateway::limits::EARLY;
 use haft_manifest::{Live, Reading};
 use serde_json::json;
@@ -129,6 +129,19 @@ async fn identity(args: &Args, name: &str, printer: Printer) -> Result<PathBuf, 
         None => from_environment()?,
     };
     let identity = match (Identity::load(&path, SystemTime::now()), &token) {
+        // A token that is new makes it somebody else, or again who it was until it was revoked.
+        (Ok(identity), Some(token)) if !identity.is_joined_with(token) => {
+            match join(&args.gateways, token, &path).await {
+                Ok(joined) => joined,
+                Err(error @ JoinError::Spent { .. }) => {
+                    printer.warn(&format!("{error}; it stays {}", identity.name()));
+                    identity
+                }
+                Err(error) => {
+                    return Err(Failure::new(Exit::Authentication, error.to_string()));
+                }
+            }
+        }
         // A unit that starts it again still has the token that was used.
         (Ok(identity), _) => identity,
         (Err(TrustError::NotJoined | TrustError::OutOfTime { .. }), Some(token)) => {
