@@ -264,10 +264,7 @@ impl Snapshot {
 
 /// The tool that can be called so as well. Who calls it so says a name that clients are not told.
 pub(crate) fn also<'p>(part: &'p Part<Registered>, name: &str) -> Option<&'p Arc<Registered>> {
-    let is_also = |tool: &Registered| {
-        tool.special.as_ref().is_some_and(|special| special.also.as_deref() == Some(name))
-    };
-    part.iter().find(|tool| is_also(tool))
+    part.iter().find(|tool| tool.also() == Some(name))
 }
 
 /// The table of their names.

@@ -151,7 +151,7 @@ async fn quiet(link: &Link, member: &Member, live: &Live) {
             _ => {}
         }
     }
-    pending().await
+    pending::<()>().await;
 }
 
 /// Hears and speaks, until the stream ends.

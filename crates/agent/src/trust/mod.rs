@@ -67,7 +67,10 @@ pub enum TrustError {
     #[error("{AGENTS_MAX} agents have joined; revoke some")]
     TooManyAgents,
     /// It is somebody else's, who may have written what is in it.
-    #[error("{0} belongs to the user {owner}, who could change it; run: chown {own} {0}", path.display())]
+    #[error(
+        "{0} belongs to the user {owner}, who could change it; run: chown {own} {0}",
+        path.display()
+    )]
     NotOwned {
         /// The file or directory.
         path: PathBuf,

@@ -182,7 +182,8 @@ fn names_and_descriptions_that_clients_dislike_are_noticed() {
     let short = format!("{}_57a0c450", "n".repeat(55));
     let expected = [
         format!(
-            "3:13: {long}: some clients refuse names of more than 64 characters; they are told `{short}`"
+            "3:13: {long}: some clients refuse names of more than 64 characters; they are told \
+             `{short}`"
         ),
         "4:13: silent: a model cannot tell what it does; add a `description`".to_owned(),
         "5:37: talkative: every client pays for a description of 1025 bytes".to_owned(),
