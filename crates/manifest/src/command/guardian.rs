@@ -48,6 +48,16 @@ impl Guardian {
                 _ => return,
             }
         }
+        self.start(prefix);
+    }
+
+    /// Whether it watches already.
+    pub(crate) fn is_there(&self) -> bool {
+        self.line.is_some()
+    }
+
+    /// It watches from now on over what has the mark, and the children that it has been told of.
+    pub(crate) fn start(&mut self, prefix: &str) {
         let Ok(mut started) = self.command.spawn() else { return };
         let Some(line) = started.stdin.take().and_then(|pipe| Line::new(pipe).ok()) else { return };
         let children = self.children.iter().map(|child| told('+', *child));

@@ -116,6 +116,7 @@ impl Call {
             return Ok((leader, id, None));
         };
         forbid_dumps();
+        orphans.watch();
         let number = orphans.starts()?;
         command.env(VARIABLE, orphans.mark(number));
         let spawned = spawn(command);
@@ -225,6 +226,19 @@ struct State {
 }
 
 impl Orphans {
+    /// Somebody watches from before the first program on: this process may be killed before it has
+    /// told of that.
+    fn watch(&self) {
+        let mut guardian = lock(&self.guardian);
+        let Some(guardian) = guardian.as_mut().filter(|guardian| !guardian.is_there()) else {
+            return;
+        };
+        // It may be that a process is started, which nobody else must wait for meanwhile.
+        self.state().starting += 1;
+        guardian.start(&self.prefix);
+        self.state().starting -= 1;
+    }
+
     fn new() -> io::Result<Self> {
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;

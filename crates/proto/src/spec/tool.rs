@@ -87,7 +87,7 @@ const fn is_portable(byte: u8) -> bool {
 /// ```
 /// use haft_proto::spec::tool::portable_names;
 /// let names = ["find.things", "find_things", "read/file", "größe"];
-/// let told = ["find_things_87c29ba1", "find_things", "read_file", "gr__e_d9a33f42"];
+/// let told = ["find_things_ccd58b34", "find_things", "read_file", "gr__e_42c44ec4"];
 /// assert_eq!(portable_names(&names, 64), told);
 /// ```
 #[must_use]
