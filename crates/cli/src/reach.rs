@@ -14,7 +14,7 @@ use haft_client::{
     Stderr, Target, connect,
 };
 use haft_proto::version::Era;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -89,6 +89,10 @@ pub(crate) fn route(
     options.headers = headers(&args.headers)?;
     let stderr = if printer.is_verbose() { Stderr::Inherited } else { Stderr::Captured };
     let (mut origin, mut outages) = (None, Outages::of([]));
+    let target = match (target, &args.command) {
+        (None, None) if Path::new(HERE).is_file() => Some(HERE),
+        _ => target,
+    };
     let (target, name) = match (target, &args.command) {
         (None, Some(command)) => (from_command(command, stderr)?, command.clone()),
         (Some(url), None) if url.contains("://") => (Target::Url(url.to_owned()), url.to_owned()),
@@ -112,7 +116,7 @@ pub(crate) fn route(
                 (target, file.to_owned())
             }
         }
-        _ => return Err(Failure::usage("name one target, or give --command").hint(TARGETS)),
+        _ => return Err(Failure::usage("name a target: there is no haft.yaml here").hint(TARGETS)),
     };
     if matches!(target, Target::Command(_)) && !args.headers.is_empty() {
         return Err(Failure::usage("--header is for URLs; a child process has no headers"));
@@ -171,6 +175,8 @@ fn credentials() -> Option<PathBuf> {
     Some(state::directory()?.join("credentials.json"))
 }
 
+/// What is meant where no target is named.
+const HERE: &str = "haft.yaml";
 const TARGETS: &str =
     "a target is a .yaml file, a URL, --command 'argv', or a name that `haft discover` shows";
 
@@ -186,9 +192,38 @@ async fn reach(route: &Route, printer: Printer) -> Result<Reached, Failure> {
     let what = format!("connecting to {}", crate::print::one_line(&route.name));
     let own = Meter::new(printer);
     let meter = route.meter.as_deref().unwrap_or(&own);
-    let client = meter.wait(&what, connect(&route.target, &route.options)).await;
+    let connecting = async {
+        let error = match connect(&route.target, &route.options).await {
+            Ok(client) => return Ok(client),
+            Err(error) => error,
+        };
+        // Where no path was typed, the usual one is meant.
+        match usual_endpoint(&route.target).filter(|_| is_elsewhere(&error)) {
+            Some(target) => connect(&target, &route.options).await.map_err(|_| error),
+            None => Err(error),
+        }
+    };
+    let client = meter.wait(&what, connecting).await;
     let client = client.map_err(|error| explain(error, route, printer))?;
     Ok(Reached { client, connect_time: started.elapsed() })
+}
+
+/// The endpoint of a URL without a path.
+fn usual_endpoint(target: &Target) -> Option<Target> {
+    let Target::Url(url) = target else { return None };
+    let uri: Uri = url.parse().ok()?;
+    let is_bare = uri.path().trim_end_matches('/').is_empty() && uri.query().is_none();
+    is_bare.then(|| Target::Url(format!("{}/mcp", url.trim_end_matches('/'))))
+}
+
+/// Whether something else than a server of MCP answers there.
+fn is_elsewhere(error: &ClientError) -> bool {
+    matches!(
+        error,
+        ClientError::NotAnEndpoint { .. }
+            | ClientError::HttpStatus { .. }
+            | ClientError::Refused { status: Some(404), .. }
+    )
 }
 
 /// Adds to an error what this command line can do about it.

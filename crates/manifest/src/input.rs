@@ -3,6 +3,7 @@
 
 use crate::alias;
 use crate::fault::Wrong;
+use crate::hints::is_json_schema;
 use crate::place::Place;
 use crate::problem::Problem;
 use crate::template::Known;
@@ -61,6 +62,15 @@ impl Input {
         let Node::Map(entries) = &tree.node else {
             return Err(tree.wrong_type("input", "a mapping"));
         };
+        let kind = tree.get("type").and_then(|kind| match &kind.node {
+            Node::Text(word) => Some(&**word),
+            _ => None,
+        });
+        let properties = tree.get("properties");
+        let has_properties = properties.is_some_and(|found| matches!(found.node, Node::Map(_)));
+        if is_json_schema(kind, has_properties) {
+            return Err(Wrong::new(tree.place, Problem::SchemaAsInput));
+        }
         let mut arguments: Vec<Argument> = Vec::new();
         for entry in entries {
             let argument = short_argument(entry)?;

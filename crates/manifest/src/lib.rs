@@ -38,6 +38,7 @@ mod feed;
 mod fill;
 mod filters;
 mod forge;
+mod hints;
 mod http;
 mod input;
 mod json_text;

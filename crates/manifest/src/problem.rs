@@ -5,6 +5,7 @@
 use crate::amount::{DURATION_EXAMPLES, SIZE_EXAMPLES};
 use crate::around::Mistake;
 use crate::feed::mistake::FeedMistake;
+use crate::hints;
 use crate::http::mistake::HttpMistake;
 use crate::limits::{DEPTH_MAX, FILE_BYTES_MAX, FILLED_BYTES_MAX};
 use crate::openapi::mistake::OpenApiMistake;
@@ -36,6 +37,8 @@ pub enum Problem {
     BadMimeType { shown: String },
     /// The path of the endpoint.
     BadPath { shown: String },
+    /// A JSON Schema where arguments are named.
+    SchemaAsInput,
     /// A JSON Schema.
     BadSchema { key: String, reason: String },
     /// A number of bytes.
@@ -266,6 +269,7 @@ impl Problem {
             Self::KeyIsNoText { .. } => "a key must be text",
             Self::NotThere => "there is no such file",
             Self::NotUtf8 => "the file is not UTF-8",
+            Self::SchemaAsInput => "this is a JSON Schema, and `input` names the arguments",
             Self::SecondDocument => "a second YAML document begins here",
             Self::TooMuchYaml => "this is more YAML than is read",
             Self::WeakKey => "a state key has fewer than 16 characters",
@@ -279,6 +283,9 @@ impl Problem {
         match self {
             Self::UnknownArgument { nearest, known, none, .. } => {
                 Some(suggest(nearest.as_deref(), known, "arguments", none))
+            }
+            Self::UnknownKey { key, owner, .. } if hints::of_key(key, owner).is_some() => {
+                hints::of_key(key, owner).map(str::to_owned)
             }
             Self::UnknownKey { nearest, known, .. } => {
                 Some(suggest(nearest.as_deref(), known, "keys", "remove it"))
@@ -302,7 +309,11 @@ impl Problem {
                 Some("text with `:` or `{` in it needs quotes".to_owned())
             }
             Self::Around(mistake) => mistake.help().map(str::to_owned),
-            Self::WrongType { example, .. } => example.clone(),
+            Self::WrongType { key, example: Some(example), .. } => {
+                Some(hints::of_type(key, example).unwrap_or_else(|| example.clone()))
+            }
+            Self::WrongType { .. } => None,
+            Self::BadSchema { reason, .. } => hints::of_schema(reason).map(str::to_owned),
             Self::EmptyList { help, .. } | Self::KindMissing { help, .. } => {
                 Some((*help).to_owned())
             }
@@ -319,6 +330,10 @@ impl Problem {
 
     fn fixed_help(&self) -> Option<&'static str> {
         Some(match self {
+            Self::KeyBelongsTo { key: "allow_private", .. } => {
+                "only documents and their calls are kept from private addresses; take it out"
+            }
+            Self::SchemaAsInput => "call it `input_schema`, or write `input: { name: string }`",
             Self::BadAddress { .. } => {
                 "write an IP address and a port, like 127.0.0.1:7300 or [::1]:7300"
             }

@@ -4,6 +4,7 @@ use crate::args::{AskedArgs, AuthArgs, ReachArgs};
 use crate::arguments::{Typed, build};
 use crate::asked::Person;
 use crate::exit::{Exit, Failure};
+use crate::inventory::within;
 use crate::meter::Meter;
 use crate::print::{DIM, Printer, bytes, one_line};
 use crate::reach::{Reached, route, run as run_async, with_consent, with_server};
@@ -86,7 +87,7 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
     let typed = Typed { words, json: json.as_deref() };
     run_async(with_server(&route, printer, async |reached: &Reached| {
         let client = &reached.client;
-        let list = client.list_tools().await?;
+        let list = within(route.options.timeout, client.list_tools()).await?;
         let unlisted;
         // The server has the last word on which tools it has.
         let (tool, missing) = match find(tool, &list) {

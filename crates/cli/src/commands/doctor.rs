@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 /// Find out why a server does not work
 #[derive(Debug, clap::Args)]
-#[command(override_usage = "haft doctor [OPTIONS] <TARGET>
+#[command(override_usage = "haft doctor [OPTIONS] [TARGET]
        haft doctor [OPTIONS] --command <COMMAND>")]
 #[command(after_help = "Examples:
   haft doctor https://host/mcp                  name, port, TLS, MCP, version, credentials
@@ -19,8 +19,9 @@ use serde_json::{Value, json};
   haft doctor github                            a server of an editor, as the editor starts it
   haft doctor haft.yaml --json | jq '.steps[] | select(.ok | not)'")]
 pub(crate) struct Args {
-    /// A .yaml file, a URL, or a name that `haft discover` shows
-    #[arg(required_unless_present = "command", conflicts_with = "command")]
+    /// A .yaml file, a URL, or a name that `haft discover` shows; without one, the haft.yaml of
+    /// this directory
+    #[arg(conflicts_with = "command")]
     target: Option<String>,
     #[command(flatten)]
     reach: ReachArgs,

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// Show who a server is, what it speaks and what it offers
 #[derive(Debug, clap::Args)]
 #[command(
-    override_usage = "haft inspect [OPTIONS] <TARGET>
+    override_usage = "haft inspect [OPTIONS] [TARGET]
        haft inspect [OPTIONS] --command <COMMAND>",
     after_help = "A server that speaks the modern era is connected to a second time, to learn \
 whether it speaks the legacy era as well; --era modern leaves that out.
@@ -27,8 +27,9 @@ Examples:
   haft inspect haft.yaml --json | jq .timings"
 )]
 pub(crate) struct Args {
-    /// A .yaml file, a URL, or a name that `haft discover` shows
-    #[arg(required_unless_present = "command", conflicts_with = "command")]
+    /// A .yaml file, a URL, or a name that `haft discover` shows; without one, the haft.yaml of
+    /// this directory
+    #[arg(conflicts_with = "command")]
     target: Option<String>,
     #[command(flatten)]
     auth: AuthArgs,
@@ -52,9 +53,11 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
     let mut route = route(args.target.as_deref(), &args.reach, printer)?;
     let meter = Arc::new(Meter::new(printer));
     with_consent(&mut route, &args.auth, &meter, printer)?;
+    let most = route.options.timeout;
     run_async(with_server(&route, printer, async |reached: &Reached| {
         let started = Instant::now();
-        let offered = meter.wait("listing", Inventory::take(&reached.client, printer)).await?;
+        let offered =
+            meter.wait("listing", Inventory::take(&reached.client, most, printer)).await?;
         let list_time = started.elapsed();
         offered.warn_of_dropped(printer);
         let handshake = reached.client.handshake().clone();

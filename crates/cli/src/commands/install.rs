@@ -235,7 +235,8 @@ fn print_paths(places: &[(&'static Host, HostFile)], printer: Printer) -> Result
 /// own, so that all paths are whole.
 fn entry(args: &Args, printer: Printer) -> Result<Entry, Failure> {
     if let Some(url) = &args.url {
-        let name = args.name.clone().map_or_else(|| name_of_url(url), Ok)?;
+        let of_url = name_of_url(url)?;
+        let name = args.name.clone().unwrap_or(of_url);
         let pair = |line: &String| match line.split_once(':') {
             Some((name, value)) => Ok((name.trim().to_owned(), value.trim().to_owned())),
             None => Err(Failure::usage("--header must be 'Name: value'; there is no `:` in it")),

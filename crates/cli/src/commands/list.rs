@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// List the tools, resources and prompts of a server
 #[derive(Debug, clap::Args)]
-#[command(override_usage = "haft list [OPTIONS] <TARGET>
+#[command(override_usage = "haft list [OPTIONS] [TARGET]
        haft list [OPTIONS] --command <COMMAND>")]
 #[command(after_help = "Examples:
   haft list haft.yaml                          what a file offers
@@ -25,8 +25,9 @@ use std::sync::Arc;
   haft list URL -H 'Authorization: Bearer …'   with credentials
   haft list haft.yaml --json | jq '.tools[].name'")]
 pub(crate) struct Args {
-    /// A .yaml file, a URL, or a name that `haft discover` shows
-    #[arg(required_unless_present = "command", conflicts_with = "command")]
+    /// A .yaml file, a URL, or a name that `haft discover` shows; without one, the haft.yaml of
+    /// this directory
+    #[arg(conflicts_with = "command")]
     target: Option<String>,
     #[command(flatten)]
     auth: AuthArgs,
@@ -39,8 +40,10 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
     let mut route = route(args.target.as_deref(), &args.reach, printer)?;
     let meter = Arc::new(Meter::new(printer));
     with_consent(&mut route, &args.auth, &meter, printer)?;
+    let most = route.options.timeout;
     run_async(with_server(&route, printer, async |reached: &Reached| {
-        let offered = meter.wait("listing", Inventory::take(&reached.client, printer)).await?;
+        let offered =
+            meter.wait("listing", Inventory::take(&reached.client, most, printer)).await?;
         offered.warn_of_dropped(printer);
         if printer.is_json() {
             print_json(reached, &offered, printer)?;

@@ -1,11 +1,15 @@
 //! `haft list`, `call` and `inspect` against servers that others wrote and against our own, over
 //! stdio and HTTP, in both eras; and what they print and exit with when something is wrong.
 
+use crate::desk::Desk;
 use crate::foreign_servers::{everything, listening, official, own};
+use crate::gateway_faults::bed::faulty;
 use crate::haft::{Ran, haft, quickstart};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 fn quickstart_path() -> String {
     quickstart().display().to_string()
@@ -288,5 +292,47 @@ fn every_verb_has_help_with_examples() {
     for verb in ["list", "call", "inspect"] {
         let help = haft([verb, "--help"]);
         assert!(help.printed().contains("Examples:"), "{verb}");
+    }
+}
+
+#[test]
+fn without_a_path_the_usual_one_is_meant_and_without_a_target_the_file_of_this_directory() {
+    let desk = Desk::with("server: { name: s }\ntools: [{ name: hi, text: hi }]\n");
+    let server = own(&desk.file);
+    let bare = server.url.strip_suffix("/mcp").expect("the usual path");
+    for url in [bare, &format!("{bare}/"), &server.url] {
+        let listed = haft(["list", url, "--json"]).json();
+        assert_eq!(listed["tools"][0]["name"], "hi", "{url}");
+    }
+    let wrong = haft(["list", &format!("{bare}/elsewhere")]);
+    assert_eq!(wrong.code, Some(4), "{wrong:?}");
+    for verb in ["list", "inspect", "doctor"] {
+        let run = |at: &Path| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
+            command.arg(verb).current_dir(at).output().expect("it is built")
+        };
+        let here = run(desk.file.parent().expect("a folder"));
+        assert!(here.status.success() && !here.stdout.is_empty(), "{here:?}");
+        let elsewhere = tempfile::tempdir().expect("a folder");
+        let none = run(elsewhere.path());
+        assert_eq!(none.status.code(), Some(2), "{none:?}");
+        let said = String::from_utf8_lossy(&none.stderr);
+        assert!(said.contains("there is no haft.yaml here"), "{said}");
+    }
+}
+
+#[test]
+fn lists_whose_pages_do_not_end_are_given_up_in_time() {
+    let page =
+        r#"tools/list send {"jsonrpc":"2.0","id":$id,"result":{"tools":[],"nextCursor":"$n"} }"#;
+    let command = format!("{} 'tools/list wait 300' '{page}'", faulty());
+    for verb in [&["list"][..], &["call", "any"]] {
+        let since = Instant::now();
+        let mut words = vec![verb[0], "--command", &command, "--timeout", "2s"];
+        words.extend(&verb[1..]);
+        let run = haft(&words);
+        assert_eq!(run.code, Some(7), "{run:?}");
+        assert!(run.stderr.contains("did not end within 2s"), "{run:?}");
+        assert!(since.elapsed() < Duration::from_secs(20), "{:?}", since.elapsed());
     }
 }

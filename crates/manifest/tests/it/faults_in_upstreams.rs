@@ -95,7 +95,10 @@ fn a_key_of_another_kind_is_refused_with_the_kinds_that_have_it() {
         ("openapi: a.yaml", "env: { A: b }", "`command`"),
     ] {
         let name = key.split(':').next().unwrap_or_default();
-        check_said(&[(&format!("{kind}\n{key}"), &of(kinds, name), None)]);
+        let help = (name == "allow_private").then_some(
+            "only documents and their calls are kept from private addresses; take it out",
+        );
+        check_said(&[(&format!("{kind}\n{key}"), &of(kinds, name), help)]);
     }
 }
 

@@ -19,6 +19,7 @@ mod faults_in_upstreams;
 mod faults_in_views;
 mod faults_in_yaml;
 mod faults_of_files;
+mod faults_of_newcomers;
 mod feed_bounds;
 mod feeds;
 mod fixture;

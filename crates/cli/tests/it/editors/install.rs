@@ -297,6 +297,12 @@ fn a_secret_is_written_and_never_shown() {
     }
     let shown = home.haft(&["install", "--url", url, "--name", "f", "--in", "zed"]);
     assert!(shown.printed().contains("https://h.example/mcp?api_key=…"), "{shown:?}");
+    // A name does not make it one.
+    for more in [&[][..], &["--name", "x"]] {
+        let foo = home.haft(&[&["install", "--url", "foo", "--in", "zed"], more].concat());
+        assert_eq!(foo.code, Some(2), "{foo:?}");
+        assert!(foo.stderr.contains("no http:// or https:// URL"), "{foo:?}");
+    }
     let bad = home.haft(&["install", "--url", "htp://me:hunter2@h/mcp?k=hunter2", "--in", "zed"]);
     assert!(bad.code == Some(2) && !format!("{bad:?}").contains(SECRET), "{bad:?}");
     let found = home.haft(&["discover", "--json"]);
