@@ -2,9 +2,9 @@
 //! file system that its owner alone can open. Opened by `admin` and `metrics`, used by `side_door`.
 
 use crate::admin_client::AdminAddress;
-use std::fs::{self, DirBuilder, Permissions};
+use std::fs::{self, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream as Probe;
 use std::path::{Path, PathBuf};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -19,13 +19,26 @@ pub(crate) enum Door {
 
 /// The file of a socket, which goes with it.
 #[derive(Debug)]
-pub(crate) struct SocketFile(PathBuf);
+pub(crate) struct SocketFile {
+    path: PathBuf,
+    /// Its device and number there: whatever else has its name by now is not ours.
+    identity: (u64, u64),
+}
+
+impl SocketFile {
+    fn at(path: &Path) -> io::Result<Self> {
+        Ok(Self { path: path.to_owned(), identity: identity(path)? })
+    }
+}
+
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    fs::symlink_metadata(path).map(|found| (found.dev(), found.ino()))
+}
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // Whatever else is there by now is not ours.
-        if fs::symlink_metadata(&self.0).is_ok_and(|found| found.file_type().is_socket()) {
-            _ = fs::remove_file(&self.0);
+        if identity(&self.path).is_ok_and(|found| found == self.identity) {
+            _ = fs::remove_file(&self.path);
         }
     }
 }
@@ -46,7 +59,7 @@ impl Door {
             AdminAddress::Tcp(address) => TcpListener::bind(address).await.map(Self::Tcp),
             AdminAddress::Socket(path) => {
                 let listener = socket(path)?;
-                Ok(Self::Socket(listener, SocketFile(path.clone())))
+                Ok(Self::Socket(listener, SocketFile::at(path)?))
             }
         }
     }
@@ -65,7 +78,7 @@ impl Door {
     pub(crate) fn url(&self) -> io::Result<String> {
         match self {
             Self::Tcp(listener) => Ok(format!("http://{}", listener.local_addr()?)),
-            Self::Socket(_, file) => Ok(format!("unix:{}", file.0.display())),
+            Self::Socket(_, file) => Ok(format!("unix:{}", file.path.display())),
         }
     }
 
@@ -94,20 +107,13 @@ fn socket(path: &Path) -> io::Result<UnixListener> {
         Ok(_) => {}
     }
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let made =
-        parent.unwrap_or_else(|| Path::new(".")).join(format!(".haft-{}", std::process::id()));
-    DirBuilder::new().mode(0o700).create(&made)?;
-    let inner = made.join("s");
-    let listener = UnixListener::bind(&inner).and_then(|listener| {
-        fs::set_permissions(&inner, Permissions::from_mode(0o600))?;
-        fs::rename(&inner, path)?;
-        Ok(listener)
-    });
-    if listener.is_err() {
-        _ = fs::remove_file(&inner);
-    }
-    _ = fs::remove_dir(&made);
-    listener
+    let mut builder = tempfile::Builder::new();
+    let made = builder.prefix(".haft-").tempdir_in(parent.unwrap_or_else(|| Path::new(".")))?;
+    let inner = made.path().join("s");
+    let listener = UnixListener::bind(&inner)?;
+    fs::set_permissions(&inner, Permissions::from_mode(0o600))?;
+    fs::rename(&inner, path)?;
+    Ok(listener)
 }
 
 #[cfg(test)]
@@ -128,6 +134,13 @@ mod tests {
         assert_eq!(taken.kind(), io::ErrorKind::AddrInUse);
         drop(door);
         assert!(!path.exists());
+        // What has its name by now is another's.
+        let door = Door::open(&address).await.expect("it listens");
+        fs::remove_file(&path).expect("it is there");
+        let other = std::os::unix::net::UnixListener::bind(&path).expect("a socket");
+        drop((door, other));
+        assert!(path.exists());
+        fs::remove_file(&path).expect("it is there");
         // One that was killed leaves its file.
         drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket"));
         assert!(path.exists());

@@ -221,7 +221,7 @@ fn is_elsewhere(error: &ClientError) -> bool {
     matches!(
         error,
         ClientError::NotAnEndpoint { .. }
-            | ClientError::HttpStatus { .. }
+            | ClientError::HttpStatus { status: 404 | 405, .. }
             | ClientError::Refused { status: Some(404), .. }
     )
 }

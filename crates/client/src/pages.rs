@@ -69,7 +69,7 @@ pub(crate) async fn all<T>(
 ) -> Result<Listing<T>, ClientError> {
     let mut list = Listing::default();
     let mut cursor: Option<String> = None;
-    let (mut followed, mut before) = (HashSet::new(), None);
+    let (mut followed, mut before) = (HashSet::new(), None::<Box<RawValue>>);
     loop {
         let quoted = cursor.as_deref().map(quoted);
         let members: Vec<_> = quoted.iter().map(|cursor| ("cursor", &**cursor)).collect();
@@ -80,8 +80,9 @@ pub(crate) async fn all<T>(
         if list.bytes > list_bytes {
             return Err(ClientError::ListTooLong { limit: list_bytes });
         }
-        let is_again = before.replace(raw.get().to_owned()).is_some_and(|text| text == raw.get());
         // Who does not heed cursors sends the same page again.
+        let is_again = before.is_some_and(|before| before.get() == raw.get());
+        before = Some(raw);
         if !is_again {
             list.entries.extend(page.entries);
             list.dropped.extend(page.dropped);

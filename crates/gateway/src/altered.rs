@@ -3,7 +3,7 @@
 //! than before; `gateway` says it in the log.
 
 use crate::catalogue::{Listed, Offer};
-use crate::limits::ALTERED_MAX;
+use crate::limits::{ALTERED_CHARS_MAX, ALTERED_MAX};
 use haft_proto::json::member;
 use haft_server::visible;
 use serde_json::Value;
@@ -20,8 +20,6 @@ const MEMBERS: [&str; 8] = [
     "mimeType",
     "icons",
 ];
-/// How many characters of a text are told.
-const TEXT_CHARS_MAX: usize = 120;
 
 /// A line for each thing of the upstream of that name that is other now, and what of it; of too
 /// many, how many more.
@@ -82,7 +80,7 @@ fn difference(before: &str, now: &str) -> Option<String> {
 /// The beginning of a text in quotes, on one line.
 fn shown(text: &str) -> String {
     let text = visible(text);
-    let mut start: String = text.chars().take(TEXT_CHARS_MAX).collect();
+    let mut start: String = text.chars().take(ALTERED_CHARS_MAX).collect();
     if start.len() < text.len() {
         start.push('…');
     }

@@ -87,6 +87,8 @@ pub const ODD_MAX: usize = 256;
 /// How many definitions that an upstream has altered are told of at once; of others, how many they
 /// are.
 pub const ALTERED_MAX: usize = 16;
+/// How many characters are told of a text that is other now.
+pub const ALTERED_CHARS_MAX: usize = 120;
 /// Of how many definitions of one upstream it is told what was mended; of others, how many they
 /// are.
 pub const MENDED_MAX: usize = 16;

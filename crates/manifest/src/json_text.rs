@@ -4,6 +4,7 @@
 
 use crate::limits::OUTPUT_DEPTH_MAX;
 use haft_proto::json::Cursor;
+use haft_proto::salvage::with_whole_pairs;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
@@ -42,34 +43,8 @@ pub(crate) fn mended(text: &str) -> Cow<'_, str> {
 
 /// `\ud83d` without its other half is a character that no client can read.
 fn with_whole_characters(text: &str) -> Cow<'_, str> {
-    let bytes = text.as_bytes();
-    let unit = |at: usize| {
-        let digits = bytes.get(at..at + 6).filter(|escape| escape.starts_with(b"\\u"))?;
-        let digits = std::str::from_utf8(&digits[2..]).ok()?;
-        let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-        u16::from_str_radix(digits, 16).ok().filter(|_| is_hex)
-    };
-    let (mut out, mut done, mut at) = (String::new(), 0, 0);
-    while let Some(found) = text[at..].find('\\') {
-        at += found;
-        match (unit(at), unit(at + 6)) {
-            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => at += 12,
-            (Some(0xd800..=0xdfff), _) => {
-                out.push_str(&text[done..at]);
-                out.push_str("\\ufffd");
-                at += 6;
-                done = at;
-            }
-            (Some(_), _) => at += 6,
-            // What is escaped may be any character.
-            (None, _) => at += 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8),
-        }
-    }
-    if done == 0 {
-        return Cow::Borrowed(text);
-    }
-    out.push_str(&text[done..]);
-    Cow::Owned(out)
+    let whole = with_whole_pairs(text.as_bytes()).and_then(|whole| String::from_utf8(whole).ok());
+    whole.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// Why a text is no JSON, with the word that stands where a value should.

@@ -1,8 +1,8 @@
 //! Which kinds of things a server has, by which it says what it offers. Asked by `registry` and
 //! `dispatch`.
 
+use crate::part::Part;
 use crate::prompt::Prompt;
-use crate::registry::Part;
 use crate::resource::{RegisteredTemplate, Resource};
 use crate::tasks::TaskUse;
 use crate::tool::Registered;

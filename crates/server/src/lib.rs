@@ -14,6 +14,7 @@
 //! # Ok::<(), haft_server::BuildError>(())
 //! ```
 
+mod aliases;
 mod arguments;
 pub mod around;
 mod ask;
@@ -43,6 +44,7 @@ pub mod normal;
 mod onlookers;
 mod output;
 mod param_headers;
+mod part;
 mod passing;
 mod prompt;
 pub mod prose;

@@ -3,7 +3,7 @@
 //! page stands in memory as it is sent, to the end of the message; nothing is serialised for a
 //! request, and where the wire can send it from there nothing is copied.
 
-use crate::registry::Entry;
+use crate::part::Entry;
 use crate::text::text;
 use haft_proto::encode;
 use haft_proto::encode::list::Around;

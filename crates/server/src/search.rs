@@ -7,7 +7,8 @@ mod limits;
 
 use crate::builder::BuildError;
 use crate::handler::{Answer, Call, Handler, Made};
-use crate::registry::{Part, Snapshot, also, tool};
+use crate::part::Part;
+use crate::registry::{Snapshot, tool};
 use crate::search::index::Index;
 use crate::search::limits::{FOUND_DEFAULT, FOUND_MAX};
 use crate::state::States;
@@ -62,7 +63,7 @@ impl Snapshot {
         self.tools.find(name).or_else(|| {
             let instead = self.search.as_deref().and_then(|search| search.instead.as_ref());
             let found = instead.and_then(|instead| instead.listed.find(name));
-            found.or_else(|| also(&self.tools, name))
+            found.or_else(|| self.tools.find_also(name))
         })
     }
 

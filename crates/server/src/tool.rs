@@ -477,13 +477,6 @@ pub(crate) struct Special {
     pub(crate) extra: Option<Extra>,
 }
 
-impl Registered {
-    /// What it can be called by as well.
-    pub(crate) fn also(&self) -> Option<&str> {
-        self.special.as_ref()?.also.as_deref()
-    }
-}
-
 impl Special {
     fn of(also: Option<Arc<str>>, leaves_out_extra: bool) -> Option<Box<Self>> {
         let extra = leaves_out_extra.then(Extra::default);

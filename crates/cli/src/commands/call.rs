@@ -103,9 +103,12 @@ pub(crate) fn run(args: Args, printer: Printer) -> Result<Exit, Failure> {
         }
         let result = call(reached, tool, &arguments, &meter).await;
         person.settle()?;
-        let result = match missing {
-            Some(missing) => result.map_err(|_| missing),
-            None => result,
+        // What it says of a tool that it does not know says less than its list.
+        let is_refused =
+            |failure: &Failure| matches!(failure.exit, Exit::ToolFailed | Exit::InvalidArguments);
+        let result = match (result, missing) {
+            (Err(failure), Some(missing)) if is_refused(&failure) => Err(missing),
+            (result, _) => result,
         };
         show(&result?, tool, printer)
     }))
