@@ -19,6 +19,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use tokio::task::spawn_blocking;
 
 /// The body of any answer.
 pub(super) enum Answer {
@@ -112,7 +113,7 @@ pub(super) fn packed(packed: Bytes) -> Response<Answer> {
 }
 
 /// Compresses an answer in JSON that is all there, if its client takes that.
-pub(super) fn pack(response: &mut Response<Answer>, heads: &Heads<'_>) {
+pub(super) async fn pack(response: &mut Response<Answer>, heads: &Heads<'_>) {
     // What has a kind already is a stream of events, and what has a coding is compressed.
     let is_json = |headers: &HeaderMap| {
         !headers.contains_key(header::CONTENT_TYPE)
@@ -122,7 +123,13 @@ pub(super) fn pack(response: &mut Response<Answer>, heads: &Heads<'_>) {
     if !is_json(response.headers()) || !coding::takes_gzip(heads) {
         return;
     }
-    if let Some(packed) = coding::packed(bytes) {
+    let bytes = bytes.clone();
+    let packed = match bytes.len() > coding::PACKED_HERE_MAX {
+        // It would hold up what else this thread answers.
+        true => spawn_blocking(move || coding::packed(&bytes)).await.unwrap_or_default(),
+        false => coding::packed(&bytes),
+    };
+    if let Some(packed) = packed {
         *response.body_mut() = Answer::Whole(Some(packed));
         say_packed(response.headers_mut());
     }

@@ -127,6 +127,10 @@ pub(super) fn takes_gzip(heads: &Heads<'_>) -> bool {
     gzip > 0.0 && gzip >= plain.unwrap_or(0.0)
 }
 
+/// The longest answer that is compressed where it is made, in bytes; of a longer one another thread
+/// does it, as others wait for this one.
+pub(super) const PACKED_HERE_MAX: usize = 256 * 1024;
+
 /// A whole answer, compressed; `None` if that would not make it shorter.
 pub(super) fn packed(answer: &[u8]) -> Option<Bytes> {
     let mut out = GzEncoder::new(Vec::with_capacity(answer.len() / 4), Compression::fast());

@@ -153,7 +153,7 @@ impl Endpoint {
             Ok(()) => {
                 let mut response = self.route(&parts, heads, body, unread, trip).await;
                 if response.body().len().is_some_and(|len| len >= self.limits.compressed_from) {
-                    answer::pack(&mut response, &heads);
+                    answer::pack(&mut response, &heads).await;
                 }
                 (response, self.guard.cors_origin(&heads).cloned())
             }
